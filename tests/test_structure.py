@@ -27,7 +27,6 @@ SHARED = {
     "cold": {"run/group": "starts of a case in new processes", "profile/charts": "the chart of them"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
-    "evidence": {"claims": "what expressions ask for", "gate/report": "what a gate keeps of a case"},
     "framework": {
         "worker/frameworks/numpy": "numpy's face",
         "worker/frameworks/torch": "torch's",
@@ -51,7 +50,6 @@ SHARED = {
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
     "scaling": {"analysis": "exponents and crossovers", "report/charts": "the chart of exponents"},
-    "store": {"gate": "of gates", "gate/noise": "of noise"},
     "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
     "trace": {"worker/frameworks/torch": "over fake tensors", "worker/frameworks/jax": "of jax's profiler"},
     "wording": {"claims": "of claims", "gate/report": "of gates"},

@@ -85,19 +85,25 @@ def series_of(compared: Iterable[Comparison]) -> dict[tuple[str, str], list[Comp
     return grouped(ordered, lambda comparison: (comparison.panel, comparison.implementation))
 
 
+def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[str, list[list[Comparison]]]:
+    """Panel → the comparisons of each implementation, shortest first; none without a baseline."""
+    series = series_of(compared) if suite.baseline else {}
+    return {
+        panel: [series[panel, label] for label in suite.implementations if (panel, label) in series]
+        for panel in suite.by_panel
+    }
+
+
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
-    speedup = _speedup(suite, records, base)
+    why_none = _why_none(suite, records, base)
+    speedup = Estimate(None, reason=why_none) if why_none else ratio(base, records)
     timed = speedup.value is not None and suite.layers is not None
     per_step = saving(records, base, suite.layers or 0) if timed else Estimate(None)
-    figures: dict[str, float | None] = {}
-    unavailable: dict[str, str] = {}
-    for name in ("bytes_accessed", "temp_bytes", "flops"):
-        figures[name], missing = _figure_ratio(name, static_of(records, target), static_of(base, target))
-        if missing:
-            unavailable[name] = missing
+    mine, theirs = static_of(records, target), static_of(base, target)
+    ratios = {name: _figure_ratio(name, mine, theirs) for name in ("bytes_accessed", "temp_bytes", "flops")}
     return Comparison(
         suite=suite.name,
-        case=records[0].case,
+        **records.point,
         baseline=suite.baseline or None,
         speedup=speedup.value,
         low=speedup.low,
@@ -105,14 +111,11 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         reason=speedup.reason,
         unit=speedup.unit,
         samples=speedup.samples,
-        bytes_ratio=figures["bytes_accessed"],
-        temp_ratio=figures["temp_bytes"],
-        flops_ratio=figures["flops"],
-        unavailable=unavailable,
+        bytes_ratio=ratios["bytes_accessed"][0],
+        temp_ratio=ratios["temp_bytes"][0],
+        flops_ratio=ratios["flops"][0],
+        unavailable={name: missing for name, (_, missing) in ratios.items() if missing},
         notes=(*_notes(records, base, target, speedup), *speedup.warnings) if base else (),
-        implementation=records.label,
-        panel=records.panel,
-        seq=records[0].seq,
         per_step_s=per_step.value,
         per_step_low_s=per_step.low,
         per_step_high_s=per_step.high,
@@ -127,11 +130,6 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
     fallback = f"{representative(base).semantics} by fallback"
     stated = fallback in representative(records).facts.values()
     return stated or same_kind(records, base, target=target) == PROGRAM
-
-
-def _speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> Estimate:
-    reason = _why_none(suite, records, base)
-    return Estimate(None, reason=reason) if reason else ratio(base, records)
 
 
 def _why_none(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
@@ -185,10 +183,7 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
 
 
 NOT_EQUIVALENT = "not mathematically equivalent"
-_SAME = {
-    PROGRAM: "a difference in time is noise",
-    OPERATORS: "only the host's work between them can differ",
-}
+_SAME = {PROGRAM: "a difference in time is noise", OPERATORS: "only the host's work between them can differ"}
 _APART = "the interval excludes 1 all the same, for a reason outside of the program"
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT, is_apart
-from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
+from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
@@ -28,13 +28,8 @@ APART = "same program on both sides, yet the times are apart: something outside 
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
-FASTER, SLOWER, SAME, UNDECIDED, NO_INTERVAL = (
-    "faster",
-    "slower",
-    "about the same",
-    "undecided",
-    "no interval",
-)
+FASTER, SLOWER, SAME = "faster", "slower", "about the same"
+UNDECIDED, NO_INTERVAL = "undecided", "no interval"
 SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
 
 
@@ -133,8 +128,7 @@ def _records_by_group(cases: Any, word: str) -> dict[str, Replicates]:
     known: set[str] = set()
     by_group: dict[str, Replicates] = {}
     for records in cases:
-        names = {records[0].implementation, label_of(records[0])}
-        names |= {name.split("/", 1)[1] for name in names}
+        names = forms(label_of(records[0]))
         known |= names
         if word in names:
             group = group_of(records[0])

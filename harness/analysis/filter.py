@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.analysis.results import label_of
+from harness.analysis.results import forms, label_of
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.core.units import parse_count
@@ -71,7 +71,7 @@ class Selection:
             raise UsageError(f"--seq: {error}") from None
         flags: list[tuple[str, tuple[str, ...], Callable[[Record], set[str]]]] = [
             ("--family", self.families, lambda r: {r.family}),
-            ("--impl", self.impls, _names),
+            ("--impl", self.impls, lambda r: forms(label_of(r))),
             ("--seq", lengths, lambda r: {str(r.seq)}),
             ("--mode", self.modes, lambda r: {r.mode}),
             ("--device", self.devices, lambda r: {r.device}),
@@ -109,23 +109,13 @@ def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:
     changed = False
     for suite, described in (info.get("suites") or {}).items():
         labels = described.get("implementations") or ()
-        fitting = [label for label in labels if name in _forms(label)]
+        fitting = [label for label in labels if name in forms(label)]
         if len(fitting) > 1:
             choices = " or ".join(label.split("/", 1)[1] for label in fitting)
             raise UsageError(f'--baseline: "{name}" is several in {suite}; write {choices}')
-        known.update(form for label in labels for form in _forms(label))
+        known.update(form for label in labels for form in forms(label))
         changed = changed or bool(fitting)
         suites[suite] = {**described, "baseline": fitting[0]} if fitting else dict(described)
     if not changed:
         raise UsageError(f'--baseline: the run has no "{name}"{nearest(name, known)}')
     return {**info, "suites": suites}
-
-
-def _forms(label: str) -> set[str]:
-    """How an implementation may be written: with or without its family, with or without its options."""
-    return {form for text in (label, label.partition("[")[0]) for form in (text, text.split("/", 1)[1])}
-
-
-def _names(record: Record) -> set[str]:
-    label = label_of(record)
-    return {record.implementation, record.implementation.split("/", 1)[1], label, label.split("/", 1)[1]}

@@ -45,25 +45,12 @@ def lower_bounds(
             records = suite.by_case[compared.case]
             if largest and records.group in too_long and any(record.timing for record in records):
                 bounds.append(replace(largest, seq=compared.seq))
-            measured = _measured(compared)
-            if measured and (largest is None or measured.low > largest.low):
-                largest = measured
+            speedup, low, high, seq = compared.speedup, compared.low, compared.high, compared.seq
+            if speedup is None or low is None or high is None or compared.same_program:
+                continue
+            if largest is None or low > largest.low:
+                largest = LowerBound(panel, label, seq, speedup, low, high, seq)
     return bounds
-
-
-def _measured(compared: Comparison) -> LowerBound | None:
-    """A comparison as the bound of itself; None where it has no interval, or nothing to compare."""
-    if compared.speedup is None or compared.low is None or compared.high is None or compared.same_program:
-        return None
-    return LowerBound(
-        compared.panel,
-        compared.implementation,
-        compared.seq,
-        compared.speedup,
-        compared.low,
-        compared.high,
-        compared.seq,
-    )
 
 
 def _groups_without_time(suite: SuiteRecords) -> set[str]:

@@ -16,13 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.compare_runs import (
-    FASTER,
-    NO_INTERVAL,
-    SAME,
-    SLOWER,
-    read_interval,
-)
+from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences
@@ -80,12 +74,11 @@ class MachineRatio:
     @cached_property
     def verdict(self) -> str:
         """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL; with the baseline's own program SAME."""
-        value, low, high = self.speedup[:3]
-        if not value or not low or not high:
+        if self.speedup.low is None:
             return NO_INTERVAL
         if any(r.compared.same_program for r in self.replications):
             return SAME
-        return read_interval(Estimate(1 / value, 1 / high, 1 / low))
+        return read_interval(self.speedup.map(lambda speedup: 1 / speedup, falling=True))
 
     @property
     def caches(self) -> str:

@@ -31,6 +31,11 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
     def panel(self) -> str:
         return panel_of(self[0])
 
+    @property
+    def point(self) -> dict[str, Any]:
+        """What a figure of the case is called by, under the names that all figures have for it."""
+        return {"case": self[0].case, "implementation": self.label, "panel": self.panel, "seq": self[0].seq}
+
 
 @dataclass(frozen=True)
 class SuiteRecords:
@@ -82,6 +87,11 @@ def label_of(record: Record) -> str:
     return label(record.implementation, record.options)
 
 
+def forms(label: str) -> set[str]:
+    """How an implementation may be written: with or without its family, with or without its options."""
+    return {form for text in (label, label.partition("[")[0]) for form in (text, text.split("/", 1)[1])}
+
+
 def group_of(record: Record) -> str:
     """The group of a record's case, from its id: equal for all cases that are compared with each other."""
     return f"{record.family}{record.case.removeprefix(label_of(record))}"
@@ -129,10 +139,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])
-    shared = {
-        "targets": tuple(info.get("targets") or ()),
-        "fingerprints": info.get("fingerprints") or {},
-    }
+    shared = {"targets": tuple(info.get("targets") or ()), "fingerprints": info.get("fingerprints") or {}}
     return [replace(suite, **shared) for suite in suites]
 
 

@@ -17,6 +17,11 @@ from harness.core.record import COUNTED_MODE, Record, StageFigures
 COMPUTE = "compute"
 MEASURE = "seqsweep doctor --roofline"
 UNMEASURED = f"no ceilings of this machine, versions and threads are kept: {MEASURE} measures them"
+REFUSAL = (
+    "refused: faster than products of {} here, which nothing is, so the time, the count or the ceiling is "
+    f"wrong; measure the ceiling again: {MEASURE}"
+)
+REMARK = "above what {} gives: its bytes are cache-resident or counted more often than moved"
 
 NONE = Estimate(None)
 
@@ -76,11 +81,13 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
     if work.flops:
         compute = roofline.compute_roof(work.dtype)
         of_compute = _share(work.flops, compute, time)
-        shares.append(RoofShare(COMPUTE, of_compute, refused=_refusal(compute, of_compute)))
+        refused = REFUSAL.format(compute.name) if _is_above(of_compute) else ""
+        shares.append(RoofShare(COMPUTE, of_compute, refused=refused))
     if work.bytes:
         memory = roofline.memory_roof(work.working_set)
         of_memory = _share(work.bytes, memory, time)
-        shares.append(RoofShare(memory.name, of_memory, note=_remark(memory, of_memory)))
+        note = REMARK.format(memory.name) if _is_above(of_memory) else ""
+        shares.append(RoofShare(memory.name, of_memory, note=note))
     if not shares:
         return RoofShare(reason="neither FLOPs nor bytes are known")
     if shares[0].refused:
@@ -90,26 +97,12 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
     """Its interval is the time's: the least share is over the longest time."""
-
-    def over(seconds: float | None) -> float | None:
-        return work / (seconds * roof.rate) if seconds else None
-
-    return Estimate(over(time.value), over(time.high), over(time.low), time.samples, time.unit, time.reason)
+    shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
+    return shares._replace(warnings=())  # they stand at the time
 
 
-def _refusal(roof: Ceiling, share: Estimate) -> str:
-    if share.low is None or share.low <= 1:
-        return ""
-    return (
-        f"refused: faster than products of {roof.name} here, which nothing is, so the time, the count or the "
-        f"ceiling is wrong; measure the ceiling again: {MEASURE}"
-    )
-
-
-def _remark(roof: Ceiling, share: Estimate) -> str:
-    if share.low is None or share.low <= 1:
-        return ""
-    return f"above what {roof.name} gives: its bytes are cache-resident or counted more often than moved"
+def _is_above(share: Estimate) -> bool:
+    return share.low is not None and share.low > 1
 
 
 def _dtype(record: Record) -> str:

@@ -4,7 +4,7 @@ XLA compiles a call into one program, so that equal hashes leave nothing to diff
 names the operators that a call dispatches, and not the host's work between them, which takes time too.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.results import SuiteRecords, label_of, static_of, targets
@@ -75,8 +75,9 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
 
 def _label_alike(alike: Sequence[Record]) -> str:
     """`a = b`; `a[x 1 = x 2]` where only fields differ; `a = b [x 1 = x 2]` where these differ alike."""
-    points = {record.case: _point(record) for record in alike}
-    differing = [name for name in _names(points.values()) if len({p.get(name) for p in points.values()}) > 1]
+    points = {r.case: {**r.workload, "mode": r.mode, "device": r.device} for r in alike}
+    names = sorted(set[str]().union(*points.values()))
+    differing = [name for name in names if len({p.get(name) for p in points.values()}) > 1]
     settings: dict[str, list[str]] = {}
     for record in alike:
         point = points[record.case]
@@ -88,14 +89,6 @@ def _label_alike(alike: Sequence[Record]) -> str:
         shared = next(iter(settings.values()))
         return f"{' = '.join(settings)} [{' = '.join(shared)}]"
     return " = ".join(f"{label}[{' = '.join(listed)}]" for label, listed in settings.items())
-
-
-def _point(record: Record) -> dict[str, Value]:
-    return {**record.workload, "mode": record.mode, "device": record.device}
-
-
-def _names(points: Iterable[Mapping[str, Value]]) -> list[str]:
-    return sorted({name for point in points for name in point})
 
 
 def _plain(value: Value) -> str:

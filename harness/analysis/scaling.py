@@ -5,17 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harness.analysis.compare import Comparison, series_of
+from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
-from harness.analysis.results import (
-    COUNTED,
-    HOST,
-    SuiteRecords,
-    body_only,
-    static_of,
-    targets,
-)
-from harness.analysis.stats import seconds_of
+from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
+from harness.analysis.stats import time_of
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -75,7 +68,7 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
                 continue
             lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
-            times = {seq: seconds_of(records) for seq, records in lengths.items()}
+            times = {seq: time_of(records).value for seq, records in lengths.items()}
             failed = (records[0].status for records in cases if records[0].status != "ok")
             fits.append(_fit_power_law(blank, times, next(failed, "")))
             for target in compiled:
@@ -127,25 +120,19 @@ def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: st
 
 def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Crossover]:
     """A crossover per panel and implementation but the baseline; empty where the suite has no baseline."""
-    if not suite.baseline:
-        return []
-    series = series_of(compared)
-    return [
-        _crossover(suite, label, panel, series[panel, label])
-        for panel in suite.by_panel
-        for label in suite.implementations
-        if (panel, label) in series
-    ]
+    panels = panel_series(suite, compared).values()
+    return [_crossover(series) for listed in panels for series in listed]
 
 
-def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[Comparison]) -> Crossover:
+def _crossover(compared: Sequence[Comparison]) -> Crossover:
+    named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
     gap = _gap(compared)
     if not distinct:
-        return Crossover(suite.name, label, panel, None, None, "the baseline's program at every length")
+        return Crossover(*named, None, None, "the baseline's program at every length")
     if not timed:
-        return Crossover(suite.name, label, panel, None, None, gap)
+        return Crossover(*named, None, None, gap)
     lead = len(timed)
     # From the longest length back: a lead that is lost again at a longer one is no crossover.
     while lead and timed[lead - 1][1] >= 0:
@@ -169,15 +156,9 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
     elif last_win is not None and first_loss is not None:
         interpolated = [length for length in crossings if last_win < length <= first_loss][-1]
     reasons.append(gap)
-    return Crossover(
-        suite.name,
-        label,
-        panel,
-        None if won is None else timed[won][0],
-        interpolated,
-        "; ".join(filter(None, reasons)) or None,
-        last_win,
-    )
+    reason = "; ".join(filter(None, reasons)) or None
+    first_win = None if won is None else timed[won][0]
+    return Crossover(*named, first_win, interpolated, reason, last_win)
 
 
 def _excludes_one(compared: Comparison) -> bool:

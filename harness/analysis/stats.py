@@ -24,6 +24,9 @@ ROUNDS = "rounds"
 BY_PROCESS = "processes"
 
 
+Process = tuple[str, int]  # run and replicate
+
+
 class Estimate(NamedTuple):
     """A value with its interval; what is missing is None and `reason` says why.
 
@@ -41,6 +44,12 @@ class Estimate(NamedTuple):
     @property
     def label(self) -> str:
         return {ROUNDS: "within one process", BY_PROCESS: "by process"}.get(self.unit, "")
+
+    def map(self, function: Callable[[float], float | None], *, falling: bool = False) -> "Estimate":
+        """The estimate of a monotonic function of the value; where it falls the bounds change places."""
+        value, low, high = (None if x is None else function(x) for x in (self.value, self.low, self.high))
+        bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
+        return self._replace(value=value, **bounds)
 
 
 def student_t(probability: float, freedom: int) -> float:
@@ -73,15 +82,7 @@ def time_of(records: Sequence[Record]) -> Estimate:
         rounds = len(set(only.round))
         reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
         return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
-    return _exp(_over_processes([math.log(timing.median_s) for timing in timings], warnings))
-
-
-def seconds_of(records: Sequence[Record]) -> float | None:
-    """The value of :func:`time_of` alone; None where the case was not timed."""
-    medians = [record.timing.median_s for record in records if record.timing is not None]
-    if len(medians) <= 1:
-        return medians[0] if medians else None
-    return math.exp(statistics.fmean(map(math.log, medians)))
+    return _over_processes([math.log(timing.median_s) for timing in timings], warnings).map(math.exp)
 
 
 def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
@@ -90,7 +91,7 @@ def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
     Per round the median of each side and the logarithm of their quotient; per process the median
     of these over the rounds both sides have.
     """
-    return _exp(_compare_medians(of, to, lambda mine, theirs: math.log(mine / theirs)))
+    return _compare_medians(of, to, lambda mine, theirs: math.log(mine / theirs)).map(math.exp)
 
 
 def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
@@ -100,26 +101,29 @@ def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
 
 def on_one_side(of: Sequence[Record], to: Sequence[Record]) -> bool:
     """Whether all rounds of one process, or all processes, are on one side of 1; of two or more."""
-    rounds = [round_log_ratios(mine, other) for mine, other in _timed_together(of, to)]
+    rounds = [round_log_ratios(*pair) for pair in _timed_together(of, to).values()]
     logs = rounds[0] if len(rounds) == 1 else [statistics.median(each) for each in rounds if each]
     return len(logs) > 1 and (min(logs) > 0 or max(logs) < 0)
 
 
-def _timed_together(of: Sequence[Record], to: Sequence[Record]) -> list[tuple[Timing, Timing]]:
-    """The timings of both sides by replicate, for those that have both."""
-    others = {(record.run, record.replicate): record.timing for record in to}
-    return [
-        (record.timing, other)
-        for record in of
-        if record.timing is not None and (other := others.get((record.run, record.replicate))) is not None
-    ]
+def log_by_process(of: Sequence[Record], to: Sequence[Record]) -> dict[Process, float]:
+    """Process → the median of log(of / to) over the rounds that both have, where there is any."""
+    pairs = _timed_together(of, to).items()
+    return {process: statistics.median(logs) for process, pair in pairs if (logs := round_log_ratios(*pair))}
+
+
+def _timed_together(of: Sequence[Record], to: Sequence[Record]) -> dict[Process, tuple[Timing, Timing]]:
+    """Process → the timings of both sides, for those that have both."""
+    ours, theirs = ({(record.run, record.replicate): record.timing for record in side} for side in (of, to))
+    both = {process: (mine, theirs.get(process)) for process, mine in ours.items()}
+    return {process: (mine, other) for process, (mine, other) in both.items() if mine and other}
 
 
 def _compare_medians(
     of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
 ) -> Estimate:
     """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""
-    pairs = _timed_together(of, to)
+    pairs = _timed_together(of, to).values()
     if not pairs:
         return Estimate(None, reason="no process timed both")
     effects = [effect for mine, other in pairs if (effect := _by_round(mine, other, compare))]
@@ -171,11 +175,6 @@ def _over_processes(effects: Sequence[float], warnings: tuple[str, ...]) -> Esti
         return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS), warnings)
     half = t_half_width(statistics.stdev(effects), count)
     return Estimate(mean, mean - half, mean + half, count, BY_PROCESS, None, warnings)
-
-
-def _exp(log: Estimate) -> Estimate:
-    value, low, high = (None if x is None else math.exp(x) for x in (log.value, log.low, log.high))
-    return Estimate(value, low, high, log.samples, log.unit, log.reason, log.warnings)
 
 
 def _warnings(timings: Sequence[Timing]) -> tuple[str, ...]:

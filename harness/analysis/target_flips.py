@@ -58,10 +58,7 @@ def _flip(
             unavailable[target] = why
     return TargetFlip(
         suite=suite,
-        case=records[0].case,
-        implementation=records.label,
-        panel=records.panel,
-        seq=records[0].seq,
+        **records.point,
         figure=figure,
         less=tuple(verdicts["less"]),
         same=tuple(verdicts["same"]),

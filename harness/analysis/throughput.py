@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
-from harness.catalog.accelerators import Accelerator, accelerator_called
+from harness.catalog.accelerators import accelerator_called
 from harness.core.record import COUNTED_MODE, Record
 
 WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
@@ -62,13 +62,10 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
         count = getattr(record.cost, work)
         rate = _rate(record, count, time)
         peak, no_peak = _peak(record, work, suite.fingerprints.get(record.fingerprint) or {})
-        shares = [None if x is None or peak is None else x / peak for x in (rate.value, rate.low, rate.high)]
+        share = rate.map(lambda each, peak=peak: each / peak if peak else None)
         yield Throughput(
             suite=suite.name,
-            case=record.case,
-            implementation=records.label,
-            panel=records.panel,
-            seq=record.seq,
+            **records.point,
             work=work,
             unit=unit,
             count=count,
@@ -77,9 +74,9 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
             high=rate.high,
             reason=rate.reason,
             peak=peak,
-            share=shares[0],
-            share_low=shares[1],
-            share_high=shares[2],
+            share=share.value,
+            share_low=share.low,
+            share_high=share.high,
             no_peak=no_peak,
         )
 
@@ -90,40 +87,22 @@ def _rate(record: Record, count: float | None, time: Estimate) -> Estimate:
         return Estimate(None, reason="the family has no formula for it")
     if record.mode != COUNTED_MODE:
         return Estimate(None, reason=f"the family's formula is of {COUNTED_MODE} alone")
-    if time.value is None:
-        return Estimate(None, reason=time.reason)
-    return Estimate(
-        count / time.value,
-        None if time.high is None else count / time.high,
-        None if time.low is None else count / time.low,
-        time.samples,
-        time.unit,
-        time.reason,
-    )
+    return time.map(lambda seconds: count / seconds, falling=True)
 
 
 def _peak(record: Record, work: str, facts: Mapping[str, Any]) -> tuple[float | None, str | None]:
     """(the most that the device does per second, None) or (None, why that is not known)."""
     if work == "dense_flops":
         return None, "the dense counterpart's work need not be done"
-    device = _accelerator(facts)
+    gpu = (facts.get("gpu") or {}).get("name")
+    device = accelerator_called(gpu) if gpu and facts.get("device") == "cuda" else None
     if device is None:
-        return None, f"no peak is documented for {_device_name(record, facts)}"
+        on_cpu = record.device == "cpu"
+        name = facts.get("cpu") or "this processor" if on_cpu else gpu or f"this {record.device}"
+        return None, f"no peak is documented for {name}"
     if work == "bytes":
         return device.bandwidth_bytes_s, None
     dtype = str(record.workload.get("dtype", ""))
     if dtype not in device.peak_flops:
         return None, f"no peak of {device.name} is documented for {dtype or 'a workload without a dtype'}"
     return device.peak_flops[dtype], None
-
-
-def _accelerator(facts: Mapping[str, Any]) -> Accelerator | None:
-    """The accelerator that a fingerprint's facts name; a processor is none."""
-    name = (facts.get("gpu") or {}).get("name")
-    return accelerator_called(name) if facts.get("device") == "cuda" and name else None
-
-
-def _device_name(record: Record, facts: Mapping[str, Any]) -> str:
-    if record.device == "cpu":
-        return facts.get("cpu") or "this processor"
-    return (facts.get("gpu") or {}).get("name") or f"this {record.device}"

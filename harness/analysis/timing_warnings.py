@@ -50,11 +50,6 @@ def _two_levels(samples: Sequence[float]) -> str | None:
     # Either side of the gap needs two readings at least: quartiles of one are undefined.
     least = max(2, math.ceil(LEVEL_SHARE * len(samples)))
     ordered = sorted(samples)
-    # No gap is wider than all together: this settles most timings without a logarithm of each reading.
-    if len(ordered) < 2 * least:
-        return None
-    if math.log(ordered[-least]) - math.log(ordered[least - 1]) < math.log1p(LEVELS):
-        return None
     logs = [math.log(sample) for sample in ordered]
     gaps = [above - below for below, above in pairwise(logs)][least - 1 : len(logs) - least]
     gap = max(gaps, default=0.0)

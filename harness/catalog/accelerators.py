@@ -42,15 +42,6 @@ class Accelerator:
     vector_ops: float | None = None
     called: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if self.vector_ops is None:
-            return
-        if self.kind != "tpu" or not 0 < self.vector_ops < min(self.peak_flops.values()):
-            raise ValueError(
-                f"{self.name}: vector_ops {self.vector_ops:g} are no TPU's; "
-                "give a number above 0 and below its peak_flops"
-            )
-
     @property
     def kind(self) -> str:
         return self.name.split(":")[0]

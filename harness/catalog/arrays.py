@@ -5,6 +5,7 @@ numpy and ml_dtypes load when an array is made, not before.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "bool": 1, "c64": 8}
+FULL_NAMES = "float64", "float32", "bfloat16", "float16", "int64", "int32", "bool", "complex64"
+NAMES = dict(zip(BYTES, FULL_NAMES, strict=True))  # as numpy and torch have them
 FLOATING = ("f64", "f32", "bf16", "f16")
 
 
@@ -94,11 +97,8 @@ def numpy_dtype(name: str) -> Any:
     import numpy as np
 
     if name == "bf16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    full = {"f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64"}
-    return np.dtype({**full, "i32": "int32", "bool": "bool", "c64": "complex64"}[name])
+        importlib.import_module("ml_dtypes")  # numpy knows it from then on
+    return np.dtype(NAMES[name])
 
 
 def short_name(dtype: Any) -> str:

@@ -15,8 +15,8 @@ from harness.catalog.contract import (
     Contract,
     Evidence,
     Judgement,
-    first_place,
     judged_mask,
+    name_nonfinite,
     paired_leaves,
     same,
 )
@@ -76,10 +76,8 @@ def _relative_rms(path: str, got: Any, want: Any, evidence: Evidence) -> tuple[f
     judged = judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
-    strange = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
-    if strange.any():
-        index, place = first_place(strange, evidence)
-        return math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
+    if why := name_nonfinite(path, got, want, judged, evidence):
+        return math.inf, why
     finite = judged & np.isfinite(want)
     largest = float(np.abs(want[finite]).max(initial=0))
     if largest == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +12,13 @@ from harness.core.plain_data import from_plain
 from harness.core.workload import Field
 
 LISTING = "seqsweep list"  # the command that names families and implementations
+
+
+def _field(fields: Sequence[Field], name: str, kind: str, owner: str) -> Field:
+    known = {field.name: field for field in fields}
+    if name not in known:
+        raise UsageError(f'unknown {kind} "{name}" of {owner}{nearest(name, list(known))}')
+    return known[name]
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,7 @@ class FamilyInfo:
     inputs: tuple[str, ...] = ()
 
     def field(self, name: str) -> Field:
-        for candidate in self.fields:
-            if candidate.name == name:
-                return candidate
-        raise UsageError(
-            f'unknown workload field "{name}" of family {self.name}'
-            f"{nearest(name, [candidate.name for candidate in self.fields])}"
-        )
+        return _field(self.fields, name, "workload field", f"family {self.name}")
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,7 @@ class ImplementationInfo:
         return self.id.split("/", 1)[1]
 
     def option(self, name: str) -> Field:
-        for option in self.options:
-            if option.name == name:
-                return option
-        raise UsageError(
-            f'unknown option "{name}" of {self.id}{nearest(name, [option.name for option in self.options])}'
-        )
+        return _field(self.options, name, "option", self.id)
 
 
 @dataclass(frozen=True)
@@ -135,14 +131,12 @@ class Catalog:
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
-        for name, info in other.implementations.items():
-            mine = self.implementations.get(name)
-            if mine and mine.file != info.file:
-                raise UsageError(f"{name} is defined twice: {mine.file} and {info.file}; rename one")
-        for name, family in other.families.items():
-            mine = self.families.get(name)
-            if mine and mine.file != family.file:
-                raise UsageError(f"family {name} is defined twice: {mine.file} and {family.file}; rename one")
+        defined = {**self.implementations, **{f"family {name}": info for name, info in self.families.items()}}
+        again = {**other.implementations, **{f"family {name}": info for name, info in other.families.items()}}
+        for name, info in again.items():
+            if name in defined and defined[name].file != info.file:
+                files = f"{defined[name].file} and {info.file}"
+                raise UsageError(f"{name} is defined twice: {files}; rename one")
         brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
         for info in other.implementations.values():
             file = brought.get((info.family, info.semantics), info.file)
@@ -151,9 +145,10 @@ class Catalog:
                     f'semantics "{info.semantics}" of family {info.family} is brought by {file} and '
                     f"{info.file}: give one another name="
                 )
-        families = {name: f for name, f in other.families.items() if name not in self.families}
-        added = {name: i for name, i in other.implementations.items() if name not in self.implementations}
-        return Catalog({**self.families, **families}, {**self.implementations, **added})
+        return Catalog(
+            {**self.families, **other.families, **self.families},
+            {**self.implementations, **other.implementations, **self.implementations},
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

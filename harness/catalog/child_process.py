@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -27,8 +26,6 @@ from harness.core.units import format_bytes
 MOVE_WORK = "move work from the module's top into the builders"
 REFUSED = 65  # the child's exit status when its last line is the error
 NO_SPACE = 66  # and when its answer cannot be written
-PRINTED_BYTES = 1 << 24  # the most that code may print while being imported
-POLL_SECONDS = 0.05
 IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
 THREAD_BYTES = 1 << 24  # of stack for each core: numpy's and torch's pools start when they are imported
 
@@ -52,11 +49,7 @@ def environment(path: Sequence[str] = ()) -> dict[str, str]:
 
 
 def ask(
-    words: Sequence[str],
-    seconds: float,
-    *,
-    path: Sequence[str] = (),
-    interpreter: str = sys.executable,
+    words: Sequence[str], seconds: float, *, path: Sequence[str] = (), interpreter: str = sys.executable
 ) -> Any:
     """The data that `interpreter -m WORDS` prints. Unreadable when it prints none.
 
@@ -76,7 +69,9 @@ def ask(
         except OSError as error:
             raise Unreadable(f"{interpreter} does not start: {error.strerror}") from None
         try:
-            status = _wait(child, seconds, stderr.fileno())
+            status = child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Unreadable(f"it took more than {seconds:g} s; {MOVE_WORK}") from None
         finally:
             with suppress(ProcessLookupError):
                 # The group outlives its leader: what the plugin has started is in it.
@@ -92,21 +87,6 @@ def ask(
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()
     raise Unreadable(_why(status, lines))
-
-
-def _wait(child: subprocess.Popen[bytes], seconds: float, printed: int) -> int:
-    """The exit status of a child; Unreadable when it takes too long or prints too much to `printed`.
-
-    The size of that file is polled here: a limit on the child's files would also truncate what its compiler
-    writes into the user's cache.
-    """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(subprocess.TimeoutExpired):
-            return child.wait(POLL_SECONDS)
-        if os.fstat(printed).st_size > PRINTED_BYTES:
-            raise Unreadable(f"importing it prints more than {format_bytes(PRINTED_BYTES)}")
-    raise Unreadable(f"it took more than {seconds:g} s; {MOVE_WORK}")
 
 
 def _why(status: int, lines: list[str]) -> str:

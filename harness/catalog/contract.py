@@ -121,13 +121,27 @@ def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[i
     return index, place
 
 
+def _state_first(path: str, where: Any, got: Any, want: Any, evidence: Evidence, verb: str = " is") -> str:
+    """`result[1, 2] is 0.5; the reference has 0.0`, of the first true element."""
+    index, place = first_place(where, evidence)
+    return f"{path}{place}{verb} {got[index]}; the reference has {want[index]}"
+
+
+def name_nonfinite(path: str, got: Any, want: Any, judged: Any, evidence: Evidence) -> str:
+    """Names the first infinity or NaN that only one side has, and how many there are; empty without any."""
+    import numpy as np
+
+    mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
+    if not mismatch.any():
+        return ""
+    first = _state_first(path, mismatch, got, want, evidence)
+    return f"{first}; so differ {int(mismatch.sum())} of {want.size} elements"
+
+
 def _name_first(path: str, wrong: Any, got: Any, want: Any, evidence: Evidence) -> str:
     """`so far off: 3 of 12 elements, the first result[1, 2], which is 0.5; the reference has 0.0`."""
-    index, place = first_place(wrong, evidence)
-    return (
-        f"so far off: {int(wrong.sum())} of {wrong.size} elements, the first {path}{place}, "
-        f"which is {got[index]}; the reference has {want[index]}"
-    )
+    first = _state_first(path, wrong, got, want, evidence, ", which is")
+    return f"so far off: {int(wrong.sum())} of {wrong.size} elements, the first {first}"
 
 
 def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
@@ -147,8 +161,7 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
             different = ~same(got, want) & judged_mask(evidence, want)
             count = int(np.count_nonzero(different))
             if count and not first:
-                index, place = first_place(different, evidence)
-                first = f"{path}{place} is {got[index]}; the reference has {want[index]}"
+                first = _state_first(path, different, got, want, evidence)
             total += count
         reason = f"{total} elements differ; {first}" if total else ""
         return Judgement(total == 0, {"mismatches": total, **_ambiguous(evidence)}, reason)
@@ -208,11 +221,8 @@ def _deviation(
     judged = judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
-    nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
-    if nonfinite_mismatch.any():
-        index, place = first_place(nonfinite_mismatch, evidence)
-        more = f"; so differ {int(nonfinite_mismatch.sum())} of {want.size} elements"
-        return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}{more}"
+    if why := name_nonfinite(path, got, want, judged, evidence):
+        return math.inf, math.inf, why
     judged = judged & np.isfinite(want)
     count = int(np.count_nonzero(judged))
     if count == 0:

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from harness.catalog import child_process
 from harness.catalog.bounds import Promise, limit_of
@@ -280,12 +279,9 @@ def catalog_elsewhere(
     return everything
 
 
-def _describe_own() -> dict[str, Any]:
-    return {"builtin": builtin().to_json(), "installed": installed()}
-
-
 if __name__ == "__main__":
     sources = sys.argv[1:]
-    child_process.answer(
-        lambda: describe_module(load(sources[0]), sources[0]).to_json() if sources else _describe_own()
-    )
+    if sources:
+        child_process.answer(lambda: describe_module(load(sources[0]), sources[0]).to_json())
+    else:
+        child_process.answer(lambda: {"builtin": builtin().to_json(), "installed": installed()})

@@ -1,4 +1,4 @@
-"""The evidence gathered for claims: compiled cases, analytic costs, contracts and checks."""
+"""The evidence gathered for claims: compiled cases, costs, contracts and checks; or why it is missing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ from harness.claims.expression import Value
 from harness.claims.model import Need
 from harness.core.record import Cost
 from harness.core.static_figures import Static
+
+
+class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
+    """Why there is no value; `incomplete`: another machine, or this one later, may be able to give it."""
+
+    def __init__(self, reason: str, *, incomplete: bool = False) -> None:
+        super().__init__(reason)
+        self.incomplete = incomplete
+
+
+class OutsideTableError(Missing):
+    """A row without its counterpart in the table: growth has no value at the first row."""
 
 
 @dataclass(frozen=True)

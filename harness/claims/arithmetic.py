@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Mapping
 
 from harness.catalog.accelerators import HOST
 from harness.claims.expression import MATHS, Expression, Value
-from harness.claims.functions import FACT, TRACED
 from harness.claims.model import VARIES
 
 LARGE = 1e9  # literals from here on keep an exponent
 LONG = 10**6  # whole ones from here on are grouped
+_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
 Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
 
 
@@ -37,7 +38,7 @@ class _Substitution(ast.NodeTransformer):
         """`1e12` stays that, and is not written out."""
         value = node.value
         if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
-            return ast.Name(_short(value))
+            return ast.Name(short_exponent(f"{value:.6g}"))
         if isinstance(value, int) and value >= LONG:
             return _name_node(value)
         return node
@@ -45,29 +46,38 @@ class _Substitution(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id not in MATHS:
             value = self.evaluate(Expression("", node), self.names)
-            return _name_node(value, varies=_varies(node))
+            return _name_node(value, mark=VARIES if varies(ast.unparse(node)) else "")
         node.args = [self.visit(argument) for argument in node.args]
         return node
 
 
-def _varies(call: ast.Call) -> bool:
-    """Whether the answer depends on the host's compiler and so may differ on another processor."""
-    quoted = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-    return HOST in quoted or (isinstance(call.func, ast.Name) and call.func.id in {TRACED, FACT})
+def varies(text: str) -> bool:
+    """Whether an expression depends on the host's compiler, and so may differ on another processor."""
+    return _HOST.search(text) is not None
 
 
-def _name_node(value: Value, *, varies: bool = False) -> ast.Name:
+def _name_node(value: Value, mark: str = "") -> ast.Name:
     """A name node that is unparsed to a value's usual notation: `549 755 813 888`, `7.61`, `true`."""
     if isinstance(value, bool):
         return ast.Name("true" if value else "false")
     if isinstance(value, str):
-        return ast.Name(f"{value[:15]}…" if value.startswith("sha256:") else value)
+        return ast.Name(short_hash(value))
     whole = value == int(value) and abs(value) < 1e15
-    text = f"{int(value):,}".replace(",", "\u202f") if whole else _short(value)
-    return ast.Name(f"{VARIES}{text}" if varies else text)
+    text = grouped_digits(value) if whole else short_exponent(f"{value:.6g}")
+    return ast.Name(f"{mark}{text}")
 
 
-def _short(value: float) -> str:
-    """Six significant digits, and an exponent without padding: `1e9`."""
-    mantissa, e, exponent = f"{value:.6g}".partition("e")
+def short_hash(text: str) -> str:
+    """The beginning of a program's hash; any other word as it is."""
+    return f"{text[:15]}…" if text.startswith("sha256:") else text
+
+
+def grouped_digits(whole: float) -> str:
+    """A whole number with narrow spaces between thousands."""
+    return f"{whole:,.0f}".replace(",", "\u202f")
+
+
+def short_exponent(text: str) -> str:
+    """A number's text whose exponent has no padding: `1e9`."""
+    mantissa, e, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if e else mantissa

@@ -6,18 +6,15 @@ import math
 from collections.abc import Mapping
 
 from harness.analysis.scaling import crossing_lengths
+from harness.claims.answers import Missing, OutsideTableError
 
 Column = Mapping[float, float]  # a number by the row's length
-
-
-class NoValueError(ValueError):
-    """The table's rows do not give the requested value; the message says why."""
 
 
 def growth(column: Column, length: float) -> float:
     """The value at a length over the value at half of it."""
     if length not in column or length / 2 not in column:
-        raise NoValueError(f"the table holds no pair of rows at {length / 2:g} and {length:g}")
+        raise OutsideTableError(f"the table holds no pair of rows at {length / 2:g} and {length:g}")
     if column[length / 2] <= 0:
         raise ValueError(f"growth needs numbers above zero; the row at {length / 2:g} has none")
     return column[length] / column[length / 2]
@@ -27,7 +24,7 @@ def fit(column: Column, length: float, *, start: float = 0, square: float = 1) -
     """A + b·N + square·c·N² at a length, by least squares over the rows from `start` on.
 
     Residuals are relative, so that every row weighs alike; `square` scales the quadratic term, for example
-    by 0.5 where blocks twice as long halve it. NoValueError with fewer than four rows, because three
+    by 0.5 where blocks twice as long halve it. Missing with fewer than four rows, because three
     coefficients fit three rows exactly.
     """
     import numpy as np
@@ -35,7 +32,7 @@ def fit(column: Column, length: float, *, start: float = 0, square: float = 1) -
     lengths = np.array([n for n in sorted(column) if n >= start])
     values = np.array([column[n] for n in lengths])
     if len(lengths) <= 3:
-        raise NoValueError(f"a curve of three coefficients takes four rows; {len(lengths)} are there")
+        raise Missing(f"a curve of three coefficients takes four rows; {len(lengths)} are there")
     if (values <= 0).any():
         raise ValueError("a fit with relative residuals needs numbers above zero")
     unit = lengths[-1]  # powers of lengths as they are would leave few digits for the solution
@@ -54,7 +51,7 @@ def first_win(slower: Column, faster: Column) -> float:
     while lead and rows[lead - 1][2] < rows[lead - 1][1]:
         lead -= 1
     if lead == len(rows):
-        raise NoValueError("the second never stays below the first")
+        raise Missing("the second never stays below the first")
     return rows[lead][0]
 
 
@@ -69,7 +66,7 @@ def crossover(slower: Column, faster: Column) -> float:
             raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
     crossings = crossing_lengths((length, math.log(first / second)) for length, first, second in rows)
     if not crossings:
-        raise NoValueError("neither passes the other within the table")
+        raise Missing("neither passes the other within the table")
     return crossings[-1]
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.claims.read_yaml import tables_of
+from harness.claims.yaml_fields import fields
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES
-from harness.sweep.yaml import nodes as yaml_nodes
-from harness.sweep.yaml.nodes import Entry, items, scalar
+from harness.sweep.yaml.nodes import Node, at, scalar, scalars
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog, FamilyInfo
@@ -24,38 +24,24 @@ def published_curves(family: FamilyInfo, catalog: Catalog) -> tuple[PublishedCur
     UsageError: `claims.yaml:LINE: …` for a curve of an implementation or a column that is not there.
     """
     return tuple(
-        _curve(yaml_nodes.table(node, "a curve"), table, family.name, catalog)
-        for table, entry in tables_of(family)
-        for node in _nodes(entry)
+        _curve(item, table, family.name, catalog) for table in tables_of(family) for item in table.curves
     )
 
 
-def _nodes(entry: Entry | None) -> tuple[yaml_nodes.Node, ...]:
-    return () if entry is None else tuple(items(entry.node, "curves"))
-
-
-def _curve(keys: yaml_nodes.YamlMapping, table: Table, family: str, catalog: Catalog) -> PublishedCurve:
+def _curve(node: Node, table: Table, family: str, catalog: Catalog) -> PublishedCurve:
     """A curve: `{impl: nsa_mslk, over: dense, mode: fwd, times: [n, dense, nsa], hardware: GB200}`.
 
     `times` names the columns of the length, the baseline's time and the implementation's.
     """
-    keys.refuse_unknown(CURVE_KEYS, "of a curve")
-    for key in CURVE_KEYS:
-        if key not in keys.entries:
-            raise UsageError(f"{keys.where}: a curve needs {key}")
-    given = {key: scalar(keys.entries[key].node, key) for key in ("impl", "over", "mode", "hardware")}
+    given = fields(node, "a curve", {**dict.fromkeys(CURVE_KEYS, scalar), "times": scalars}, CURVE_KEYS)
     for key in ("impl", "over"):
-        if f"{family}/{given[key].text}" not in catalog.implementations:
-            known = [name.partition("/")[2] for name in catalog.implementations]
-            hint = nearest(given[key].text, known)
-            raise UsageError(f'{given[key].where}: unknown implementation "{given[key].text}"{hint}')
+        with at(given[key].where):
+            catalog.implementation(given[key].text, family)
     if given["mode"].text not in MODES:
         raise UsageError(f"{given['mode'].where}: mode is one of {', '.join(MODES)}")
-    columns = yaml_nodes.scalars(keys.entries["times"].node, "times")
+    columns = given["times"]
     if len(columns) != 3:
-        raise UsageError(
-            f"{keys.entries['times'].where}: times are three columns: length, baseline, implementation"
-        )
+        raise UsageError(f"{node.where}: times are three columns: length, baseline, implementation")
     for column in columns:
         if column.text not in table.columns:
             hint = nearest(column.text, table.columns)

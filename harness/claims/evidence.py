@@ -5,14 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, Record
 from harness.core.static_figures import Static
+from harness.core.version import VERSION
 from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_of
 
@@ -135,25 +137,33 @@ def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproductio
 
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
-    """The results of contracts and checks, from a temporary run that this command deletes again."""
-    from harness.run.session import Request, conduct
-
+    """The results of contracts and checks."""
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
     schedule = schedule_of([case.id for case in cases], place.catalog, place.config)
-    progress = place.progress(schedule)
-    try:
-        with tempfile.TemporaryDirectory(prefix="seqsweep-claims-") as folder:
-            request = Request(
-                schedule, place.catalog, Path(folder), ["seqsweep", "claims"], "check", "", checks=checks
-            )
-            records = conduct(request, progress).outcome.records
-    finally:
-        progress.close()
+    _, records = run_and_delete(place, schedule, "claims", "check", checks=checks)
     judged_by_case = {record.case: _judgement(record) for record in records}
     absent = Judged(None, "its contract did not run")
     return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
+
+
+def run_and_delete(
+    place: Workplace, schedule: Schedule, command: str, depth: str, **options: Any
+) -> tuple[Mapping[str, Any], Sequence[Record]]:
+    """The machine's fingerprint and the records of a run in a folder that is deleted again."""
+    from harness.run.session import Request, conduct
+
+    with (
+        tempfile.TemporaryDirectory(prefix=f"seqsweep-{command}-") as folder,
+        closing(place.progress(schedule)) as listener,
+    ):
+        words = ["seqsweep", command]
+        request = Request(schedule, place.catalog, Path(folder), words, depth, VERSION, **options)
+        done = conduct(request, listener)
+        if done.outcome.interrupted:
+            raise KeyboardInterrupt
+        return list(done.folder.fingerprints().values())[-1], list(done.outcome.records)
 
 
 def _judgement(record: Record) -> Judged:

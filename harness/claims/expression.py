@@ -23,23 +23,24 @@ Function = Callable[[str, tuple[Value, ...], Mapping[str, Value]], Value]
 
 LONGEST, DEEPEST = 600, 30  # characters, and levels of nesting
 LARGEST = 1e300
+EXACT_EXPONENT = 1000
+TOO_LARGE = "a number grows too large to be a figure"
 CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "True": True, "False": False}
 
 _SIZES = re.compile(r'"[^"]*"|\'[^\']*\'|(?<![\w.])(\d[\d_]*(?:\.\d+)?(?:Ki|Mi|Gi|Ti))\b')
-_ARITHMETIC: Mapping[type, Callable[[float, float], float]] = {
+_OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-}
-_ORDER: Mapping[type, Callable[[float, float], bool]] = {
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_SIGNS: Mapping[type, Callable[[float], float]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
-_EQUAL = (ast.Eq, ast.NotEq)
 _MATHS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -52,16 +53,9 @@ _MATHS: Mapping[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
 }
 MATHS = frozenset(_MATHS)
-_GRAMMAR = (
-    ast.Name,
-    ast.BoolOp,
-    ast.keyword,
-    ast.Load,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.boolop,
-)
+_EQUAL = (ast.Eq, ast.NotEq)
+_GRAMMAR = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.keyword, ast.Name, ast.Constant)
+_SIGNS = (ast.Load, ast.Not, ast.And, ast.Or, *_EQUAL, *_OPERATORS)
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Parse an expression. ValueError names the part that is not accepted."""
+    """Parse an expression. ValueError where it is not accepted."""
     if len(text) > LONGEST:
         raise ValueError(f"an expression has at most {LONGEST} characters, not {len(text)}")
     plain = _SIZES.sub(lambda size: _count(size[1]) if size[1] else size[0], text.strip())
@@ -120,19 +114,30 @@ def parse(text: str) -> Expression:
             warnings.simplefilter("ignore")  # of `1if`: it is about to be refused, or means what it says
             tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ValueError(f'"{_short(text)}" is not arithmetic') from None
+        tree = None
+    if tree is None or not all(map(_accepted, ast.walk(tree))):
+        raise ValueError(
+            f'"{_short(text)}" is not arithmetic; use numbers, words in quotes, names and functions, '
+            "+ - * / **, == != < <= > >=, and, or, not"
+        )
     _refuse_deep(tree)
-    for node in ast.walk(tree):
-        _refuse_foreign(node)
     return Expression(text.strip(), tree)
 
 
 def _count(size: str) -> str:
     """`64Ki` → `65536`; `1.3Mi`, an amount of memory rather than a count, → `1363148.8`."""
-    number = float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}")
-    if math.isinf(number):
-        raise ValueError("a number grows too large to be a figure")
+    number = _refuse_huge(float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}"))
     return str(int(number)) if number == int(number) else repr(number)
+
+
+def _accepted(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=function, keywords=keywords):
+            return isinstance(function, ast.Name) and all(word.arg for word in keywords)
+        case ast.Constant(value=value):
+            return isinstance(value, int | float | str)
+        case _:
+            return isinstance(node, (*_GRAMMAR, *_SIGNS))
 
 
 def _refuse_deep(tree: ast.AST) -> None:
@@ -141,29 +146,6 @@ def _refuse_deep(tree: ast.AST) -> None:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if level:
         raise ValueError("an expression is nested too deeply; give its parts figures of their own")
-
-
-def _refuse_foreign(node: ast.AST) -> None:
-    if isinstance(node, ast.Call):
-        if not isinstance(node.func, ast.Name) or any(word.arg is None for word in node.keywords):
-            raise ValueError(f'"{_short(ast.unparse(node))}" is not a call of a named function')
-    elif isinstance(node, ast.Constant):
-        if not isinstance(node.value, int | float | str):
-            _refuse(f'"{_short(ast.unparse(node))}" is neither a number nor a word')
-        if not isinstance(node.value, str):
-            _refuse_huge(node.value)
-    elif isinstance(node, ast.BinOp | ast.UnaryOp):
-        if type(node.op) not in {*_ARITHMETIC, ast.Pow, *_SIGNS, ast.Not}:
-            raise ValueError(f'"{_short(ast.unparse(node))}" is not arithmetic; use + - * / **')
-    elif isinstance(node, ast.Compare):
-        if any(type(op) not in {*_ORDER, *_EQUAL} for op in node.ops):
-            raise ValueError(f'"{_short(ast.unparse(node))}" is no comparison; use == != < <= > >=')
-    elif not isinstance(node, _GRAMMAR):
-        _refuse(f'"{_short(ast.unparse(node))}" is not arithmetic')
-
-
-def _refuse(why: str) -> NoReturn:
-    raise ValueError(why)
 
 
 def _short(text: str) -> str:
@@ -179,31 +161,37 @@ def _no_function(name: str, _: tuple[Value, ...], _keywords: Mapping[str, Value]
 
 
 def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Value:
+    def value_of(inner: ast.expr) -> Value:
+        return _value(inner, names, function)
+
     match node:
         case ast.Constant(value=bool() | int() | float() | str() as value):
-            return value
+            return value if isinstance(value, bool | str) else _refuse_huge(value)
         case ast.Name(id=name):
-            if name in names:
-                return names[name]
-            if name in CONSTANTS:
-                return CONSTANTS[name]
-            raise ValueError(f'unknown name "{name}"{nearest(name, names)}')
+            if name not in names and name not in CONSTANTS:
+                raise ValueError(f'unknown name "{name}"{nearest(name, names)}')
+            return names[name] if name in names else CONSTANTS[name]
         case ast.Call():
             call = _evaluate_call(node, names, function)
-            if call.name in MATHS:
-                return _calculate(call)
-            return function(call.name, call.arguments, call.keywords)
+            return (
+                _mathematics(call)
+                if call.name in MATHS
+                else function(call.name, call.arguments, call.keywords)
+            )
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(_value(operand, names, function))
+            return not _truth(value_of(operand))
         case ast.UnaryOp(op=op, operand=operand):
-            return _SIGNS[type(op)](_number(_value(operand, names, function)))
+            return _calculate(_OPERATORS[type(op)], value_of(operand))
         case ast.BinOp(left=left, op=op, right=right):
-            return _combine(op, _value(left, names, function), _value(right, names, function))
+            base, exponent = value_of(left), value_of(right)
+            if isinstance(op, ast.Pow) and _number(exponent) > EXACT_EXPONENT:
+                base = float(_number(base))  # whole numbers would grow for minutes before they are too large
+            return _calculate(_OPERATORS[type(op)], base, exponent)
         case ast.BoolOp(op=op, values=values):
-            truths = [_truth(_value(value, names, function)) for value in values]
+            truths = [_truth(value_of(value)) for value in values]
             return all(truths) if isinstance(op, ast.And) else any(truths)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [_value(side, names, function) for side in (left, *others)]
+            sides = [value_of(side) for side in (left, *others)]
             return all(_compare(op, a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False))
         case _:
             raise ValueError(f'"{_short(ast.unparse(node))}" is not arithmetic')
@@ -215,47 +203,38 @@ def _evaluate_call(node: ast.Call, names: Mapping[str, Value], function: Functio
     return FunctionCall(_name(node), arguments, keywords)
 
 
-def _calculate(call: FunctionCall) -> Value:
-    numbers = [_number(argument) for argument in call.arguments]
+def _mathematics(call: FunctionCall) -> Value:
     try:
-        return _refuse_huge(_MATHS[call.name](*numbers, **call.keywords))
-    except (TypeError, ArithmeticError, ValueError) as error:
+        return _calculate(_MATHS[call.name], *call.arguments, **call.keywords)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{call.name}(…): {error}") from None
 
 
-def _combine(op: ast.operator, left: Value, right: Value) -> float:
-    a, b = _number(left), _number(right)
-    if isinstance(op, ast.Pow):
-        return _power(a, b)
-    if isinstance(op, ast.Div) and not b:
-        raise ValueError("it divides by zero")
-    return _refuse_huge(_ARITHMETIC[type(op)](a, b))
-
-
-def _power(base: float, exponent: float) -> float:
-    if base <= 0 and exponent != int(exponent):
-        raise ValueError(f"{base} ** {exponent} is no real number")
-    if not base and exponent < 0:
-        raise ValueError("it divides by zero")
-    if base and abs(exponent * math.log10(abs(base))) > math.log10(LARGEST):
-        raise ValueError("a power is too large, or too small, to be a figure")
-    if abs(exponent) > LARGEST ** (1 / 50):  # of 1 and −1: whatever it is, nobody means it
-        raise ValueError("an exponent is too large to be meant")
-    return _refuse_huge(base**exponent)
+def _calculate(operation: Callable[..., Any], *sides: Value, **keywords: Value) -> Any:
+    """The result for numbers, which no figure outgrows. ValueError where there is none."""
+    try:
+        result = operation(*map(_number, sides), **keywords)
+    except ZeroDivisionError:
+        raise ValueError("it divides by zero") from None
+    except OverflowError:
+        raise ValueError(TOO_LARGE) from None
+    if isinstance(result, complex):
+        _refuse(f"the root of {sides[0]} is no real number")
+    return _refuse_huge(result)
 
 
 def _refuse_huge(number: float) -> float:
     if not abs(number) <= LARGEST:
-        raise ValueError("a number grows too large to be a figure")
+        raise ValueError(TOO_LARGE)
     return number
 
 
 def _compare(op: ast.cmpop, left: Value, right: Value) -> bool:
-    if isinstance(op, _EQUAL):
-        if isinstance(left, str) != isinstance(right, str):
-            raise ValueError(f"{left} and {right} cannot be equal: one is a word, the other is not")
-        return (left == right) == isinstance(op, ast.Eq)
-    return _ORDER[type(op)](_number(left), _number(right))
+    if not isinstance(op, _EQUAL):
+        return _calculate(_OPERATORS[type(op)], left, right)
+    if isinstance(left, str) != isinstance(right, str):
+        raise ValueError(f"{left} and {right} cannot be equal: one is a word, the other is not")
+    return (left == right) == isinstance(op, ast.Eq)
 
 
 def _number(value: Value) -> float:
@@ -268,3 +247,7 @@ def _truth(value: Value) -> bool:
     if not isinstance(value, bool):
         _refuse(f"{value} is neither true nor false")
     return value
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ValueError(why)

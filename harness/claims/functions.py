@@ -6,21 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from harness.claims.expression import Expression, parse
+from harness.core.static_figures import STATIC_FIGURES
 
-COMPILED = (
-    "temp_bytes",
-    "argument_bytes",
-    "output_bytes",
-    "alias_bytes",
-    "peak_bytes",
-    "planned_bytes",
-    "generated_code_bytes",
-    "flops",
-    "bytes_accessed",
-    "optimal_s",
-    "cycles",
-)
-NO_EVIDENCE = ("optimal_s", "cycles")  # a compiler's guesses at time: shown, never deciding
+# Not the compiler's guesses at time, which are evidence of none.
+COMPILED = (*STATIC_FIGURES, "generated_code_bytes", "planned_bytes")
 IDENTITY = ("program", "calls", "ops")
 TRACED, FACT = "trace_bytes", "fact"
 ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
@@ -51,27 +40,18 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     EXPONENT: ("figure", "implementation", "target", NUMBER, NUMBER),
 }
 COST_EXPONENT = ("figure", "implementation", NUMBER, NUMBER)  # of a formula, which has no target
-QUOTED: Mapping[str, int] = {
-    "first_win": 2,
-    "crossover": 2,
-    "growth": 1,
-    "fit": 1,
-}  # arguments that are columns
 KEYWORDS: Mapping[str, tuple[str, ...]] = {"fit": ("start", "square")}  # of functions that compile nothing
 
 
-def arguments_of(name: str, arguments: tuple[object, ...]) -> tuple[str, ...]:
-    """The argument kinds of a function; ValueError where the call has others."""
+def require_arguments(name: str, arguments: tuple[object, ...]) -> None:
+    """ValueError where a call has other arguments than the function takes."""
     kinds = ARGUMENTS[name]
     if name == EXPONENT and arguments and str(arguments[0]) in ANALYTIC:
         kinds = COST_EXPONENT
-    fits = len(arguments) == len(kinds) and all(
-        isinstance(value, str) == (kind != NUMBER) for value, kind in zip(arguments, kinds, strict=True)
-    )
-    if not fits:
+    given = [isinstance(value, str) for value in arguments]
+    if given != [kind != NUMBER for kind in kinds]:
         listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in kinds)
         raise ValueError(f"{name}({listed}) was given {len(arguments)} arguments, or not of that kind")
-    return kinds
 
 
 def functions_in(expression: Expression) -> frozenset[str]:

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from harness.claims.expression import Expression
 from harness.claims.expression import Value as ExpressionValue
 from harness.core.case import Case
 from harness.core.record import STATUSES
 from harness.core.workload import Value
+from harness.sweep.yaml.nodes import Node
 
-REPRODUCED = "reproduced"
-ELSEWHERE = "reproduced on another target"
-ADDS_UP = "adds up"
-VACUOUS = "vacuous"
-INCONSISTENT = "inconsistent"
-IMPLAUSIBLE = "implausible"
-CONTRADICTED = "contradicted"
-NOT_CHECKABLE = "not checkable here"
-CONTEXT = "context"
-VERDICTS: Mapping[str, str] = {
-    CONTRADICTED: "what is found here differs by more than the tolerance, on every device that it may be of",
-    IMPLAUSIBLE: "a bound of the hardware, or of the work that has to be done, speaks against it",
-    INCONSISTENT: "the document disagrees with itself: its own numbers give another one",
-    VACUOUS: "it holds, and would hold without what it is meant to show",
-    REPRODUCED: "compiled or run here, every figure that decides agrees within the tolerance beside it",
-    ELSEWHERE: "every figure agrees, for another target than the hardware that was published for",
-    ADDS_UP: "the author's own figures agree with each other and keep every bound; nothing was run for it",
-    NOT_CHECKABLE: "it takes hardware, or a configuration, that is not to be had; bounds may be checked",
-}
-AGAINST = (CONTRADICTED, IMPLAUSIBLE, INCONSISTENT)  # strongest first
+
+class Word(StrEnum):
+    """What a verdict says in a word; CONTEXT is that of a claim which is not counted."""
+
+    CONTRADICTED = "contradicted"
+    IMPLAUSIBLE = "implausible"
+    INCONSISTENT = "inconsistent"
+    VACUOUS = "vacuous"
+    REPRODUCED = "reproduced"
+    ELSEWHERE = "reproduced on another target"
+    ADDS_UP = "adds up"
+    NOT_CHECKABLE = "not checkable here"
+    CONTEXT = "context"
+
+
+VERDICTS = tuple(word for word in Word if word != Word.CONTEXT)
+AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest first
 
 ANY = "any"  # the hardware of a claim that no hardware can change
 
@@ -62,14 +61,6 @@ class Citation:
     source: Source
     lines: str = ""
 
-    def line_numbers(self) -> frozenset[int]:
-        """The numbers of all cited lines. ValueError where `lines` has another form."""
-        numbers: set[int] = set()
-        for part in filter(None, self.lines.split(",")):
-            first, _, last = part.partition("-")
-            numbers |= set(range(int(first), int(last or first) + 1))
-        return frozenset(numbers)
-
 
 @dataclass(frozen=True)
 class Need:
@@ -95,7 +86,8 @@ class Need:
 class Table:
     """A published table. A cell without a number has None, or its word (`OOM`).
 
-    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
+    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7. `curves` say which
+    columns make a curve of a speedup chart; they are read where the catalog is known.
     """
 
     id: str
@@ -104,6 +96,7 @@ class Table:
     rows: tuple[tuple[float | str | None, ...], ...]
     written: tuple[tuple[str, ...], ...]
     units: str = "ms"
+    curves: tuple[Node, ...] = ()
 
     def numbers(self, row: tuple[float | str | None, ...]) -> dict[str, float]:
         """The columns of a row that hold a number."""
@@ -207,10 +200,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureValue:
-    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`)."""
+    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`).
+
+    `varies`: the host's compiler decided it, so that another processor may give another number.
+    """
 
     value: ExpressionValue
     arithmetic: str = ""
+    varies: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,18 +244,14 @@ class Verdict:
     """
 
     claim: Claim
-    judged: str
+    judged: Word
     sentence: str
     readings: tuple[Reading, ...] = ()
     incomplete: str = ""
 
-    def __post_init__(self) -> None:
-        if self.judged not in VERDICTS:
-            raise ValueError(f'"{self.judged}" is no verdict: {", ".join(VERDICTS)}')
-
     @property
-    def word(self) -> str:
-        return CONTEXT if self.claim.context else self.judged
+    def word(self) -> Word:
+        return Word.CONTEXT if self.claim.context else self.judged
 
     @property
     def unexpected(self) -> bool:

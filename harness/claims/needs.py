@@ -7,23 +7,8 @@ from collections.abc import Iterator, Mapping
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
+from harness.claims import functions
 from harness.claims.expression import MATHS, Expression, FunctionCall, Value, parse
-from harness.claims.functions import (
-    ANALYTIC,
-    ARGUMENTS,
-    COLUMNS,
-    COMPILED,
-    DEVICE,
-    EXPONENT,
-    FACT,
-    IDENTITY,
-    JUDGED,
-    KEYWORDS,
-    QUOTED,
-    SPEEDUP,
-    TRACED,
-    arguments_of,
-)
 from harness.claims.model import Claim, Figure, Need
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
@@ -61,28 +46,31 @@ def _of_expression(expression: Expression, claim: Claim, figure: Figure, catalog
 
 
 def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
-    arguments_of(call.name, call.arguments)
-    if call.name in DEVICE:
+    functions.require_arguments(call.name, call.arguments)
+    if call.name in functions.DEVICE:
         accelerators.target(str(call.arguments[0]))
-    elif call.name in COLUMNS:
+    elif call.name in functions.COLUMNS:
         yield from _of_columns(call, claim, catalog)
+    elif call.name == functions.EXPONENT:
+        yield from (need_of(end, claim, catalog) for end in ends_of(call))
     else:
-        yield from needs_of(call, claim, catalog)
+        yield need_of(call, claim, catalog)
 
 
 def _of_columns(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
     if claim.table is None:
         raise ValueError(f"{call.name}(…) reads a table, and this claim has none")
-    for name in sorted(call.keywords.keys() - KEYWORDS.get(call.name, ())):
-        raise ValueError(f'{call.name}(…) takes no "{name}"{nearest(name, KEYWORDS.get(call.name, ()))}')
+    known = functions.KEYWORDS.get(call.name, ())
+    for name in sorted(call.keywords.keys() - known):
+        raise ValueError(f'{call.name}(…) takes no "{name}"{nearest(name, known)}')
     every_row = Figure(call.name, "", each=True)
-    for text in call.arguments[: QUOTED[call.name]]:
-        yield from _of_expression(parse(str(text)), claim, every_row, catalog)
+    for text in (value for value in call.arguments if isinstance(value, str)):
+        yield from _of_expression(parse(text), claim, every_row, catalog)
 
 
 def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> None:
-    for name in sorted(expression.functions() - ARGUMENTS.keys()):
-        raise ValueError(f'unknown function "{name}"{nearest(name, {*ARGUMENTS, *MATHS})}')
+    for name in sorted(expression.functions() - functions.ARGUMENTS.keys()):
+        raise ValueError(f'unknown function "{name}"{nearest(name, {*functions.ARGUMENTS, *MATHS})}')
     columns = claim.table.columns if claim.table and per_row else ()
     known = {*claim.names(), *columns}
     for name in sorted(expression.names() - known):
@@ -93,56 +81,43 @@ def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> N
         raise ValueError(f'unknown name "{name}"{nearest(name, known)}')
 
 
-def needs_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    """The needs of one call: two cases for an exponent, else one.
-
-    UsageError or ValueError for anything that does not exist.
-    """
+def need_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> Need:
+    """The need of one call. UsageError or ValueError for anything that does not exist."""
     name, arguments = call.name, call.arguments
-    if name == EXPONENT:
-        return _of_exponent(call, claim, catalog)
     label = str(arguments[1] if name == "check" else arguments[0])
     case = _case(label, call.keywords, claim, catalog)
     if name == "check":
-        return (Need(Need.JUDGE, case, check=_check(str(arguments[0]), catalog)),)
-    if name in JUDGED:
-        return (Need(Need.JUDGE, case),)
-    if name == SPEEDUP:
-        return (Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog)),)
-    if name in ANALYTIC:
-        return (Need(Need.COST, case),)
+        check = str(arguments[0])
+        if check not in catalog.checks():
+            raise ValueError(f'unknown check "{check}"{nearest(check, catalog.checks())}')
+        return Need(Need.JUDGE, case, check=check)
+    if name in functions.JUDGED:
+        return Need(Need.JUDGE, case)
+    if name == functions.SPEEDUP:
+        return Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog))
+    if name in functions.ANALYTIC:
+        return Need(Need.COST, case)
     framework = catalog.implementation(case.implementation).framework
-    if name == TRACED and not traits_of(framework).traces_calls:
+    if name == functions.TRACED and not traits_of(framework).traces_calls:
         raise ValueError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
-    if name in {TRACED, FACT}:
-        return (Need(Need.COMPILE, case, accelerators.HOST),)
-    if name not in {*COMPILED, *IDENTITY}:
-        raise ValueError(f"{name}(…) asks for nothing that is compiled")
+    if name in {functions.TRACED, functions.FACT}:
+        return Need(Need.COMPILE, case, accelerators.HOST)
     target = str(arguments[1])
     accelerators.target(target)
-    return (Need(Need.COMPILE, case, target),)
+    return Need(Need.COMPILE, case, target)
 
 
-def _of_exponent(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    figure, label, *rest = call.arguments
-    *target, low, high = rest
-    if figure not in {*COMPILED, *ANALYTIC}:
-        raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{nearest(str(figure), COMPILED)}')
+def ends_of(call: FunctionCall) -> tuple[FunctionCall, ...]:
+    """The calls at both lengths of an exponent."""
+    figure, *rest, low, high = call.arguments
+    if figure not in {*functions.COMPILED, *functions.ANALYTIC}:
+        hint = nearest(str(figure), functions.COMPILED)
+        raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{hint}')
     if not 0 < float(low) < float(high):
         raise ValueError(f"exponent(…) goes from a length to a longer one, not from {low} to {high}")
     return tuple(
-        need
-        for length in (low, high)
-        for need in needs_of(
-            FunctionCall(str(figure), (label, *target), {**call.keywords, "seq": length}), claim, catalog
-        )
+        FunctionCall(str(figure), tuple(rest), {**call.keywords, "seq": length}) for length in (low, high)
     )
-
-
-def _check(name: str, catalog: Catalog) -> str:
-    if name not in catalog.checks():
-        raise ValueError(f'unknown check "{name}"{nearest(name, catalog.checks())}')
-    return name
 
 
 def _case(label: str, keywords: Mapping[str, Value], claim: Claim, catalog: Catalog) -> Case:

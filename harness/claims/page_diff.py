@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from harness.claims.model import VARIES
@@ -51,12 +52,8 @@ def _alike(known: str, new: str, share: float) -> bool:
     if _VARYING.sub(VARIES, known) != _VARYING.sub(VARIES, new):
         return False
     pairs = zip(_VARYING.findall(known), _VARYING.findall(new), strict=True)
-    return all(_near(_amount(*a), _amount(*b), share) for a, b in pairs)
+    return all(math.isclose(_amount(*a), _amount(*b), rel_tol=share) for a, b in pairs)
 
 
 def _amount(number: str, unit: str) -> float:
     return float(number.replace("\u202f", "")) * _SCALES[unit]
-
-
-def _near(first: float, second: float, share: float) -> bool:
-    return abs(first - second) <= share * max(abs(first), abs(second))

@@ -10,34 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.claims.model import (
-    ADDS_UP,
-    CONTEXT,
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    VACUOUS,
-    VERDICTS,
-    FigureValue,
-    Reading,
-    Verdict,
-)
-from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
+from harness.claims.model import AGAINST, VERDICTS, Reading, Verdict, Word
+from harness.claims.wording import column_texts, tolerance_text
 
-STYLES = {
-    REPRODUCED: "green",
-    ELSEWHERE: "green",
-    ADDS_UP: "green",
-    VACUOUS: "yellow",
-    CONTRADICTED: "yellow",
-    IMPLAUSIBLE: "yellow",
-    INCONSISTENT: "yellow",
-    NOT_CHECKABLE: "dim",
-    CONTEXT: "dim",
-}
 COLUMNS = ("figure", "published", "follows from it", "found here")
 
 
@@ -68,15 +43,9 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         readings = _grid()
         for reading in verdict.readings:
-            readings.add_row(_name(reading), *_cells(reading))
+            readings.add_row(_name(reading), *column_texts(reading))
         table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
     return table
-
-
-def _cells(reading: Reading) -> tuple[str, str, str]:
-    bound = f"; {bound_text(reading)}" if reading.figure.bounded and not reading.missing else ""
-    published, follows, found = published_text(reading), follows_text(reading), found_text(reading)
-    return published, follows, f"{found}{bound}".removeprefix("; ")
 
 
 def _grid(heading: Sequence[str] = ()) -> Table:
@@ -89,11 +58,17 @@ def _grid(heading: Sequence[str] = ()) -> Table:
 
 
 def _verdict_text(verdict: Verdict) -> Text:
-    text = Text(verdict.word, style=STYLES[verdict.word])
+    text = Text(verdict.word, style=_style(verdict.word))
     if verdict.unexpected:
         text.append(f" (expected {verdict.claim.expect})", style="bold red")
     text.append(f": {verdict.sentence}", style="not bold default")
     return text
+
+
+def _style(word: Word) -> str:
+    if word in (*AGAINST, Word.VACUOUS):
+        return "yellow"
+    return "dim" if word in {Word.NOT_CHECKABLE, Word.CONTEXT} else "green"
 
 
 def _name(reading: Reading) -> str:
@@ -109,69 +84,52 @@ def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def _claim_data(verdict: Verdict) -> dict[str, Any]:
-    claim = verdict.claim
+    claim, table = verdict.claim, verdict.claim.table
+    sources = [
+        {**_given(citation.source, "title", "of", "version", "url"), **_given(citation, "lines")}
+        for citation in claim.sources
+    ]
     return {
         "id": claim.name,
-        "family": claim.family,
-        "says": claim.says,
-        "sources": [
-            {
-                "title": citation.source.title,
-                "of": citation.source.of or None,
-                "version": citation.source.version or None,
-                "url": citation.source.url or None,
-                "lines": citation.lines or None,
-            }
-            for citation in claim.sources
-        ],
+        **_given(claim, "family", "says"),
+        "sources": sources,
         "hardware": claim.hardware,
-        "targets": list(claim.targets),
+        "targets": claim.targets,
         "shape": {name: claim.shape[name] for name in claim.given},
         "verdict": verdict.word,
-        "judged": verdict.judged,
-        "sentence": verdict.sentence,
-        "headline": claim.headline or None,
-        "needs": claim.needs or None,
+        **_given(verdict, "judged", "sentence"),
+        **_given(claim, "headline", "needs"),
         "context": claim.context,
-        "reproductions": claim.reproductions,
-        "expect": claim.expect,
+        **_given(claim, "reproductions", "expect"),
         "unexpected": verdict.unexpected,
         "incomplete": verdict.incomplete or None,
         "figures": [_figure_data(reading) for reading in verdict.readings],
-        "table": None
-        if claim.table is None
-        else {
-            "id": claim.table.id,
-            "columns": claim.table.columns,
-            "units": claim.table.units,
-            "rows": claim.table.rows,
-        },
+        "table": table and _given(table, "id", "columns", "units", "rows"),
     }
+
+
+def _given(thing: object, *names: str) -> dict[str, Any]:
+    """These of its fields, an empty text as None."""
+    values = {name: getattr(thing, name) for name in names}
+    return {name: None if value == "" else value for name, value in values.items()}
 
 
 def _figure_data(reading: Reading) -> dict[str, Any]:
     figure = reading.figure
-    published = _value(reading.published)
+    sides = {
+        name: getattr(reading, name) for name in ("published", "follows", "found", "at_least", "at_most")
+    }
+    values = {name: side and side.value for name, side in sides.items()}
+    if reading.published and reading.upto:
+        values["published"] = [reading.published.value, reading.upto.value]
     return {
         "name": figure.name,
         "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",
         "unit": figure.unit or None,
-        "published": published if reading.upto is None else [published, _value(reading.upto)],
-        "follows": _value(reading.follows),
-        "found": _value(reading.found),
-        "at_least": _value(reading.at_least),
-        "at_most": _value(reading.at_most),
-        "within": figure.within,
-        "premise": figure.premise,
-        "agrees": reading.agrees,
-        "row": reading.row or None,
-        "rows": reading.rows,
-        "method": list(reading.by) or ["arithmetic"],
-        "targets": list(reading.targets),
-        "missing": reading.missing or None,
+        **values,
+        **_given(figure, "within", "premise"),
+        **_given(reading, "agrees", "row", "rows"),
+        "method": reading.by or ["arithmetic"],
+        **_given(reading, "targets", "missing"),
         "tolerance": tolerance_text(reading) or None,
     }
-
-
-def _value(side: FigureValue | None) -> object:
-    return None if side is None else side.value

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
-from harness.claims.answers import ClaimEvidence
-from harness.claims.arithmetic import arithmetic_text
-from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
-from harness.claims.expression import Expression, Value
-from harness.claims.model import (
-    ADDS_UP,
-    AGAINST,
-    ANY,
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    VACUOUS,
-    Claim,
-    Figure,
-    FigureValue,
-    Reading,
-    Verdict,
-)
+from harness.claims.answers import ClaimEvidence, Missing, OutsideTableError
+from harness.claims.arithmetic import arithmetic_text, varies
+from harness.claims.evaluate import Evaluator
+from harness.claims.expression import Value
+from harness.claims.model import AGAINST, ANY, Claim, Figure, FigureValue, Reading, Verdict, Word
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError
 from harness.core.units import format_count
@@ -45,7 +29,7 @@ def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
 
 
-def _word(claim: Claim, readings: Sequence[Reading]) -> str:
+def _word(claim: Claim, readings: Sequence[Reading]) -> Word:
     """The verdict's word: a disagreement outweighs a missing figure, which outweighs agreement."""
     decided = [reading for reading in readings if reading.figure.decides]
     wrong = [reading for reading in decided if reading.agrees is False]
@@ -54,15 +38,15 @@ def _word(claim: Claim, readings: Sequence[Reading]) -> str:
         return _word_against(claim, wrong, holds=holds)
     compared = [reading for reading in decided if reading.figure.compared]
     if claim.not_checkable or not compared or any(reading.agrees is None for reading in decided):
-        return NOT_CHECKABLE
+        return Word.NOT_CHECKABLE
     if claim.needs or not any(reading.tested for reading in decided):
-        return ADDS_UP
+        return Word.ADDS_UP
     targets = {target for reading in decided for target in reading.targets}
     published_hardware = claim.hardware == ANY or targets == set(claim.targets)
-    return REPRODUCED if published_hardware else ELSEWHERE
+    return Word.REPRODUCED if published_hardware else Word.ELSEWHERE
 
 
-def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str:
+def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> Word:
     """The strongest verdict that the disagreeing figures allow.
 
     A figure compiled for one device does not contradict a number published for another, so a disagreement
@@ -71,12 +55,12 @@ def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str
     """
     for word in AGAINST:
         disagreeing = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
-        if disagreeing and (word == INCONSISTENT or _covers(claim, disagreeing)):
+        if disagreeing and (word == Word.INCONSISTENT or _covers(claim, disagreeing)):
             return word
     premises = [reading for reading in wrong if reading.figure.premise]
     if holds and len(premises) == len(wrong) and _covers(claim, premises):
-        return VACUOUS
-    return NOT_CHECKABLE
+        return Word.VACUOUS
+    return Word.NOT_CHECKABLE
 
 
 def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
@@ -92,99 +76,80 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
     A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
     evaluator = Evaluator(claim, catalog, evidence)
-    worst: tuple[bool, float, Reading] | None = None
-    blank: Reading | None = None
-    lacking, rows = "", 0
+    known: list[tuple[bool, float, Reading]] = []
+    blank: list[Reading] = []
+    lacking = ""
     for row, names in claim.points(figure):
         if not all(expression.names() <= names.keys() for expression in figure.expressions()):
             continue
-        point = _Point(figure, evaluator, names)
         try:
-            distance, reading, incomplete = point.read()
+            reading, missing = _reading_at(figure, names, evaluator)
+            reading = replace(reading, row=_row_name(row))
+            if missing is not None:
+                blank.append(reading)
+                lacking = lacking or (str(missing) if missing.incomplete else "")
+            else:
+                distance, agrees = _judged(reading)
+                known.append((agrees is False, distance, replace(reading, agrees=agrees)))
         except OutsideTableError:
             continue
         except (ValueError, UsageError) as error:
             raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
-        lacking = lacking or incomplete
-        reading = replace(reading, row=_row_name(row))
-        if reading.missing:
-            blank = blank or reading
-            continue
-        rows += 1
-        wrong = reading.agrees is False
-        if worst is None or (wrong, distance) > worst[:2]:
-            worst = (wrong, distance, reading)
-    chosen = worst[2] if worst else Reading(figure, missing=NO_ROW if figure.decides else "")
+    chosen = Reading(figure, missing=NO_ROW if figure.decides else "")
+    if known:
+        chosen = max(known, key=lambda row: row[:2])[2]
     if blank and chosen.agrees is not False:
-        chosen = blank
-    against = _stands_for(figure, chosen, evaluator) if chosen.agrees is False else ""
-    chosen = replace(
+        chosen = blank[0]
+    found = replace(
         chosen,
-        rows=rows,
-        against=against,
+        rows=len(known),
+        against=_stands_for(figure, chosen, evaluator) if chosen.agrees is False else "",
         by=tuple(evaluator.by),
         targets=tuple(evaluator.targets),
         tested=evaluator.tested,
     )
-    return chosen, lacking
+    return found, lacking
 
 
 def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
     """The verdict that a figure's disagreement stands for."""
     if figure.bounded:
-        verdict = CONTRADICTED if figure.found is not None else INCONSISTENT
-        return IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
-    return INCONSISTENT if _follows_differs(figure, reading) else CONTRADICTED
+        verdict = Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
+        return Word.IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
+    published, follows = reading.published, reading.follows
+    own = published and follows and _off(published, reading.upto, follows) > figure.within + ROUNDING
+    return Word.INCONSISTENT if own else Word.CONTRADICTED  # the document's own numbers differ, or ours do
 
 
-def _follows_differs(figure: Figure, reading: Reading) -> bool:
-    """Whether the document's own numbers differ from each other, rather than ours from the document's."""
-    if reading.published is None or reading.follows is None:
-        return False
-    return _off(reading.published, reading.upto, reading.follows) > figure.within + ROUNDING
-
-
-@dataclass(frozen=True)
-class _Point:
-    """A figure at one point: once, or at one row of the table."""
-
-    figure: Figure
-    evaluator: Evaluator
-    names: Mapping[str, Value]
-
-    def read(self) -> tuple[float, Reading, str]:
-        """(its distance, as a share or a multiple of its bound; its reading; what this machine lacked)."""
-        figure = self.figure
-        sides: dict[str, FigureValue] = {}
-        missing: Missing | None = None
-        for name, expression in self._expressions():
-            try:
-                sides[name] = self._side(expression)
-            except OutsideTableError:
-                raise
-            except Missing as reason:  # the other columns are still shown
-                missing = missing or reason
-        reading = replace(Reading(figure), **sides)
-        if missing is not None:
-            return 0.0, replace(reading, missing=str(missing)), str(missing) if missing.incomplete else ""
-        if figure.bounded:
-            return *_bound(reading), ""
-        if not figure.compared:
-            return 0.0, reading, ""
-        distance = max(_offs(reading))
-        return distance, replace(reading, agrees=distance <= figure.within + ROUNDING), ""
-
-    def _expressions(self) -> Iterator[tuple[str, Expression]]:
-        figure = self.figure
-        yield from zip(("published", "upto"), figure.published, strict=False)
-        for name in ("follows", "found", "at_most", "at_least"):
-            expression = getattr(figure, name)
+def _reading_at(
+    figure: Figure, names: Mapping[str, Value], evaluator: Evaluator
+) -> tuple[Reading, Missing | None]:
+    """(a figure's values where the names have these, why one is missing: the others are still shown)."""
+    single = ((name, getattr(figure, name)) for name in ("follows", "found", "at_most", "at_least"))
+    expressions = dict(zip(("published", "upto"), figure.published, strict=False)) | dict(single)
+    sides: dict[str, FigureValue] = {}
+    missing: Missing | None = None
+    for name, expression in expressions.items():
+        try:
             if expression is not None:
-                yield name, expression
+                text = arithmetic_text(expression, names, evaluator.value)
+                value = evaluator.value(expression, names)
+                sides[name] = FigureValue(value, text, varies(expression.text))
+        except OutsideTableError:
+            raise
+        except Missing as reason:
+            missing = missing or reason
+    return replace(Reading(figure, missing=str(missing or "")), **sides), missing
 
-    def _side(self, expression: Expression) -> FigureValue:
-        value = self.evaluator.value(expression, self.names)
-        return FigureValue(value, arithmetic_text(expression, self.names, self.evaluator.value))
+
+def _judged(reading: Reading) -> tuple[float, bool | None]:
+    """(the distance, as a share or a multiple of its bound; whether that agrees: None decides nothing)."""
+    if reading.figure.bounded:
+        return _bound(reading)
+    if not reading.figure.compared:
+        return 0.0, None
+    distance = max(_offs(reading))
+    return distance, distance <= reading.figure.within + ROUNDING
 
 
 def _offs(reading: Reading) -> Iterator[float]:
@@ -213,7 +178,7 @@ def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> 
     return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
 
 
-def _bound(reading: Reading) -> tuple[float, Reading]:
+def _bound(reading: Reading) -> tuple[float, bool]:
     side = reading.published or reading.follows or reading.found
     if side is None:
         raise ValueError("there is no number to hold to its bound")
@@ -224,7 +189,7 @@ def _bound(reading: Reading) -> tuple[float, Reading]:
     keeps = (most is None or number <= most + abs(most) * ROUNDING) and (
         least is None or number >= least - abs(least) * ROUNDING
     )
-    return max(over, under), replace(reading, agrees=keeps)
+    return max(over, under), keeps
 
 
 def _number(side: FigureValue) -> float:

@@ -5,19 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.catalog.accelerators import HOST
+from harness.claims.arithmetic import grouped_digits, short_exponent, short_hash
 from harness.claims.expression import Expression, Value
-from harness.claims.model import (
-    AGAINST,
-    NOT_CHECKABLE,
-    VACUOUS,
-    VARIES,
-    Citation,
-    Claim,
-    FigureValue,
-    Reading,
-    Verdict,
-)
+from harness.claims.model import AGAINST, VARIES, Citation, Claim, FigureValue, Reading, Verdict, Word
 from harness.core.units import format_bytes
 
 BYTES = "B"
@@ -26,20 +16,15 @@ GROUPED = 10**9  # whole numbers below it are written out
 COMPILED_FOR = "compiled for "
 LONGEST = 90  # characters of arithmetic that a cell or a sentence holds
 _PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
-_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
 
 
-def value_text(value: Value | None, unit: str = "") -> str:
-    """`285212672`, `B` → `272.0 MiB`; truths as yes and no; program hashes shortened; nothing as —."""
-    if value is None:
-        return "—"
+def value_text(value: Value, unit: str = "") -> str:
+    """`285212672`, `B` → `272.0 MiB`; truths as yes and no; program hashes shortened."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return f"{value[:15]}…" if value.startswith("sha256:") else value
-    if unit == BYTES:
-        return format_bytes(value, 4)
-    return _with_unit(_number(value), unit)
+        return short_hash(value)
+    return format_bytes(value, 4) if unit == BYTES else _with_unit(_number(value), unit)
 
 
 def _with_unit(text: str, unit: str) -> str:
@@ -49,21 +34,10 @@ def _with_unit(text: str, unit: str) -> str:
 def _number(value: float) -> str:
     """Four significant digits, or a whole number as it is; a narrow space between thousands."""
     if value == int(value) and abs(value) < GROUPED:
-        return _group_thousands(f"{int(value):,}")
+        return grouped_digits(int(value))
     if 1_000 <= abs(value) < EXPONENTS:
-        return _group_thousands(f"{round(value, 3 - len(str(int(abs(value)))) + 1):,.0f}")
-    return _mantissa(f"{value:.4g}")
-
-
-def _mantissa(text: str) -> str:
-    if "e" not in text:
-        return text
-    mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def _group_thousands(text: str) -> str:
-    return text.replace(",", "\u202f")
+        return grouped_digits(round(value, 3 - len(str(int(abs(value)))) + 1))
+    return short_exponent(f"{value:.4g}")
 
 
 def published_text(reading: Reading) -> str:
@@ -80,57 +54,51 @@ def published_text(reading: Reading) -> str:
 
 
 def _published_number(side: FigureValue, unit: str, expression: Expression) -> str:
-    """A number written out keeps its digits (`26581.04`)."""
+    """A number written out, or in a cell, keeps its digits (`26581.04`); arithmetic has four."""
     value = side.value
     if isinstance(value, bool | str) or unit == BYTES:
         return value_text(value, unit)
-    if digits := _PLAIN.fullmatch(expression.text):
-        whole, fraction = digits.groups("")
-        return _with_unit(f"{_group_thousands(f'{int(whole):,}')}{fraction}", unit)
-    if not expression.text.isidentifier():  # arithmetic, and no number as it stands in a cell
+    digits = _PLAIN.fullmatch(f"{value:.10g}" if expression.text.isidentifier() else expression.text)
+    if not digits:
         return value_text(value, unit)
-    whole, dot, fraction = f"{value:.10g}".partition(".")
-    text = (
-        f"{_group_thousands(f'{int(whole):,}')}{dot}{fraction}"
-        if whole.lstrip("-").isdigit()
-        else f"{value:.10g}"
-    )
-    return _with_unit(_mantissa(text) if "e" in text else text, unit)
+    whole, fraction = digits.groups("")
+    return _with_unit(f"{grouped_digits(int(whole))}{fraction}", unit)
 
 
 def follows_text(reading: Reading) -> str:
     """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
-    return _with_arithmetic(reading.follows, reading.figure.unit, reading.figure.follows)
+    return _with_arithmetic(reading.follows, reading.figure.unit)
 
 
 def found_text(reading: Reading) -> str:
     """The value found here, with its arithmetic; marked ≈ where it depends on the host's compiler."""
-    return _with_arithmetic(reading.found, reading.figure.unit, reading.figure.found)
+    return _with_arithmetic(reading.found, reading.figure.unit)
 
 
 def bound_text(reading: Reading) -> str:
     """The bounds of a figure: `≥ 4 and ≤ 56.87`."""
-    figure = reading.figure
-    bounds = (("≥", reading.at_least, figure.at_least), ("≤", reading.at_most, figure.at_most))
-    return " and ".join(
-        f"{sign} {_short(side, figure.unit, expression)}"
-        for sign, side, expression in bounds
-        if side is not None
-    )
+    bounds = (("≥", reading.at_least), ("≤", reading.at_most))
+    return " and ".join(f"{sign} {_short(side, reading.figure.unit)}" for sign, side in bounds if side)
 
 
-def _with_arithmetic(side: FigureValue | None, unit: str, expression: Expression | None) -> str:
+def column_texts(reading: Reading) -> tuple[str, str, str]:
+    """The three columns of a figure; bounds stand beside what is found."""
+    found = found_text(reading)
+    if reading.figure.bounded and not reading.missing:
+        found = f"{found}; {bound_text(reading)}".removeprefix("; ")
+    return published_text(reading), follows_text(reading), found
+
+
+def _with_arithmetic(side: FigureValue | None, unit: str) -> str:
     if side is None:
         return ""
-    text = _short(side, unit, expression)
     shown = 0 < len(side.arithmetic) <= LONGEST and not isinstance(side.value, bool | str)
-    return f"{side.arithmetic} = {text}" if shown else text
+    return f"{side.arithmetic} = {_short(side, unit)}" if shown else _short(side, unit)
 
 
-def _short(side: FigureValue, unit: str, expression: Expression | None) -> str:
-    varies = expression is not None and _HOST.search(expression.text)
-    numeric = not isinstance(side.value, bool | str)
-    return f"{VARIES if varies and numeric else ''}{value_text(side.value, unit)}"
+def _short(side: FigureValue, unit: str) -> str:
+    marked = side.varies and not isinstance(side.value, bool | str)
+    return f"{VARIES if marked else ''}{value_text(side.value, unit)}"
 
 
 def tolerance_text(reading: Reading) -> str:
@@ -158,7 +126,7 @@ def source_text(sources: Sequence[Citation]) -> str:
 def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     """The verdict's sentence: subject, both numbers, source; then `because` if the verdict is expected."""
     parts = [_evidence(claim, word, readings)]
-    if word == NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         missing = next((reading.missing for reading in readings if reading.missing), "")
         parts.append(claim.not_checkable or missing or claim.because)
     elif word == claim.expect:
@@ -178,9 +146,9 @@ def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
     if word in AGAINST:
         return [reading for reading in deciding if reading.agrees is False and reading.against == word]
     against = [reading for reading in deciding if reading.agrees is False]
-    if word == VACUOUS:
+    if word == Word.VACUOUS:
         return against
-    if word == NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         return against or [reading for reading in readings if reading.published or reading.follows]
     return [reading for reading in deciding if reading.figure.compared]
 
@@ -192,7 +160,7 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     first = chosen[0]
     text = _in_words(first, claim)
     rest = len(chosen) - 1
-    if word not in (*AGAINST, VACUOUS, NOT_CHECKABLE) and (rest or first.rows > 1):
+    if word not in (*AGAINST, Word.VACUOUS, Word.NOT_CHECKABLE) and (rest or first.rows > 1):
         text += _how_many(first, rest)
     return text
 
@@ -208,36 +176,25 @@ def _in_words(reading: Reading, claim: Claim) -> str:
 def _statement(reading: Reading) -> str:
     where = f" at {reading.row}" if reading.row else ""
     name = f"{_capital(reading.figure.name)}{where}"
-    phrases = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
-    text = f"{name}: {phrases}"
+    text = f"{name}: {', '.join(_phrases(reading))}"
     if reading.figure.bounded:
         verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
         text += f", which {verb} {bound_text(reading)}"
     return text
 
 
-def _numbers(reading: Reading) -> Iterator[str]:
-    follows = "follows from its own numbers" if reading.published else "follows from what is published"
-    phrases = (
-        ("is published", published_text(reading)),
-        (follows, follows_text(reading)),
-        ("is found here", found_text(reading)),
+def _phrases(reading: Reading) -> Iterator[str]:
+    """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
+    own = "its own numbers" if reading.published else "what is published"
+    columns = (
+        (reading.published, published_text, "is published", "by what is published"),
+        (reading.follows, follows_text, f"follows from {own}", "by its own numbers"),
+        (reading.found, found_text, "is found here", "here"),
     )
-    return (f"{text} {phrase}" for phrase, text in phrases if text)
-
-
-def _is_truth(reading: Reading) -> bool:
-    sides = (reading.published, reading.follows, reading.found)
-    return any(side is not None and isinstance(side.value, bool) for side in sides)
-
-
-def _truths(reading: Reading) -> Iterator[str]:
-    phrases = (
-        ("by what is published", reading.published),
-        ("by its own numbers", reading.follows),
-        ("here", reading.found),
-    )
-    return (f"{'so' if side.value else 'not so'} {phrase}" for phrase, side in phrases if side is not None)
+    truths = any(side is not None and isinstance(side.value, bool) for side, *_ in columns)
+    for side, text_of, phrase, by in columns:
+        if side is not None:
+            yield f"{'so' if side.value else 'not so'} {by}" if truths else f"{text_of(reading)} {phrase}"
 
 
 def _how_many(first: Reading, rest: int) -> str:

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.collection.joined_run import JoinedRun, joined_runs
 from harness.collection.piece import Piece, read_pieces
@@ -44,8 +43,7 @@ class Collection:
 def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) -> Collection:
     """Bring the runs of the sources into `results`/runs. UsageError for a source without runs.
 
-    A dry run writes nothing. Its problems are also what the joined runs lack, and joined runs in the sources
-    that are not what their own shards give.
+    A dry run writes nothing. Its problems are also what the joined runs lack.
     """
     problems: list[str] = []
     target = results / "runs"
@@ -62,7 +60,6 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
     stale = tuple(_stale(contents, wanted, target))
     if dry_run:
         problems += [f"{run.id}: {problem}" for run in joined for problem in run.problems]
-        problems += [line for folder in found if _is_joined(folder) for line in _stale_source(folder)]
     elif stale or copies:
         for name, files in {**wanted, **copies}.items():
             write_run(target / name, files)
@@ -85,16 +82,6 @@ def _stale(
         yield f"{target / name}: its shards belong to another joined run now"
 
 
-def _stale_source(folder: RunFolder) -> Iterator[str]:
-    """Whether a joined run of a source is what the shards in it give: another's may be torn."""
-    runs = joined_runs(read_pieces(folder, []))
-    try:
-        known = {folder.id: run_files(folder.path)}
-    except OSError as error:
-        return iter([f"{folder.path}: cannot be read ({error.strerror})"])
-    return _stale(known, {run.id: run.files() for run in runs}, folder.path.parent)
-
-
 def _runs_of(source: Path) -> list[RunFolder]:
     """The runs of a folder of results, of its folder `runs`, or the run that it is itself.
 
@@ -112,18 +99,11 @@ def _runs_of(source: Path) -> list[RunFolder]:
 
 
 def _is_shard(folder: RunFolder) -> bool:
-    return bool(_info(folder).get("shard")) or _is_joined(folder)
+    return bool(folder.readable_info([]).get("shard")) or _is_joined(folder)
 
 
 def _is_joined(folder: RunFolder) -> bool:
-    return bool(_info(folder).get("shards"))
-
-
-def _info(folder: RunFolder) -> Mapping[str, Any]:
-    try:
-        return folder.info
-    except UsageError:  # unreadable, and so nothing that could be joined
-        return {}
+    return bool(folder.readable_info([]).get("shards"))
 
 
 def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) -> dict[str, dict[str, bytes]]:

@@ -137,7 +137,5 @@ def without_shard(command: Sequence[str]) -> list[str]:
 
 
 def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for table in tables:
-        merged |= table
+    merged = {key: value for table in tables for key, value in table.items()}
     return dict(sorted(merged.items()))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 from harness.core.errors import SeqsweepError, UsageError
@@ -93,11 +92,19 @@ def kind_of_machine(facts: Mapping[str, Any]) -> str:
     return json.dumps({key: kind[key] for key in sorted(kind) if key != "threads"})
 
 
-def pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
+def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
     """The pieces in a run's folder: one of a shard's own, several of a joined run, none of a whole sweep's.
 
     What cannot be read is added to `problems`, a sentence each; its append is left out whole.
     """
+    try:
+        return _pieces_of(folder, problems)
+    except SeqsweepError as error:
+        problems.append(str(error))
+        return []
+
+
+def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
     for run, piece_info in infos.items():
@@ -139,14 +146,12 @@ def _is_whole(info: Mapping[str, Any]) -> bool:
 
 def _appends(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
     """Complete appends, of lines that all belong to one."""
-    number = 0
-
-    def append_of(line: Line) -> int:
-        nonlocal number
-        number += line.part[0] == 1
-        return number
-
-    return (tuple(append) for _, append in groupby(lines, key=append_of))
+    begun: list[Line] = []
+    for line in lines:
+        begun.append(line)
+        if line.part[0] == line.part[1]:
+            yield tuple(begun)
+            begun = []
 
 
 def _crashes(folder: RunFolder, records: Iterable[Record], problems: list[str]) -> dict[str, bytes]:
@@ -160,12 +165,3 @@ def _crashes(folder: RunFolder, records: Iterable[Record], problems: list[str]) 
         except OSError as error:
             problems.append(f"{path}: cannot be read ({error.strerror}); its record goes without")
     return crashes
-
-
-def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
-    """As :func:`pieces_of`; a run that cannot be read is a problem."""
-    try:
-        return pieces_of(folder, problems)
-    except SeqsweepError as error:
-        problems.append(str(error))
-        return []

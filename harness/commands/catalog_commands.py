@@ -4,21 +4,21 @@ from pathlib import Path
 
 import typer
 
-from harness.commands import catalog_options, options, output
-from harness.commands.option_groups import command
+from harness.commands import options, output
+from harness.commands.option_groups import argument, command, flag, option
+from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
 from harness.core.errors import UsageError
-from harness.core.version import VERSION
 
 group = typer.Typer()
 
 
 @command(group, "list")
 def list_(
-    family: catalog_options.FamilyName = None,
+    family: Text = argument("A family: its fields, semantics and checks; none: everything in short."),
     *,
     place: options.CatalogFlags,
-    contracts: catalog_options.Contracts = False,
-    json: options.Json = False,
+    contracts: bool = flag(OUTPUT, "A family's contracts, gradients, inputs and results; whole sentences."),
+    json: bool = options.JSON,
 ) -> None:
     """List what can be run, or all about one family. Families, implementations, options, targets."""
     if contracts and family is None:
@@ -35,13 +35,13 @@ def list_(
 
 @command(group, "new")
 def new(
-    family: catalog_options.NewFamily = None,
-    name: catalog_options.NewName = None,
-    own: catalog_options.OwnFamily = None,
-    out: catalog_options.SourceFolder = Path(),
+    family: Text = argument("The family to implement."),
+    name: Text = argument("Name of the implementation, and of the file."),
+    own: Text = option(PLACES, "Write a family of this name instead.", name="--family"),
+    out: Path = option(PLACES, "Folder for the file.", Path()),
     *,
     place: options.CatalogFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Write a file to start from. NAME.py, an implementation of FAMILY, or with --family one of your own."""
     from harness.commands.new import write_new
@@ -51,12 +51,12 @@ def new(
 
 @command(group, "claims")
 def claims(
-    names: catalog_options.ClaimNames = None,
+    names: Words = argument("Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written."),
     *,
-    shard: catalog_options.ClaimShard = None,
+    shard: Text = option(SELECTION, "Only compile this machine's part, 3/8, into results/compiled."),
     place: options.PlaceFlags,
-    check: catalog_options.Check = False,
-    json: options.Json = False,
+    check: bool = flag(OUTPUT, "Write nothing; exit 1 where docs/CLAIMS.md is stale."),
+    json: bool = options.JSON,
 ) -> None:
     """Say which published numbers hold. All of them, those of a family, or one (FAMILY/ID)."""
     from harness.commands.claims import claims as judge_claims
@@ -72,12 +72,12 @@ def claims(
 
 @command(group, "doctor")
 def doctor(
-    noise: catalog_options.Noise = False,
-    self_check: catalog_options.SelfCheck = False,
-    roofline: catalog_options.MeasuredRoofline = False,
+    noise: bool = flag("Noise", "Measure this machine's noise, and which slowdown a gate can hold."),
+    self_check: bool = flag("Noise", "Is a case as fast here as in a plain loop of a fresh process?"),
+    roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
     *,
     place: options.PlaceFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
     if noise + self_check + roofline > 1:
@@ -91,20 +91,26 @@ def doctor(
     elif self_check:
         from harness.commands.self_check import check_self
 
-        check_self(place.project(), VERSION, json=json)
+        check_self(place.project(), json=json)
     elif roofline:
         from harness.commands.measure_roofline import measure_rooflines
 
         measure_rooflines(place.project(), json=json)
     else:
+        from harness.report.tables.listing import findings_table
         from harness.run.doctor import examine
 
-        output.print_findings(examine(place.project().results), json=json)
+        found = examine(place.project().results)
+        data = {"findings": [vars(finding) for finding in found]}
+        output.print_table(data, lambda: findings_table(found), json=json)
 
 
 @command(group, "machines")
 def machines(
-    name: catalog_options.PoolName = None, *, place: options.PlaceFlags, json: options.Json = False
+    name: Text = argument("A name under machines in bench.yaml; none: all."),
+    *,
+    place: options.PlaceFlags,
+    json: bool = options.JSON,
 ) -> None:
     """List the machines of bench.yaml. What each is, its noise now, or why it is refused."""
     from harness.commands.machines import list_machines

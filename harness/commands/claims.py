@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.claims.evidence import Workplace, gather
+from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import Claim, Need, Verdict
+from harness.claims.needs import needs
 from harness.claims.page import PAGES, page
 from harness.claims.page_diff import alike, parts
+from harness.claims.read_yaml import claims_of
+from harness.claims.report import claims_data, print_claims
 from harness.claims.verdict import judge
-from harness.commands.exit_codes import NOTHING
-from harness.commands.output import progress_of
+from harness.commands.exit_codes import NOTHING, STALE
+from harness.commands.output import console, print_json, progress_of
+from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
+from harness.core.version import version_of
+from harness.store.atomic import write_files
+from harness.sweep.shard import Shard
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path("docs")
 RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
-STALE = 1
 
 
 @dataclass(frozen=True)
@@ -60,22 +65,26 @@ def claims(
     folder = project.config.home / FOLDER
     versions = _versions()
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
+    problems = [
+        f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
+        for verdict in verdicts
+        if verdict.unexpected
+    ]
+    lacking = {verdict.incomplete: None for verdict in verdicts if verdict.incomplete}
     if check:
-        notes, problems = _missing_evidence(verdicts), list(_unexpected_sentences(verdicts))
+        notes = [f"not compared, for figures are missing: {why}" for why in lacking]
+        skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
         for path, text in texts.items():
-            problems += _differences(path, verdicts, text, whole=not names)
-        return ClaimsOutcome(verdicts, notes, tuple(problems))
-    return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected_sentences(verdicts))
+            problems += _differences(path, text, skipped, whole=not names)
+    else:
+        notes = [] if names else _write(texts, lacking)
+    return ClaimsOutcome(verdicts, tuple(notes), tuple(problems))
 
 
 def compile_shard(
     project: Project, names: Sequence[str], text: str, say: Callable[[str], None], *, json: bool
 ) -> int:
     """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
-    from harness.claims.evidence import compile_part
-    from harness.commands.output import print_json, print_written
-    from harness.sweep.shard import Shard
-
     shard = Shard.parse(text, {})
     required = _needs(_select_claims(names, project.catalog), project.catalog)
     answers = compile_part(_workplace(project, say), required, shard)
@@ -85,7 +94,7 @@ def compile_shard(
     else:
         said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
         folder = project.results / "compiled"
-        print_written([f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}"], json=False)
+        print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
     return NOTHING if answers and not counts.keys() - {"absent"} else 0
 
 
@@ -94,16 +103,11 @@ def _workplace(project: Project, say: Callable[[str], None]) -> Workplace:
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:
-    from harness.claims.needs import needs
-
     return list(dict.fromkeys(need for claim in claims for need in needs(claim, catalog)))
 
 
 def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
     """Print the outcome; the exit code."""
-    from harness.claims.report import claims_data, print_claims
-    from harness.commands.output import console, print_json
-
     if json:
         print_json({**claims_data(outcome.verdicts), "notes": outcome.notes, "problems": outcome.problems})
     else:
@@ -116,8 +120,6 @@ def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) ->
 
 def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
     """The claims that `names` selects, in the order of the files; all of them without a name."""
-    from harness.claims.read_yaml import claims_of
-
     families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
     known = [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
     for name in names:
@@ -128,64 +130,37 @@ def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
 
 def _versions() -> dict[str, str]:
     """Versions of the packages that the figures depend on, where installed; `2.9.0+cpu` is 2.9.0."""
-    versions: dict[str, str] = {}
-    for name in RESTS_ON:
-        try:
-            versions[name] = version(name).partition("+")[0]
-        except PackageNotFoundError:  # an extra that is not installed
-            continue
-    return versions
+    versions = {name: version_of(name) for name in RESTS_ON}
+    return {name: text.partition("+")[0] for name, text in versions.items() if text}
 
 
-def _incomplete_reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(verdict.incomplete for verdict in verdicts if verdict.incomplete))
-
-
-def _missing_evidence(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(f"not compared, for figures are missing: {why}" for why in _incomplete_reasons(verdicts))
-
-
-def _unexpected_sentences(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(
-        f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
-        for verdict in verdicts
-        if verdict.unexpected
-    )
-
-
-def _write(texts: Mapping[Path, str], verdicts: Sequence[Verdict], *, whole: bool) -> tuple[str, ...]:
+def _write(texts: Mapping[Path, str], lacking: Collection[str]) -> list[str]:
     """Write the documents, unless evidence is missing; sentences on what was done."""
-    if not whole:
-        return ()
-    lacking = _incomplete_reasons(verdicts)
     if lacking:
         names = " and ".join(str(path) for path in texts)
-        return (f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}",)
-    from harness.store.atomic import write_files
-
+        return [f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}"]
     for path, text in texts.items():
         write_files(path.parent, {path.name: text.encode()})
-    return tuple(f"wrote {path}" for path in texts)
+    return [f"wrote {path}" for path in texts]
 
 
-def _differences(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool) -> list[str]:
+def _differences(path: Path, text: str, skipped: Collection[str], *, whole: bool) -> list[str]:
     """How a document differs from the text that would be written.
 
-    A claim whose evidence is incomplete on this machine is not compared.
+    The claims to skip are those whose evidence is incomplete on this machine.
     """
-    lacking = _incomplete_reasons(verdicts)
     if not path.is_file():
         return [f"{path} does not exist: seqsweep claims writes it"]
     known = path.read_bytes().decode(errors="replace")
-    skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
-    stale = _stale_parts(parts(known), parts(text), skipped, whole=whole and not lacking)
-    if whole and not lacking and not stale and not alike(known, text):
+    whole = whole and not skipped
+    stale = _stale_parts(parts(known), parts(text), skipped, whole=whole)
+    if whole and not stale and not alike(known, text):
         stale = ["its layout"]
     return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
 
 
 def _stale_parts(
-    known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool
+    known: Mapping[str, str], new: Mapping[str, str], skipped: Collection[str], *, whole: bool
 ) -> list[str]:
     """The claims that differ or are new; with `whole` also missing ones, and the text between claims."""
     changed = [

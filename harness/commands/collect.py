@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.collection.collection import Collection, collect
 from harness.collection.joined_lines import joined_data, joined_lines
-from harness.commands.exit_codes import NOTHING
+from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json, print_note
 from harness.commands.streams import print_line
-
-STALE = 1
 
 
 def collect_runs(sources: Sequence[Path], results: Path, *, check: bool, json: bool) -> int:
     """Collect, or with `check` only say what collecting would change; the exit code."""
     collection = collect(sources, results, dry_run=check)
     if json:
-        print_json(_data(collection))
+        joined = [joined_data(run) for run in collection.joined]
+        print_json({**vars(collection), "joined": joined, "changed": collection.changed})
     else:
         for line in _lines(collection, check=check):
             print_line(line)
@@ -36,13 +34,3 @@ def _lines(collection: Collection, *, check: bool) -> list[str]:
         lines.append(f"whole runs {'to copy' if check else 'copied'}: {', '.join(collection.copied)}")
     end = "not all is collected: seqsweep collect without --check brings it" if check else "collected"
     return [*lines, end if collection.changed else "nothing new: everything was collected before"]
-
-
-def _data(collection: Collection) -> dict[str, Any]:
-    return {
-        "joined": [joined_data(run) for run in collection.joined],
-        "copied": collection.copied,
-        "problems": collection.problems,
-        "stale": collection.stale,
-        "changed": collection.changed,
-    }

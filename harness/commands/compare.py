@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.analysis.compare_runs import SideBySide, across, differing, within
+from harness.analysis.reproduction import Reproduction, reproductions
+from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from harness.analysis.compare_runs import SideBySide
-    from harness.analysis.reproduction import Reproduction
-    from harness.analysis.suite_results import SuiteResults
-    from harness.store.runs import RunFolder
+from harness.findings.kept_run import read_kept
+from harness.store.find import all_runs, find
+from harness.store.run_summary import summarise
+from harness.store.runs import RunFolder
 
 TREND = (
     "not a verdict: timings of different runs. With nothing changed, stored timings minutes apart raise "
@@ -40,9 +40,6 @@ def compare_machines(
 
     What cannot be read is told. UsageError for a suite that none has, and where no time has a baseline's.
     """
-    from harness.analysis.reproduction import reproductions
-    from harness.store.find import all_runs, find
-
     folders = [find(results, name) for name in runs] or all_runs(results) or [find(results)]
     known: set[str] = set()
     found = reproductions(_timed_suites(folders, suites, known, tell))
@@ -58,8 +55,6 @@ def _timed_suites(
     folders: Sequence[RunFolder], suites: Sequence[str], known: set[str], tell: Callable[[str], None]
 ) -> Iterator[SuiteResults]:
     """The suites of timed runs, a run after the other; `known` gets the names of all."""
-    from harness.findings.kept_run import read_kept
-
     for folder in folders:
         try:
             kept = read_kept(folder, folder.id, suites)
@@ -75,10 +70,6 @@ def _timed_suites(
 
 def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
     """Compare two implementations of one run, the first in units of the second."""
-    from harness.analysis.compare_runs import SideBySide, within
-    from harness.store.find import find
-    from harness.store.run_summary import summarise
-
     if len(pair) != 2:
         raise UsageError(
             f"--impl: name two implementations of the run, as --impl scatter,broadcast; got {len(pair)}"
@@ -98,10 +89,6 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
 
     UsageError for fingerprints that differ, unless forced.
     """
-    from harness.analysis.compare_runs import SideBySide, across, differing
-    from harness.store.find import find
-    from harness.store.run_summary import summarise
-
     first, second = find(results, earlier), find(results, later)
     differences = differing(_facts(first), _facts(second))
     if differences and not force:

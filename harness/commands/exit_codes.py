@@ -15,7 +15,7 @@ from harness.commands.streams import print_error
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.stop_signals import terminable
 
-NOTHING, INCORRECT, STOPPED = 3, 4, 130
+STALE, NOTHING, INCORRECT, STOPPED = 1, 3, 4, 130
 
 
 def refusal_of(error: OSError) -> str:

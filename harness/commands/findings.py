@@ -4,33 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.exit_codes import NOTHING
+import msgspec
+
+from harness.claims.model import Claim
+from harness.claims.read_yaml import claims_of
+from harness.commands.exit_codes import NOTHING, STALE
+from harness.commands.output import print_json, print_note, write_data
+from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError, nearest
+from harness.core.plain_data import plain_number
+from harness.core.record import Record
+from harness.core.regular_file import NOT_REGULAR, read_regular
+from harness.core.shown_text import escape_json
 from harness.core.utf8 import decode_utf8
+from harness.findings.blocks import fill_blocks, whole_page
+from harness.findings.compose import compose
+from harness.findings.document import Document
+from harness.findings.kept_run import KeptRun, read_kept
+from harness.findings.receipt import Receipt, receipt_of, require_picture_url
+from harness.findings.receipt_text import text_of, to_text
+from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
+from harness.gate.store import gates
+from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
-from harness.store.runs import RunFolder
 
 if TYPE_CHECKING:
-    from harness.claims.model import Claim
-    from harness.core.record import Record
-    from harness.findings.document import Document
-    from harness.findings.kept_run import KeptRun
-    from harness.findings.receipt import Receipt
-    from harness.findings.recheck import LineCheck
     from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
-STALE = 1
 LEAST_DIGITS = 4
 
 
 def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> list[KeptRun]:
     """The runs by the names typed, or their suites. UsageError for a suite that none of them has."""
-    from harness.findings.kept_run import read_kept
-
     kept: list[KeptRun] = []
     for typed in runs or ("latest",):
         folder = find(project.results, typed)
@@ -43,16 +53,12 @@ def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> l
 
 
 def compose_document(project: Project, runs: Sequence[KeptRun], *, charts: bool) -> Document:
-    from harness.findings.compose import compose
-
     lock = project.config.home / LOCK
     return compose(runs, _claims(project, runs), lock if lock.is_file() else None, charts=charts)
 
 
 def _claims(project: Project, runs: Sequence[KeptRun]) -> list[Claim]:
     """The published claims of the runs' families."""
-    from harness.claims.read_yaml import claims_of
-
     catalog = project.catalog
     families = sorted({record.family for run in runs for record in run.records} & set(catalog.families))
     return [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
@@ -60,11 +66,6 @@ def _claims(project: Project, runs: Sequence[KeptRun]) -> list[Claim]:
 
 def print_document(document: Document, *, json: bool) -> None:
     """Print the document as Markdown, without its charts, or as plain data."""
-    from dataclasses import asdict
-
-    from harness.commands.output import print_json, write_data
-    from harness.findings.blocks import whole_page
-
     if json:
         print_json(asdict(document))
     else:
@@ -73,7 +74,6 @@ def print_document(document: Document, *, json: bool) -> None:
 
 def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
     """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
-    from harness.commands.output import print_note, write_data
     from harness.findings.html.sortable import MISSING, datatables
     from harness.findings.html.to_html import to_html
 
@@ -89,9 +89,6 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
 
     With `check` nothing is written, and the sentences name what is stale.
     """
-    from harness.findings.blocks import fill_blocks, whole_page
-    from harness.store.atomic import write_files
-
     folder = file.parent / file.stem.lower()
     known = _read(file)
     text = decode_utf8(known, str(file)) if known is not None else None
@@ -112,9 +109,6 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
 
 def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) -> str:
     """The receipt of one run, with the verdict of the newest stored gate of the same code."""
-    from harness.findings.receipt import receipt_of, require_picture_url
-    from harness.findings.receipt_text import to_text
-
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
     if chart is not None:
@@ -131,15 +125,13 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
 
     It shares an implementation with them, and all that it shares have the same source. Empty without one.
     """
-    from harness.commands.output import print_note
-    from harness.gate.store import gates
-
     for gate in reversed(gates(results)):
         try:
-            judged, outcome = gate.header.get("sources") or {}, gate.outcome
+            header = gate.header
         except UsageError as error:
             print_note(f"left out: {error}")
             continue
+        judged, outcome = header.sources or {}, header.outcome
         shared = judged.keys() & sources.keys()
         same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
         if same_code and outcome:
@@ -155,22 +147,16 @@ def read_text(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, json: bool) -> int:
+def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
     """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
-    from harness.commands.output import print_json
-    from harness.commands.streams import print_line
-    from harness.findings.receipt_text import text_of
-    from harness.findings.recheck import DIFFERS, HOLDS
-
     outcomes = Counter(check.outcome for check in checks)
     if json:
-        lines = [{"line": text_of(c.line), "outcome": c.outcome, "why": c.why} for c in checks]
+        lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
         print_json({"run": receipt.run, "edited": edited or None, "lines": lines})
     else:
         for check in checks:
-            print_line(
-                f"{check.outcome}: {text_of(check.line)}" + (f"\n    ({check.why})" if check.why else "")
-            )
+            why = f"\n    ({check.why})" if check.why else ""
+            print_line(f"{check.outcome}: {text_of(check.about, check.statement)}{why}")
         counted = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
         print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
     if edited or outcomes[DIFFERS]:
@@ -179,8 +165,6 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
 
 
 def _read(path: Path) -> bytes | None:
-    from harness.core.regular_file import NOT_REGULAR, read_regular
-
     try:
         return read_regular(path)
     except FileNotFoundError:
@@ -196,32 +180,21 @@ def find_record(project: Project, beginning: str, run: str | None) -> Record:
     """The record whose hash begins so: of one run, or of all that are stored, the newest first."""
     if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
         raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
-    folders: Sequence[RunFolder]
-    if run is not None:
-        folders = [find(project.results, run)]
-    else:
-        folders = [*reversed(all_runs(project.results)), *runs_in(project.results / KEPT)]
-    for folder in folders:
-        record = folder.record_of_hash(beginning)
-        if record is not None:
+    results = project.results
+    stored = [*reversed(all_runs(results)), *runs_in(results / KEPT)] if run is None else [find(results, run)]
+    for folder in stored:
+        if record := folder.record_of_hash(beginning):
             return record
     raise UsageError(
-        f'--record: none of {len(folders)} runs has a record "{beginning}"; name its run with --run'
+        f'--record: none of {len(stored)} runs has a record "{beginning}"; name its run with --run'
     )
 
 
 def print_record(record: Record, *, json: bool) -> None:
     """Print a record: one JSON object on a line, or one field on each."""
-    from harness.commands.output import print_json
-
     if json:
         print_json(record.to_json())
         return
-    import msgspec
-
-    from harness.commands.streams import print_line
-    from harness.core.plain_data import plain_number
-    from harness.core.shown_text import escape_json
 
     for name, value in record.to_json().items():
         shown: Any = msgspec.json.encode(value, enc_hook=plain_number).decode()

@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
-from harness.commands.exit_codes import STOPPED
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
-from harness.core.errors import SeqsweepError, SideError, UsageError
+from harness.core.errors import SideError, UsageError
 from harness.core.typed_command import resuming_command
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
 from harness.gate.planning import plan_of, plan_of_candidate, schedule_of, single_match
@@ -22,13 +21,7 @@ from harness.gate.store import newest
 from harness.report.console import TextConsole
 from harness.sweep.project import Project
 
-Evidence = Mapping[str, Any]
-
-
-class GateInterrupted(SeqsweepError):  # noqa: N818 - Ctrl-C, with everything measured kept
-    """The sentence says where the pairs are stored, and how to resume."""
-
-    exit_code = STOPPED
+Evidence = Mapping[str, CaseEvidence]
 
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
@@ -83,23 +76,22 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
     from harness.gate.timed.run import run_timed
 
     try:
-        outcome, folder = run_timed(project, options, progress)
-        return outcome, folder.header["evidence"]
+        return run_timed(project, options, progress)
     except KeyboardInterrupt:
-        if progress.kept is None:
-            raise
-        print_line(f"stopped; the pairs measured so far are in {progress.kept}", err=True)
-        raise GateInterrupted(f"resume with: {resuming_command()}") from None
+        if progress.kept is not None:
+            print_line(f"the pairs measured so far are in {progress.kept}", err=True)
+            print_line(f"resume with: {resuming_command()}", err=True)
+        raise
 
 
 def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:
     """The outcome of the newest stored gate, and its evidence. UsageError where it was interrupted."""
     folder = newest(project.results)
-    header, outcome = folder.header, folder.outcome
-    if outcome is None:
-        command = shlex.join(header.get("command") or ("seqsweep", "gate"))
+    header = folder.header
+    if header.outcome is None:
+        command = shlex.join(header.command or ("seqsweep", "gate"))
         raise UsageError(f"the newest gate, {folder.path}, was interrupted; go on with: {command} --resume")
-    return outcome, header.get("evidence") or {}
+    return header.outcome, header.evidence
 
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:

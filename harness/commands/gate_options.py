@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from harness.commands.options import Text, Words, option, option_group, put_settings
+from harness.commands.option_groups import flag, option, option_group
+from harness.commands.options import Text, Words, put_settings
 
 if TYPE_CHECKING:
     from harness.gate.options import GateOptions
@@ -17,29 +18,22 @@ GATE = "Gate"
 class GateFlags:
     """Which base, how to decide, and where the outcome goes."""
 
-    against: Annotated[
-        Text,
-        option(GATE, "--against", "The base: git:REF, impl:NAME or py:INTERPRETER; none: the merge base."),
-    ] = None
-    cases: Annotated[Words, option(GATE, "--cases", "Only cases that match: 'mask/*seq=4096*'.")] = None
-    everything: Annotated[bool, option(GATE, "--all", "Also cases whose code is the same.")] = False
-    dry_run: Annotated[bool, option(GATE, "--dry-run", "Say what would be measured, and stop.")] = False
-    delta: Annotated[Text, option(GATE, "--delta", "The slowdown to catch: 5%.")] = None
-    max_pairs: Annotated[int, option(GATE, "--max-pairs", "Pairs of processes per case, at most.")] = 12
-    budget: Annotated[str, option(GATE, "--budget", "Wall time of the gate: 300s.")] = "300s"
-    explain: Annotated[Text, option(GATE, "--explain", "Show the evidence on this case.")] = None
-    last: Annotated[bool, option(GATE, "--last", "Show the newest gate again; nothing is measured.")] = False
-    self_check: Annotated[bool, option(GATE, "--self-check", "The working tree against itself.")] = False
-    static: Annotated[bool, option(GATE, "--static", "Exact figures and contracts; no clock.")] = False
-    update: Annotated[bool, option(GATE, "--update", "With --static: write results/baselines/.")] = False
-    inconclusive: Annotated[str, option(GATE, "--inconclusive", "Not enough evidence: warn or fail.")] = (
-        "fail"
-    )
-    junit: Annotated[Path | None, option(GATE, "--junit", "Write JUnit XML there.")] = None
-    resume: Annotated[bool, option(GATE, "--resume", "Continue the interrupted gate of the same cases.")] = (
-        False
-    )
-    wait: Annotated[bool, option(GATE, "--wait", "Wait while another benchmark holds a device.")] = False
+    against: Text = option(GATE, "The base: git:REF, impl:NAME or py:INTERPRETER; none: the merge base.")
+    cases: Words = option(GATE, "Only cases that match: 'mask/*seq=4096*'.")
+    everything: bool = flag(GATE, "Also cases whose code is the same.", name="--all")
+    dry_run: bool = flag(GATE, "Say what would be measured, and stop.")
+    delta: Text = option(GATE, "The slowdown to catch: 5%.")
+    max_pairs: int = option(GATE, "Pairs of processes per case, at most.", 12)
+    budget: str = option(GATE, "Wall time of the gate: 300s.", "300s")
+    explain: Text = option(GATE, "Show the evidence on this case.")
+    last: bool = flag(GATE, "Show the newest gate again; nothing is measured.")
+    self_check: bool = flag(GATE, "The working tree against itself.")
+    static: bool = flag(GATE, "Exact figures and contracts; no clock.")
+    update: bool = flag(GATE, "With --static: write results/baselines/.")
+    inconclusive: str = option(GATE, "Not enough evidence: warn or fail.", "fail")
+    junit: Path | None = option(GATE, "Write JUnit XML there.")
+    resume: bool = flag(GATE, "Continue the interrupted gate of the same cases.")
+    wait: bool = flag(GATE, "Wait while another benchmark holds a device.")
 
     def options(self, suites: Sequence[str] | None, overrides: "Overrides") -> "GateOptions":
         """The options of a gate. UsageError where the flags contradict each other."""

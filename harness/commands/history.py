@@ -10,6 +10,7 @@ from typing import Any
 from harness.analysis.history import CaseHistory, GateVerdict, history_of
 from harness.analysis.results import CaseRecords
 from harness.commands.compare import TREND
+from harness.commands.output import console, print_json, write_data
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
 from harness.core.record import Record
@@ -26,13 +27,6 @@ class Histories:
 
     cases: tuple[CaseHistory, ...]
     fingerprints: Mapping[str, Any]
-
-    @property
-    def heading(self) -> str:
-        return f"a trend, {TREND}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"trend": True, "heading": self.heading, "cases": [asdict(case) for case in self.cases]}
 
 
 def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
@@ -65,21 +59,29 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
             f'write more of one, as "{cases[0]}"'
         )
     verdicts = _verdicts(results, tell)
-    return Histories(
-        tuple(
-            history_of(
-                {
-                    run: CaseRecords(sorted(records, key=lambda r: r.replicate))
-                    for run, records in runs.items()
-                },
-                fingerprints,
-                environments,
-                verdicts.get(case, ()),
-            )
-            for case, runs in kept.items()
-        ),
-        fingerprints,
-    )
+    histories: list[CaseHistory] = []
+    for case, runs in kept.items():
+        replicates = {
+            run: CaseRecords(sorted(records, key=lambda r: r.replicate)) for run, records in runs.items()
+        }
+        histories.append(history_of(replicates, fingerprints, environments, verdicts.get(case, ())))
+    return Histories(tuple(histories), fingerprints)
+
+
+def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
+    """Print a table per case, and draw them into the file if one is named."""
+    if out is not None:
+        from harness.report.charts.history import draw_history
+
+        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
+    heading = f"a trend, {TREND}"
+    if json:
+        cases = [asdict(case) for case in histories.cases]
+        print_json({"trend": True, "heading": heading, "cases": cases})
+    else:
+        from harness.report.run_report import print_history
+
+        print_history(console(), histories.cases, heading)
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:
@@ -87,12 +89,12 @@ def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[Gate
     found: dict[str, list[GateVerdict]] = {}
     for gate in gates(results):
         try:
-            started, outcome = gate.header.get("started") or "", gate.outcome
+            header = gate.header
         except UsageError as error:
             tell(f"its verdicts are left out: {error}")
             continue
-        for case in outcome.cases if outcome else ():
+        for case in header.outcome.cases if header.outcome else ():
             figures = "" if case.effect is None else f"{change(case)}, 98 % {interval(case)}"
-            verdict = GateVerdict(gate.path.name, started, in_words(case.verdict), figures)
+            verdict = GateVerdict(gate.path.name, header.started or "", in_words(case.verdict), figures)
             found.setdefault(case.case, []).append(verdict)
     return found

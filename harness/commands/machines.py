@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.collection.joined_lines import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import print_json, print_note, print_run
+from harness.commands.run import end_run
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.record import TIMED
+from harness.core.typed_command import typed_command
 from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
@@ -31,17 +32,6 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 SHOWN = 5  # open groups that are named
-
-
-@dataclass(frozen=True)
-class ShownRun:
-    """How a command shows what came of it: `end` gives a run's exit code, `command` is what was typed."""
-
-    command: Sequence[str]
-    end: Callable[[Done], int]
-    columns: Sequence[str]
-    notes: bool
-    json: bool
 
 
 def list_machines(project: Project, name: str | None, *, json: bool) -> int:
@@ -92,28 +82,31 @@ def run_on(
     checks: Collection[str] | None = (),
     targets: Sequence[str] = (),
     resume: bool = False,
-    shown: ShownRun,
+    strict: bool,
+    columns: Sequence[str] = (),
+    notes: bool = True,
+    json: bool,
 ) -> int:
     """Measure suites on the machines of a pool, and print what came of it; the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
     order = SweepOrder(
         *("", digest(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
-        *(project.narrow(overrides), tuple(shown.command), depth, checks, tuple(targets), pool.noise),
+        *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets), pool.noise),
     )
     with closing(RayCluster(pool)) as cluster:
         outcome = measure_on(
             cluster, order, schedule, project.catalog, project.results, print_note, resume=resume
         )
     done = [_done(project.results, run.id) for run in outcome.joined]
-    if shown.json:
+    if json:
         print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})
     else:
         for run, folder in zip(outcome.joined, done, strict=True):
-            print_run(folder, shown.columns, json=False, notes=shown.notes)
+            print_run(folder, columns, json=False, notes=notes)
             for line in joined_lines(run):
                 print_line(line)
-    return _end(outcome, [shown.end(run) for run in done], depth)
+    return _end(outcome, [end_run(run, strict=strict) for run in done], depth)
 
 
 def _done(results: Path, run: str) -> Done:

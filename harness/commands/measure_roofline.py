@@ -48,11 +48,8 @@ def _data(facts: Facts, roofline: Roofline) -> dict[str, Any]:
     """Rates per second: FLOPs in `compute` by dtype, bytes in `memory` by level, in `curve` by size."""
     return {
         "fingerprint": fingerprint_id(facts),
-        "device": facts["device"],
-        "threads": facts["threads"],
-        "measured": roofline.measured,
-        "load": roofline.load,
-        "caches": roofline.caches,
+        **{name: facts[name] for name in ("device", "threads")},
+        **{name: getattr(roofline, name) for name in ("measured", "load", "caches")},
         "compute": [asdict(ceiling) for ceiling in roofline.compute.values()],
         "memory": [asdict(ceiling) for ceiling in roofline.levels.values()],
         "curve": [{**asdict(ceiling), "bytes": size} for size, ceiling in roofline.curve.items()],

@@ -1,23 +1,22 @@
 """The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
 
 from dataclasses import replace
-from functools import partial
 
 import typer
 
 from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
-from harness.commands.option_groups import command
-from harness.commands.options import combine, split_words
+from harness.commands.measuring_options import TARGETS
+from harness.commands.option_groups import REQUIRED, argument, command, flag, option
+from harness.commands.options import Words, combine, split_words
 from harness.core.errors import UsageError
-from harness.core.version import VERSION
 
 group = typer.Typer()
 
 
 @command(group, "run")
 def run(
-    suites: measuring_options.Suites = None,
+    suites: Words = measuring_options.SUITES,
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
@@ -25,9 +24,9 @@ def run(
     shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
     tables: options.TableFlags,
-    wait: options.Wait = False,
-    strict: measuring_options.Strict = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    strict: bool = measuring_options.STRICT,
+    json: bool = options.JSON,
 ) -> None:
     """Check, compile and time every case of the suites. Tables at the end."""
     project, columns = place.project(), tables.column_names()
@@ -39,14 +38,15 @@ def run(
 
         pool_of(project, shard.on)
     elif shard.on:
-        from harness.commands.machines import ShownRun, run_on
+        from harness.commands.machines import run_on
 
         code = run_on(
             *(project, shard.on, suites or (), overrides),
             resume=sampling.resume,
-            shown=ShownRun(
-                stages.typed_command(), partial(stages.end_run, strict=strict), columns, tables.notes, json
-            ),
+            strict=strict,
+            columns=columns,
+            notes=tables.notes,
+            json=json,
         )
         raise typer.Exit(code)
     schedule = project.plan(suites or (), overrides)
@@ -55,7 +55,7 @@ def run(
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
     done = stages.run_schedule(
-        *(project, schedule, VERSION),
+        *(project, schedule),
         resume=sampling.resume,
         wait=wait,
         extras=extras,
@@ -67,52 +67,51 @@ def run(
 
 @command(group, "check")
 def check(
-    ids: measuring_options.Ids = None,
+    ids: Words = argument("Families, suites, implementations or checks; none: all."),
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
-    wait: options.Wait = False,
-    strict: measuring_options.Strict = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    strict: bool = measuring_options.STRICT,
+    json: bool = options.JSON,
 ) -> None:
     """Hold every case to its reference; nothing is timed. Its family's checks are tried, too."""
     project, names = place.project(), split_words(ids)
     overrides = combine(selection, limits, shard)
     if shard.on:
-        from harness.commands.machines import ShownRun, run_on
+        from harness.commands.machines import run_on
 
         code = run_on(
             *(project, shard.on, project.suites_among(names), project.narrow(overrides, names)),
             depth="check",
             checks=project.checks_in(names),
-            shown=ShownRun(stages.typed_command(), partial(stages.end_run, strict=strict), (), True, json),
+            strict=strict,
+            json=json,
         )
         raise typer.Exit(code)
     schedule = project.plan((), overrides, names)
-    done = stages.run_schedule(
-        project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
-    )
+    done = stages.run_schedule(project, schedule, depth="check", checks=project.checks_in(names), wait=wait)
     output.print_run(done, json=json, notes=True)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
 @command(group, "static")
 def static(
-    suites: measuring_options.Planned = None,
-    target: measuring_options.Target = None,
-    max_seq: measuring_options.MaxSeq = False,
-    stages_: measuring_options.PlannedStages = False,
+    suites: Words = argument("Suites of bench.yaml, family/name; none: the default ones."),
+    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
+    max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
+    stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     *,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
     tables: options.TableFlags,
-    wait: options.Wait = False,
-    strict: measuring_options.Strict = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    strict: bool = measuring_options.STRICT,
+    json: bool = options.JSON,
 ) -> None:
     """Compile only, run nothing. Planned memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
@@ -125,7 +124,7 @@ def static(
     ids = [word for word in suites or () if "/" in word]
     named = [word for word in suites or () if word not in ids]
     if shard.on:
-        from harness.commands.machines import ShownRun, run_on
+        from harness.commands.machines import run_on
 
         if max_seq:
             raise UsageError("--max-seq: a search over lengths is not divided; leave out --on")
@@ -133,36 +132,33 @@ def static(
             *(project, shard.on, named, project.narrow(overrides, ids)),
             depth="static",
             targets=targets,
-            shown=ShownRun(
-                stages.typed_command(),
-                partial(stages.end_compilation, strict=strict),
-                columns,
-                tables.notes,
-                json,
-            ),
+            strict=strict,
+            columns=columns,
+            notes=tables.notes,
+            json=json,
         )
         raise typer.Exit(code)
     schedule = project.plan(named, overrides, ids)
-    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
+    done = stages.run_schedule(project, schedule, depth="static", targets=targets, max_seq=max_seq, wait=wait)
     if stages_:
         from harness.commands.profile import print_planned_stages
 
         print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
-    raise typer.Exit(stages.end_compilation(done, strict=strict))
+    raise typer.Exit(stages.end_run(done, strict=strict))
 
 
 @command(group, "profile")
 def profile(
-    ids: measuring_options.ProfiledIds,
+    ids: list[str] = argument("Implementations, families or suites to profile.", REQUIRED),
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     extent: measuring_options.ProfileFlags,
     place: options.PlaceFlags,
-    wait: options.Wait = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    json: bool = options.JSON,
 ) -> None:
     """Show where the time of a call goes. The share of each stage, and how it grows."""
     from harness.commands.profile import print_profile
@@ -173,7 +169,7 @@ def profile(
     schedule = project.plan((), overrides, split_words(ids))
     extras = extent.extras(schedule.cases)
     done = stages.run_schedule(
-        project, schedule, VERSION, depth="profile", resume=extent.resume, wait=wait, extras=extras
+        project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
     print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
@@ -181,13 +177,13 @@ def profile(
 
 @command(group, "gate")
 def gate(
-    suites: measuring_options.Suites = None,
+    suites: Words = measuring_options.SUITES,
     *,
     flags: gate_options.GateFlags,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     place: options.PlaceFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Compare the working tree with a base. Regressed, unchanged, or not enough evidence."""
     from harness.commands.gate import run_gate

@@ -4,21 +4,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from harness.commands.options import (
-    LIMITS,
-    OUTPUT,
-    RUN,
-    SELECTION,
-    Text,
-    Words,
-    option,
-    option_group,
-    put_settings,
-)
+from harness.commands.option_groups import argument, flag, option, option_group
+from harness.commands.options import LIMITS, OUTPUT, RUN, SELECTION, Text, put_settings
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,24 +17,9 @@ if TYPE_CHECKING:
 
 TARGETS = "Targets"
 
-Ids = Annotated[Words, typer.Argument(help="Families, suites, implementations or checks; none: all.")]
-ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations, families or suites to profile.")]
-Suites = Annotated[Words, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
-Planned = Annotated[Words, typer.Argument(help="Suites of bench.yaml, family/name; none: the default ones.")]
-Target = Annotated[
-    Words, option(TARGETS, "--target", "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8.")
-]
-Strict = Annotated[
-    bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
-]
-PlannedStages = Annotated[
-    bool,
-    option(TARGETS, "--stages", "FLOPs and bytes of each stage, and the least time that peaks allow."),
-]
-Graphs = Annotated[
-    bool, option(RUN, "--graphs", "Also what CUDA graphs save: each call replayed, torch on CUDA.")
-]
-MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
+SUITES = argument("Suites of bench.yaml; none: its default ones.")
+STRICT = flag(OUTPUT, "Exit 3 also where a case crashed, timed out or is unsupported.")
+GRAPHS = flag(RUN, "Also what CUDA graphs save: each call replayed, torch on CUDA.")
 
 
 def require_graphs(cases: "Sequence[Case]") -> None:
@@ -59,18 +33,12 @@ def require_graphs(cases: "Sequence[Case]") -> None:
 class ProfileFlags:
     """What a profile has beside its stages, and how long it may take."""
 
-    ops: Annotated[bool, option(OUTPUT, "--ops", "The operators that take longest, with their bytes.")] = (
-        False
-    )
-    trace: Annotated[
-        Path | None, option(OUTPUT, "--trace", "File for Chrome's or Perfetto's trace of a call.")
-    ] = None
-    cold: Annotated[bool, option(OUTPUT, "--cold", "From a new process to its first result, by step.")] = (
-        False
-    )
-    graphs: Graphs = False
-    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case, and profiling it: 4s.")] = None
-    resume: Annotated[bool, option(RUN, "--resume", "Continue the newest profile of the same.")] = False
+    ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
+    trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
+    cold: bool = flag(OUTPUT, "From a new process to its first result, by step.")
+    graphs: bool = GRAPHS
+    budget: Text = option(LIMITS, "Sampling per case, and profiling it: 4s.")
+    resume: bool = flag(RUN, "Continue the newest profile of the same.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
@@ -94,25 +62,15 @@ class ProfileFlags:
 class RunFlags:
     """How long and how exactly to measure, and what to compare with."""
 
-    baseline: Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")] = None
-    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling time per case: 4s.")] = None
-    precision: Annotated[
-        Text, option(LIMITS, "--precision", "Sampling ends at an interval of ± this: 5%.")
-    ] = None
-    replicates: Annotated[
-        int, option(LIMITS, "--replicates", "Repeat in fresh processes; 4 give intervals over processes.")
-    ] = 1
-    resume: Annotated[bool, option(RUN, "--resume", "Continue the newest run of the same suites.")] = False
-    dry_run: Annotated[
-        bool, option(RUN, "--dry-run", "The suites, their cases and budgets; nothing is compiled or run.")
-    ] = False
-    figures: Annotated[
-        bool, option(RUN, "--figures", "With --dry-run: compile every case; planned memory, likely time.")
-    ] = False
-    graphs: Graphs = False
-    max_seq: Annotated[
-        bool, option(RUN, "--max-seq", "Also the largest length that runs, by tries in new processes.")
-    ] = False
+    baseline: Text = option(SELECTION, "What speedups are relative to.")
+    budget: Text = option(LIMITS, "Sampling time per case: 4s.")
+    precision: Text = option(LIMITS, "Sampling ends at an interval of ± this: 5%.")
+    replicates: int = option(LIMITS, "Repeat in fresh processes; 4 give intervals over processes.", 1)
+    resume: bool = flag(RUN, "Continue the newest run of the same suites.")
+    dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
+    figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
+    graphs: bool = GRAPHS
+    max_seq: bool = flag(RUN, "Also the largest length that runs, by tries in new processes.")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
         """What to measure of these cases beside their times. UsageError where it cannot be."""
@@ -133,12 +91,8 @@ class RunFlags:
 class ShardFlags:
     """Which part of a sweep this machine takes, or which machines take it instead."""
 
-    shard: Annotated[
-        Text, option(SELECTION, "--shard", "This machine's part of the sweep, 3/8; collect joins the parts.")
-    ] = None
-    on: Annotated[
-        Text, option(SELECTION, "--on", "Machines of bench.yaml that measure it instead of this one.")
-    ] = None
+    shard: Text = option(SELECTION, "This machine's part of the sweep, 3/8; collect joins the parts.")
+    on: Text = option(SELECTION, "Machines of bench.yaml that measure it instead of this one.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         if self.on and self.shard:

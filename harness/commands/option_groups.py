@@ -1,16 +1,41 @@
-"""Dataclasses as groups of command-line options."""
+"""Command-line options: declared as defaults of parameters, or in groups, which are dataclasses."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from harness.commands.help import SectionedCommand
+
+# No == and no repr(): nothing needs them, and generating them would slow every start.
+option_group = dataclass(frozen=True, eq=False, repr=False)
+
+REQUIRED = MISSING  # as the default of what has to be given
+DECLARED = "declared"  # in a field's metadata: a flag's usual name → what typer knows of the parameter
+
+
+def option(section: str, text: str, default: Any = None, *, name: str | None = None) -> Any:
+    """An option in a section of the help; its name is that of the parameter or the field, or `name`."""
+    return _declare(default, lambda usual: typer.Option(name or usual, help=text, rich_help_panel=section))
+
+
+def flag(section: str, text: str, *, name: str | None = None) -> Any:
+    """An option without a value."""
+    return option(section, text, False, name=name)
+
+
+def argument(text: str, default: Any = None) -> Any:
+    """A word, or words, beside the options."""
+    return _declare(default, lambda _: typer.Argument(help=text))
+
+
+def _declare(default: Any, declared: Callable[[str], Any]) -> Any:
+    return field(default=default, metadata={DECLARED: declared})
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -27,11 +52,11 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     flat: dict[str, Parameter] = {}
     for name, parameter in signature(command).parameters.items():
-        plain = Parameter(name, Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hints[name])
-        for option in group_parameters(groups[name]) if name in groups else (plain,):
-            if option.name in flat:
-                raise TypeError(f"{command.__name__}: two parameters are named {option.name}")
-            flat[option.name] = option
+        plain = _parameter(name, hints[name], parameter.default)
+        for given in group_parameters(groups[name]) if name in groups else (plain,):
+            if given.name in flat:
+                raise TypeError(f"{command.__name__}: two parameters are named {given.name}")
+            flat[given.name] = given
 
     @functools.wraps(command)
     def spliced(**values: Any) -> None:
@@ -43,7 +68,7 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     # typer reads both: the one by inspect.signature(), the other by typing.get_type_hints()
     spliced.__signature__ = Signature(list(flat.values()))  # pyright: ignore[reportAttributeAccessIssue]
-    spliced.__annotations__ = {name: option.annotation for name, option in flat.items()}
+    spliced.__annotations__ = {name: given.annotation for name, given in flat.items()}
     return spliced
 
 
@@ -51,12 +76,14 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
 def group_parameters(group: type[Any]) -> tuple[Parameter, ...]:
     """The fields of a dataclass as keyword parameters; a field without a default is a required option."""
     hints = get_type_hints(group, include_extras=True)
-    return tuple(
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    )
+    return tuple(_parameter(declared.name, hints[declared.name], declared) for declared in fields(group))
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    """A parameter as typer reads it: what is declared of it stands in its annotation."""
+    if isinstance(default, Field):
+        if DECLARED in default.metadata:
+            usual = f"--{name.strip('_').replace('_', '-')}"
+            hint = Annotated[hint, default.metadata[DECLARED](usual)]
+        default = Parameter.empty if default.default is MISSING else default.default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

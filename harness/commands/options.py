@@ -1,30 +1,22 @@
-"""The options that several commands share, in groups: frozen dataclasses, whose fields typer reads as flags.
+"""The options that several commands share, most of them in groups: frozen dataclasses, a flag a field.
 
 Fields hold what was typed. Methods turn it into what the layers below take: overrides of bench.yaml,
-a project, names of columns. `rich_help_panel` is the section of the help.
+a project, names of columns.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import typer
-
+from harness.commands.option_groups import flag, option, option_group
 from harness.core.case import split_list
 from harness.core.errors import UsageError
 from harness.sweep.project import Project
 
 if TYPE_CHECKING:
     from harness.sweep.overrides import Overrides
-
-# No == and no repr(): nothing needs them, and generating them would slow every start.
-option_group = dataclass(frozen=True, eq=False, repr=False)
-
-
-def option(section: str, name: str, text: str) -> Any:
-    """An option for typer, in a section of the help."""
-    return typer.Option(name, help=text, rich_help_panel=section)
 
 
 def split_words(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -63,10 +55,7 @@ def combine(*groups: OverridingFlags) -> "Overrides":
     """The overrides of bench.yaml that all groups make together."""
     from harness.sweep.overrides import Overrides
 
-    overrides = Overrides()
-    for group in groups:
-        overrides = group.apply(overrides)
-    return overrides
+    return reduce(lambda overrides, group: group.apply(overrides), groups, Overrides())
 
 
 SELECTION, LIMITS, RUN, PLACES, OUTPUT = "Selection", "Limits", "Run", "Places", "Output"
@@ -74,28 +63,22 @@ SELECTION, LIMITS, RUN, PLACES, OUTPUT = "Selection", "Limits", "Run", "Places",
 Text = str | None
 Words = list[str] | None
 
-Family = Annotated[Words, option(SELECTION, "--family", "Only these families.")]
-Impl = Annotated[Words, option(SELECTION, "--impl", "Only these: name, family/name, name[opt=1].")]
-Seq = Annotated[Words, option(SELECTION, "--seq", "Lengths instead of the suite's: 4Ki,128Ki or 4Ki..64Ki.")]
-Mode = Annotated[Words, option(SELECTION, "--mode", "Forward, backward, or both: fwd, bwd, fwd_bwd.")]
-Device = Annotated[Words, option(SELECTION, "--device", "Where to run: cpu, cuda, tpu.")]
-Config = Annotated[Path | None, option(PLACES, "--config", "Another bench.yaml.")]
-Plugin = Annotated[Words, option(PLACES, "--plugin", "A file with implementations.")]
-Results = Annotated[Text, option(PLACES, "--results", "Folder of stored runs.")]
-Notes = Annotated[bool, option(OUTPUT, "--notes", "Every footnote and case, not one for each kind.")]
-Json = Annotated[bool, option(OUTPUT, "--json", "One JSON object on stdout, nothing else there.")]
-Wait = Annotated[
-    bool, option(LIMITS, "--wait", "Wait while another benchmark holds the device, instead of ending with 5.")
-]
+NOTES = flag(OUTPUT, "Every footnote and case, not one for each kind.")
+JSON = flag(OUTPUT, "One JSON object on stdout, nothing else there.")
+WAIT = flag(LIMITS, "Wait while another benchmark holds the device, instead of ending with 5.")
+DEVICE = option(SELECTION, "Where to run: cpu, cuda, tpu.")
+IMPL = option(SELECTION, "Only these: name, family/name, name[opt=1].")
+CONFIG = option(PLACES, "Another bench.yaml.")
+RESULTS = option(PLACES, "Folder of stored runs.")
 
 
 @option_group
 class TableFlags:
     """What the tables show."""
 
-    columns: Annotated[Words, option(OUTPUT, "--columns", "Columns to add or prefer: temp/base,95 %.")] = None
+    columns: Words = option(OUTPUT, "Columns to add or prefer: temp/base,95 %.")
 
-    notes: Notes = False
+    notes: bool = NOTES
 
     def column_names(self) -> tuple[str, ...]:
         """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
@@ -108,17 +91,21 @@ class TableFlags:
 
 
 @option_group
-class HostSelectionFlags:
+class PointFlags:
+    """Which implementations, and at which points."""
+
+    family: Words = option(SELECTION, "Only these families.")
+    impl: Words = IMPL
+    seq: Words = option(SELECTION, "Lengths instead of the suite's: 4Ki,128Ki or 4Ki..64Ki.")
+    mode: Words = option(SELECTION, "Forward, backward, or both: fwd, bwd, fwd_bwd.")
+
+
+@option_group
+class HostSelectionFlags(PointFlags):
     """Which cases to compile: those of the processor, because a target is not a device."""
 
-    family: Family = None
-    impl: Impl = None
-    seq: Seq = None
-    mode: Mode = None
-    set_: Annotated[Words, option(SELECTION, "--set", "A workload field: rows=64,128.")] = None
-    quick: Annotated[
-        bool, option(SELECTION, "--quick", "A first look: the two smallest lengths, a tenth of the budget.")
-    ] = False
+    set_: Words = option(SELECTION, "A workload field: rows=64,128.")
+    quick: bool = flag(SELECTION, "A first look: the two smallest lengths, a tenth of the budget.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(
@@ -137,7 +124,7 @@ class HostSelectionFlags:
 class SelectionFlags(HostSelectionFlags):
     """Which cases, on which devices."""
 
-    device: Device = None
+    device: Words = DEVICE
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(super().apply(overrides), devices=split_words(self.device))
@@ -147,9 +134,9 @@ class SelectionFlags(HostSelectionFlags):
 class CompileLimitFlags:
     """Limits on compiling a case."""
 
-    timeout: Annotated[Text, option(LIMITS, "--timeout", "One step of a case, as a compilation: 60s.")] = None
-    memory: Annotated[Text, option(LIMITS, "--memory", "All cases of a length together: 18GiB, 75%.")] = None
-    threads: Annotated[Text, option(LIMITS, "--threads", "Cores a case may use.")] = None
+    timeout: Text = option(LIMITS, "One step of a case, as a compilation: 60s.")
+    memory: Text = option(LIMITS, "All cases of a length together: 18GiB, 75%.")
+    threads: Text = option(LIMITS, "Cores a case may use.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return put_settings(overrides, timeout=self.timeout, memory=self.memory, threads=self.threads)
@@ -159,7 +146,7 @@ class CompileLimitFlags:
 class LimitFlags(CompileLimitFlags):
     """Limits on a case, and the seed of its inputs."""
 
-    seed: Annotated[Text, option(LIMITS, "--seed", "Seed of the inputs.")] = None
+    seed: Text = option(LIMITS, "Seed of the inputs.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return put_settings(super().apply(overrides), seed=self.seed)
@@ -169,8 +156,8 @@ class LimitFlags(CompileLimitFlags):
 class CatalogFlags:
     """Which bench.yaml, and files with implementations."""
 
-    plugin: Plugin = None
-    config: Config = None
+    plugin: Words = option(PLACES, "A file with implementations.")
+    config: Path | None = CONFIG
 
     def project(self) -> Project:
         return Project(self.config, given_plugins=split_words(self.plugin))
@@ -180,8 +167,8 @@ class CatalogFlags:
 class ResultsFlags:
     """Which bench.yaml, and where runs are stored; a URL is read from its local copy."""
 
-    config: Config = None
-    results: Results = None
+    config: Path | None = CONFIG
+    results: Text = RESULTS
 
     def project(self, *, writes: bool = False) -> Project:
         if writes or self.results is None:
@@ -195,7 +182,7 @@ class ResultsFlags:
 class PlaceFlags(CatalogFlags):
     """Which bench.yaml, files with implementations, and where runs are stored."""
 
-    results: Results = None
+    results: Text = RESULTS
 
     def project(self) -> Project:
         return replace(super().project(), results_path=_writable(self.results))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
@@ -17,18 +17,15 @@ from harness.core.shown_text import escape_json
 from harness.core.units import format_bytes
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from harness.analysis.compare_runs import SideBySide
     from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
-    from harness.commands.history import Histories
     from harness.report.progress import Progress
-    from harness.run.doctor import Finding
     from harness.run.dry_run import Rehearsal
     from harness.run.session import Done
     from harness.store.prune import PrunedRun
-    from harness.store.run_summary import RunSummary
     from harness.store.stored_run import Stored
     from harness.sweep.schedule import Schedule
 
@@ -52,6 +49,14 @@ def print_json(data: Mapping[str, Any]) -> None:
     except UnicodeEncodeError:  # a file's name, whose bytes are no UTF-8: json writes them by their number
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
     sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
+
+
+def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:
+    """Print data as JSON, or the table of it, which is made for a terminal alone."""
+    if json:
+        print_json(data)
+    else:
+        console().print(table())
 
 
 def print_note(text: str) -> None:
@@ -90,10 +95,9 @@ def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, not
 def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
     """Print the file that was written, and what to type next."""
     if json:
-        print_json({"file": str(file), "next": list(commands)})
+        print_json({"file": str(file), "next": commands})
     else:
-        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
-            print_line(line)
+        print_line("\n".join([f"wrote {file}", *(f"next: {command}" for command in commands)]))
 
 
 def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
@@ -152,16 +156,6 @@ def print_family(
         console().print(family_page(family, members, semantics, reason, contracts=contracts))
 
 
-def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
-    """Print what this machine offers a benchmark, and what it lacks."""
-    if json:
-        print_json({"findings": [vars(finding) for finding in findings]})
-    else:
-        from harness.report.tables.listing import findings_table
-
-        console().print(findings_table(findings))
-
-
 def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, notes: bool = False) -> None:
     """Print a comparison, case by case, and draw it into the file if one is named."""
     if out is not None:
@@ -192,16 +186,6 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
         print_reproductions(console(), found)
 
 
-def print_runs(runs: Sequence[RunSummary], *, json: bool) -> None:
-    """Print the stored runs, a line each."""
-    if json:
-        print_json({"runs": [vars(run) for run in runs]})
-    else:
-        from harness.report.tables.run_listing import runs_table
-
-        console().print(runs_table(runs))
-
-
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
     """Print which runs are deleted, or would be, as that goes on, and which are left."""
     if json:
@@ -215,19 +199,10 @@ def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> N
         print_line(said)
 
 
-def print_paths(paths: Sequence[Path], *, json: bool) -> None:
-    """Print the files of the charts that were drawn."""
+def print_lines(what: str, lines: Sequence[str], *, json: bool) -> None:
+    """Print lines, or as JSON a list of them under the name of what they are."""
     if json:
-        print_json({"charts": [str(path) for path in paths]})
-    else:
-        for path in paths:
-            print_line(str(path))
-
-
-def print_written(lines: Sequence[str], *, json: bool) -> None:
-    """Print what became of files, a sentence each."""
-    if json:
-        print_json({"files": list(lines)})
+        print_json({what: lines})
     else:
         for line in lines:
             print_line(line)
@@ -244,17 +219,3 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 
         file = out.resolve()  # a link stays, and leads to what is written
         write_files(file.parent, {file.name: data})
-
-
-def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
-    """Print a table per case, and draw them into the file if one is named."""
-    if out is not None:
-        from harness.report.charts.history import draw_history
-
-        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
-    if json:
-        print_json(histories.to_json())
-    else:
-        from harness.report.run_report import print_history
-
-        print_history(console(), histories.cases, histories.heading)

@@ -14,9 +14,11 @@ from harness.commands.output import progress_of
 from harness.commands.streams import print_line
 from harness.core.record import TIMED
 from harness.core.typed_command import resuming_command, typed_command
+from harness.core.version import VERSION
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
-DONE = {"run": "measured", "profile": "profiled", "check": "checked"}  # what became of a case, by depth
+# What became of a case, by depth.
+DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": "compiled"}
 
 if TYPE_CHECKING:
     from harness.core.record import Record
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 def run_schedule(
     project: Project,
     schedule: Schedule,
-    version: str,
     *,
     depth: str = "run",
     resume: bool = False,
@@ -38,35 +39,20 @@ def run_schedule(
     wait: bool = False,
     extras: ProfileExtras | None = None,
     max_seq: bool = False,
+    targets: Sequence[str] = (),
 ) -> Done:
-    """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
+    """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
     from harness.run.session import STAGES_ALONE, Request, conduct
 
     request = Request(
-        *(schedule, project.catalog, project.results, typed_command(), depth, version),
+        *(schedule, project.catalog, project.results, typed_command(), depth, VERSION),
         *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
     )
     with closing(progress_of(schedule)) as progress:
-        return conduct(request, progress)
+        if depth != "static":
+            return conduct(request, progress)
+        from harness.run.compile.static_run import static_run
 
-
-def compile_schedule(
-    project: Project,
-    schedule: Schedule,
-    version: str,
-    targets: Sequence[str],
-    *,
-    max_seq: bool,
-    wait: bool = False,
-) -> Done:
-    """Compile a schedule for each target, and store its static figures."""
-    from harness.run.compile.static_run import static_run
-    from harness.run.session import Request
-
-    request = Request(
-        schedule, project.catalog, project.results, typed_command(), "static", version, wait=wait
-    )
-    with closing(progress_of(schedule)) as progress:
         return static_run(request, tuple(targets), progress, longest=max_seq)
 
 
@@ -98,39 +84,21 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
 
 def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
+    depth, records = done.folder.info["depth"], done.outcome.records
     if done.outcome.interrupted:
-        return _end_stopped(done)
-    if _is_empty_shard(done):
-        return 0
-    records = done.outcome.records
-    if any(record.unexpected for record in records):
-        return INCORRECT
-    timed = done.folder.info["depth"] in TIMED
-    return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
-
-
-def _end_stopped(done: Done) -> int:
-    """Say where the records of a stopped run are; only one that reads the clock can be resumed."""
-    depth = done.folder.info["depth"]
-    print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
-    if depth in TIMED:
-        print_line(f"resume with: {resuming_command()}", err=True)
-    else:
-        print_line(f"{depth} all of it again with: {shlex.join(typed_command())}", err=True)
-    return STOPPED
-
-
-def end_compilation(done: Done, *, strict: bool) -> int:
-    """The exit code of a run that compiled alone."""
-    if done.outcome.interrupted:
-        print_line(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
-        print_line(f"go on with: {shlex.join(typed_command())}", err=True)
+        print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
+        again = f"{depth} again with: {shlex.join(typed_command())}"
+        print_line(f"resume with: {resuming_command()}" if depth in TIMED else again, err=True)
         return STOPPED
     if _is_empty_shard(done):
         return 0
-    records = done.outcome.records
-    known = any(static.has_figures for record in records for static in record.static.values())
-    return _code_of(records, "compiled", known, strict=strict)
+    if any(record.unexpected for record in records):
+        return INCORRECT
+    if depth == "static":
+        known = any(static.has_figures for record in records for static in record.static.values())
+        return _code_of(records, "compiled", known, strict=strict)
+    timed = depth in TIMED
+    return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
 
 
 def _is_empty_shard(done: Done) -> bool:

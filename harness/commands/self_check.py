@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import statistics
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
-from harness.commands.output import console, print_json, progress_of
+from harness.commands.output import print_table, progress_of
 from harness.core.errors import MachineError, UsageError
 from harness.core.typed_command import typed_command
+from harness.core.version import VERSION
+from harness.report.tables.listing import agreements_table
 from harness.run.machine.lock import device_lock
 from harness.run.processes.module_subprocess import run_module
 from harness.run.session import Request, conduct
@@ -39,52 +42,28 @@ TIMEOUT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Agreement:
-    """A case in the harness against a plain loop: seconds per call, and the mean log ratio of the pairs."""
+    """A case in the harness against a plain loop: seconds per call, and their ratio over the pairs."""
 
     case: str
     harness_s: float
     plain_s: float
-    log_ratio: float
-    half_width: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
     pairs: int
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the 95 % interval of the ratio contains 1."""
-        return abs(self.log_ratio) <= self.half_width
-
-    def to_json(self) -> dict[str, Any]:
-        ratio, low, high = (math.exp(self.log_ratio + side * self.half_width) for side in (0, -1, 1))
-        return {
-            "case": self.case,
-            "harness_s": self.harness_s,
-            "plain_s": self.plain_s,
-            "ratio": ratio,
-            "ratio_low": low,
-            "ratio_high": high,
-            "pairs": self.pairs,
-            "agrees": self.agrees,
-        }
+    agrees: bool  # the 95 % interval of the ratio contains 1
 
 
-@dataclass
-class _Pairs:
-    harness: list[float] = field(default_factory=list[float])
-    plain: list[float] = field(default_factory=list[float])
-
-    def agreement(self, case: str) -> Agreement:
-        ratios = [math.log(mine / plain) for mine, plain in zip(self.harness, self.plain, strict=True)]
-        return Agreement(
-            case,
-            statistics.median(self.harness),
-            statistics.median(self.plain),
-            statistics.fmean(ratios),
-            t_half_width(statistics.stdev(ratios), len(ratios)),
-            len(ratios),
-        )
+def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) -> Agreement:
+    """What the pairs of a case say: its seconds per call in the harness and in the loop, pair by pair."""
+    ratios = [math.log(ours / loop) for ours, loop in zip(harness, plain, strict=True)]
+    mean, half = statistics.fmean(ratios), t_half_width(statistics.stdev(ratios), len(ratios))
+    interval = (math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+    medians = statistics.median(harness), statistics.median(plain)
+    return Agreement(case, *medians, *interval, len(ratios), abs(mean) <= half)
 
 
-def check_self(project: Project, version: str, *, json: bool) -> None:
+def check_self(project: Project, *, json: bool) -> None:
     """Measure the suites whose names begin with self_check, and print a line per case."""
     suites = [name for name in project.config.suites if name.startswith(SUITES)]
     if not suites:
@@ -92,46 +71,39 @@ def check_self(project: Project, version: str, *, json: bool) -> None:
             f"{project.config.path}: no suite's name begins with {SUITES}; add the cases to compare"
         )
     schedule = project.plan(suites)
-    other = next(
-        (c.id for s in schedule.suites for c in s.cases if (c.mode, c.device) != ("fwd", "cpu")), None
-    )
-    if other is not None:
-        raise UsageError(
-            f"{other}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
-        )
+    for case in (case for suite in schedule.suites for case in suite.cases):
+        if (case.mode, case.device) != ("fwd", "cpu"):
+            raise UsageError(
+                f"{case.id}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
+            )
     with closing(progress_of(schedule)) as progress:
-        agreements = compare_with_loops(schedule, project.catalog, version, progress)
-    if json:
-        print_json({"cases": [agreement.to_json() for agreement in agreements]})
-    else:
-        from harness.report.tables.listing import agreements_table
-
-        console().print(agreements_table(agreements))
+        agreements = compare_with_loops(schedule, project.catalog, progress)
+    data = {"cases": [vars(agreement) for agreement in agreements]}
+    print_table(data, lambda: agreements_table(agreements), json=json)
 
 
-def compare_with_loops(
-    schedule: Schedule, catalog: Catalog, version: str, listener: Listener
-) -> list[Agreement]:
+def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener) -> list[Agreement]:
     """Measure in pairs; nothing is stored. MachineError where a case fails on either side."""
     cases = {case.id: (case, suite.settings) for suite in schedule.suites for case in suite.cases}
-    pairs = {case: _Pairs() for case in cases}
+    harness: dict[str, list[float]] = {case: [] for case in cases}
+    plain: dict[str, list[float]] = {case: [] for case in cases}
     for number in range(PAIRS):
         listener.message(f"pair {number + 1} of {PAIRS}")
         for by_harness in (True, False) if number % 2 else (False, True):
             if by_harness:
-                for case, seconds in _measure(schedule, catalog, version, listener).items():
-                    pairs[case].harness.append(seconds)
+                for case, seconds in _measure(schedule, catalog, listener).items():
+                    harness[case].append(seconds)
             else:
                 with device_lock("cpu"):
                     for case, settings in cases.values():
-                        pairs[case.id].plain.append(_loop(case, catalog, settings.threads, settings.seed))
-    return [pairs[case].agreement(case) for case in cases]
+                        plain[case.id].append(_loop(case, catalog, settings.threads, settings.seed))
+    return [agreement_of(case, harness[case], plain[case]) for case in cases]
 
 
-def _measure(schedule: Schedule, catalog: Catalog, version: str, listener: Listener) -> dict[str, float]:
+def _measure(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[str, float]:
     """Median seconds per call of every case, in a run of the harness that is thrown away."""
     with tempfile.TemporaryDirectory(prefix="seqsweep-self-check-") as folder:
-        request = Request(schedule, catalog, Path(folder), typed_command(), "run", version)
+        request = Request(schedule, catalog, Path(folder), typed_command(), "run", VERSION)
         outcome = conduct(request, listener).outcome
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -1,11 +1,13 @@
 """The commands that read stored runs: tables, charts, comparisons and exports."""
 
+from pathlib import Path
+
 import typer
 
 from harness.commands import options, output, stored_options
 from harness.commands.known_rooflines import ROOF
-from harness.commands.option_groups import command
-from harness.commands.options import split_words
+from harness.commands.option_groups import REQUIRED, argument, command, flag, option
+from harness.commands.options import OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.core.errors import UsageError
 
 group = typer.Typer()
@@ -13,15 +15,15 @@ group = typer.Typer()
 
 @command(group, "show")
 def show(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
     selection: stored_options.StoredFlags,
-    run: stored_options.StoredRun = stored_options.LATEST,
-    baseline: stored_options.StoredBaseline = None,
-    record: stored_options.RecordHash = None,
+    run: str = stored_options.STORED_RUN,
+    baseline: Text = stored_options.BASELINE,
+    record: Text = option(SELECTION, "The record whose hash begins so, and no table."),
     place: options.ResultsFlags,
     tables: options.TableFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Print the tables of a stored run or profile, or one record."""
     from harness.commands.profile import print_profile
@@ -45,14 +47,15 @@ def show(
 
 @command(group, "runs")
 def runs(
-    keep: stored_options.Keep = None,
-    dry_run: stored_options.KeepDryRun = False,
+    keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
+    dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
+    from harness.report.tables.run_listing import runs_table
     from harness.store.prune import prune
 
     results = place.project(writes=keep is not None).results
@@ -61,21 +64,24 @@ def runs(
     elif dry_run:
         raise UsageError("--dry-run: goes with --keep N; without it nothing is deleted anyway")
     else:
-        output.print_runs(list_runs(results), json=json)
+        listed = list_runs(results)
+        output.print_table({"runs": [vars(run) for run in listed]}, lambda: runs_table(listed), json=json)
 
 
 @command(group, "compare")
 def compare(
-    names: stored_options.ComparedRuns = None,
-    impl: options.Impl = None,
-    force: stored_options.Force = False,
-    across: stored_options.Across = False,
-    out: stored_options.SvgFile = None,
+    names: Words = argument(
+        "Two runs, the earlier first, or one with --impl; with --across: suites, or none."
+    ),
+    impl: options.Words = options.IMPL,
+    force: bool = flag(SELECTION, "Also compare runs of different machines."),
+    across: bool = flag(SELECTION, "The same comparisons on every machine: how many agree, and on what."),
+    out: Path | None = stored_options.SVG_FILE,
     *,
-    run: stored_options.RunsAcross = None,
+    run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
     place: options.ResultsFlags,
-    notes: options.Notes = False,
-    json: options.Json = False,
+    notes: bool = options.NOTES,
+    json: bool = options.JSON,
 ) -> None:
     """Compare two implementations, two runs, or machines. Two runs are a trend, and no verdict."""
     from harness.commands.compare import compare_machines, compare_sides
@@ -97,69 +103,65 @@ def compare(
 
 @command(group, "chart")
 def chart(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
     selection: stored_options.StoredFlags,
-    run: stored_options.StoredRun = "latest",
-    baseline: stored_options.StoredBaseline = None,
-    out: stored_options.ChartFolder = None,
+    run: str = stored_options.STORED_RUN,
+    baseline: Text = stored_options.BASELINE,
+    out: Path | None = option(PLACES, "Folder for the SVGs."),
     place: options.ResultsFlags,
-    png: stored_options.Png = False,
-    json: options.Json = False,
+    png: bool = flag(OUTPUT, "Each chart as PNG, too."),
+    json: bool = options.JSON,
 ) -> None:
     """Draw a stored run as SVG. Of every suite latency, speedup, memory, scaling, profiles and more."""
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=True)
-    output.print_paths(draw_charts(project, stored, out, png=png), json=json)
+    charts = draw_charts(project, stored, out, png=png)
+    output.print_lines("charts", list(map(str, charts)), json=json)
 
 
 @command(group, "report")
 def report(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
-    run: stored_options.StoredRuns = None,
+    run: Words = option(PLACES, "Stored runs, one or several; none: the newest."),
     flags: stored_options.ReportFlags,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
-    from harness.commands.findings import (
-        compose_document,
-        print_document,
-        read_runs,
-        write_into,
-        write_page,
-        write_receipt,
-    )
+    from harness.commands import findings
 
     flags.refuse_alone()
     project = place.project()
-    runs = read_runs(project, split_words(run), names or ())
+    runs = findings.read_runs(project, split_words(run), names or ())
     if flags.pr:
-        output.write_data(write_receipt(project, runs, flags.chart).encode(), None)
+        output.write_data(findings.write_receipt(project, runs, flags.chart).encode(), None)
         return
-    document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
+    document = findings.compose_document(
+        project, runs, charts=flags.into is not None or flags.html is not None
+    )
     if flags.html is not None:
-        write_page(document, runs, flags.html)
-        output.print_written([f"wrote {flags.html}"], json=json)
+        findings.write_page(document, runs, flags.html)
+        output.print_lines("files", [f"wrote {flags.html}"], json=json)
         return
     if flags.into is None:
-        print_document(document, json=json)
+        findings.print_document(document, json=json)
         return
-    lines, code = write_into(document, flags.into, check=flags.check)
-    output.print_written(lines, json=json)
+    lines, code = findings.write_into(document, flags.into, check=flags.check)
+    output.print_lines("files", lines, json=json)
     raise typer.Exit(code)
 
 
 @command(group, "collect")
 def collect(
-    sources: stored_options.Sources,
-    check: stored_options.CollectCheck = False,
+    sources: list[str] = argument("Folders or URLs of other machines' results, or of single runs.", REQUIRED),
+    check: bool = flag(OUTPUT, "Write nothing; exit 1 where a joined run is not what its shards give."),
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Join runs of other machines. Shards of one sweep become one run."""
     from harness.commands.collect import collect_runs
@@ -171,31 +173,31 @@ def collect(
 
 @command(group, "verify")
 def verify(
-    receipt: stored_options.ReceiptFile,
+    receipt: Path = argument("A file with a receipt, as report --pr writes it.", REQUIRED),
     *,
     place: options.PlaceFlags,
-    wait: options.Wait = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    json: bool = options.JSON,
 ) -> None:
     """Run a receipt again here. What holds, what differs, what cannot be checked."""
     from harness.commands.findings import print_checks, read_text
     from harness.findings.receipt_text import read_receipt
-    from harness.findings.recheck import check_lines, run_again
+    from harness.findings.recheck import check_statements, run_again
 
     read, edited = read_receipt(read_text(receipt), str(receipt))
     checks = []
     if not edited:
-        checks = check_lines(read, run_again(place.project(), read, output.progress_of, wait=wait))
+        checks = check_statements(read, run_again(place.project(), read, output.progress_of, wait=wait))
     raise typer.Exit(print_checks(read, checks, edited, json=json))
 
 
 @command(group, "export")
 def export(
-    run: stored_options.ExportedRun = "latest",
+    run: str = argument("A stored run: id, unique beginning, path or latest.", "latest"),
     *,
     flags: stored_options.ExportFlags,
     selection: stored_options.StoredFlags,
-    baseline: stored_options.StoredBaseline = None,
+    baseline: Text = stored_options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
     """Write a stored run for other programs. Rows, Markdown for a pull request, or a service's JSON."""
@@ -211,14 +213,14 @@ def export(
 
 @command(group, "history")
 def history(
-    case: stored_options.CasePattern,
-    out: stored_options.SvgFile = None,
+    case: str = argument("A case's id, or a pattern: 'mask/scatter@*seq=4096*'.", REQUIRED),
+    out: Path | None = stored_options.SVG_FILE,
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
-    from harness.commands.history import read_histories
+    from harness.commands.history import print_histories, read_histories
 
     histories = read_histories(place.project().results, case, output.print_note)
-    output.print_histories(histories, out, json=json)
+    print_histories(histories, out, json=json)

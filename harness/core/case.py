@@ -1,7 +1,7 @@
 """A case: one implementation with its options, at one workload, in one mode, on one device."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,23 +31,12 @@ class Case:
         mode: str = "fwd",
         device: str = "cpu",
     ) -> "Case":
-        return cls(
-            implementation,
-            tuple(sorted(options.items())),
-            tuple(sorted(workload.items())),
-            mode,
-            device,
-        )
+        pairs = tuple(sorted(options.items())), tuple(sorted(workload.items()))
+        return cls(implementation, *pairs, mode, device)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, which :meth:`of` takes."""
-        return {
-            "implementation": self.implementation,
-            "options": dict(self.options),
-            "workload": dict(self.workload),
-            "mode": self.mode,
-            "device": self.device,
-        }
+        return {**vars(self), "options": dict(self.options), "workload": dict(self.workload)}
 
     @property
     def family(self) -> str:
@@ -64,7 +53,7 @@ class Case:
 
     @property
     def point(self) -> str:
-        return ",".join(f"{name}={canonical(value)}" for name, value in self.workload)
+        return _spell(self.workload)
 
     @property
     def id(self) -> str:
@@ -78,9 +67,8 @@ class Case:
     @property
     def series(self) -> str:
         """Equal for the cases that differ in their sequence length only."""
-        rest = tuple(pair for pair in self.workload if pair[0] != "seq")
-        point = ",".join(f"{name}={canonical(value)}" for name, value in rest)
-        return f"{self.label}@{point}:{self.mode}:{self.device}"
+        rest = [pair for pair in self.workload if pair[0] != "seq"]
+        return f"{self.label}@{_spell(rest)}:{self.mode}:{self.device}"
 
 
 def label(implementation: str, options: tuple[tuple[str, Value], ...] | Mapping[str, Value]) -> str:
@@ -88,7 +76,11 @@ def label(implementation: str, options: tuple[tuple[str, Value], ...] | Mapping[
     pairs = sorted(options.items()) if isinstance(options, Mapping) else options
     if not pairs:
         return implementation
-    return f"{implementation}[{','.join(f'{name}={canonical(value)}' for name, value in pairs)}]"
+    return f"{implementation}[{_spell(pairs)}]"
+
+
+def _spell(pairs: Iterable[tuple[str, Value]]) -> str:
+    return ",".join(f"{name}={canonical(value)}" for name, value in pairs)
 
 
 def split_label(text: str) -> tuple[str, dict[str, str]]:

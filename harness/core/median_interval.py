@@ -4,6 +4,7 @@ The interval runs between two order statistics; its coverage follows from the bi
 distribution alone, whatever the shape of the timings.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -51,7 +52,4 @@ def median_interval(
 
 def samples_needed(level: float = 0.95) -> int:
     """The fewest samples that give an interval at `level`."""
-    count = 1
-    while median_ranks(count, level) is None:
-        count += 1
-    return count
+    return next(count for count in itertools.count(1) if median_ranks(count, level))

@@ -248,22 +248,18 @@ class Record:
             and self.workload.get("seq") == self.seq
         ):
             raise ValueError(f"{self.case}: is another case than its fields say")
-        if self.status != "ok" and not self.reason:
-            raise ValueError(f"{self.case}: status {self.status} without a reason")
-        if self.timing is not None and not (
-            self.status == "ok" and self.correctness is not None and self.correctness.passed
+        passed = self.correctness is not None and self.correctness.passed
+        failed = self.correctness is not None and not passed
+        for contradicts, what in (
+            (self.status != "ok" and not self.reason, f"status {self.status} without a reason"),
+            (self.timing and not (self.status == "ok" and passed), "a timing without a passed contract"),
+            (self.profile and not self.timing, "a profile without a timing"),
+            (self.graphs and not self.timing, "replays without a timing"),
+            (self.status == "incorrect" and not failed, "incorrect without a failed contract"),
+            (self.status == "ok" and failed, "ok with a failed contract"),
         ):
-            raise ValueError(f"{self.case}: a timing without a passed contract")
-        if self.status == "planned" and self.timing is not None:
-            raise ValueError(f"{self.case}: planned with a timing: an interpreter's time is no kernel's")
-        if self.profile is not None and self.timing is None:
-            raise ValueError(f"{self.case}: a profile without a timing")
-        if self.graphs is not None and self.timing is None:
-            raise ValueError(f"{self.case}: replays without a timing")
-        if self.status == "incorrect" and (self.correctness is None or self.correctness.passed):
-            raise ValueError(f"{self.case}: incorrect without a failed contract")
-        if self.status == "ok" and self.correctness is not None and not self.correctness.passed:
-            raise ValueError(f"{self.case}: ok with a failed contract")
+            if contradicts:
+                raise ValueError(f"{self.case}: {what}")
 
     @property
     def key(self) -> tuple[str, int, str | None]:
@@ -273,10 +269,9 @@ class Record:
     @property
     def unexpected(self) -> bool:
         """An implementation that is wrong where it should be right, or right where it should not."""
-        judged_right = self.correctness is not None and self.correctness.passed
-        if any(checked.unexpected for checked in self.checks):
-            return True
-        return (self.status == "incorrect" and not self.expected) or (self.expected and judged_right)
+        right = self.correctness is not None and self.correctness.passed
+        is_odd = right if self.expected else self.status == "incorrect"
+        return is_odd or any(checked.unexpected for checked in self.checks)
 
     @property
     def as_case(self) -> Case:

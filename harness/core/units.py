@@ -1,93 +1,85 @@
 """Quantities as people write them ("128Ki", "18GiB", "4s") and as people read them ("1.42 ms")."""
 
-import math
-import re
+from __future__ import annotations
 
-MOST_DIGITS = 400  # what is larger is beyond a float, and what is finer is meant by nobody
+import re
+import sys
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+Amount = TypeVar("Amount", "Fraction | int", float)
+
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z%]*)\s*")
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+# What has more digits than these is meant by nobody, and takes long to compute with.
+_QUANTITY = re.compile(
+    r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
+)
 
 
-def _scaled(text: object, number: float, factor: float) -> float:
-    """A number in its unit. ValueError where that is beyond what a float holds."""
-    if math.isinf(number * factor):
-        raise ValueError(f'"{text}" is too large')
-    return number * factor
-
-
-def _split(text: object, example: str) -> tuple[str, str]:
-    """(digits, unit) of a quantity."""
+def _split(text: object, example: str) -> tuple[Fraction | int, str]:
+    """(number, unit) of a quantity; the number is exact."""
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
-    return match[1].replace("_", ""), match[2]
+    digits = match[1].replace("_", "")
+    if digits.isdecimal():  # nearly always
+        return _bounded(text, int(digits)), match[2]
+    from fractions import Fraction  # loads in 4 ms
+
+    return _bounded(text, Fraction(digits)), match[2]
 
 
-def _split_number(text: object, example: str) -> tuple[float, str]:
-    digits, unit = _split(text, example)
-    return _scaled(text, float(digits), 1.0), unit
-
-
-def _multiple(text: object, digits: str, factor: int) -> tuple[int, bool]:
-    """(the whole part of digits × factor, whether that is all of it), exact however many digits there are."""
-    scaled = _scaled(text, float(digits), factor)
-    mantissa, _, exponent = digits.lower().partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    significant = (whole + fraction).lstrip("0")
-    if len(significant) > MOST_DIGITS:
-        raise ValueError(f'"{text}" has more than {MOST_DIGITS} digits')
-    product = int(significant or "0") * factor
-    if not scaled:  # or its exponent may be anything
-        return 0, not product
-    power = int(exponent or 0) - len(fraction)
-    if power >= 0:
-        return product * 10**power, True
-    count, rest = divmod(product, 10**-power)
-    return count, not rest
+def _bounded(text: object, amount: Amount) -> Amount:
+    """The same amount. ValueError where it is beyond what a float holds."""
+    if amount > sys.float_info.max:
+        raise ValueError(f'"{text}" is too large')
+    return amount
 
 
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
-    digits, prefix = _split(text, "4096 or 128Ki")
+    number, prefix = _split(text, "4096 or 128Ki")
     if prefix in _DECIMAL:
         binary = str(text).strip().removesuffix(prefix).strip() + f"{prefix.upper()}i"
         raise ValueError(f'"{text}" may mean either: write {binary} for {parse_count(binary)}, or the number')
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
-    count, exact = _multiple(text, digits, _BINARY[prefix])
-    if not exact:
+    count = _bounded(text, number * _BINARY[prefix])
+    if count.denominator != 1:
         raise ValueError(f'"{text}" is not a whole number')
-    return count
+    return int(count)
 
 
 def parse_bytes(text: object) -> int:
     """An amount of memory in bytes: `18GiB`, `512MiB`, or plain bytes."""
-    digits, unit = _split(text, "18GiB")
+    number, unit = _split(text, "18GiB")
     prefix = unit.removesuffix("B")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
-    return _multiple(text, digits, _BINARY[prefix])[0]
+    return int(_bounded(text, number * _BINARY[prefix]))
 
 
 def parse_seconds(text: object) -> float:
     """A duration in seconds: `4s`, `250ms`, `2m`, or a plain number of seconds."""
-    number, unit = _split_number(text, "4s or 250ms")
-    if unit not in _SECONDS and unit:
+    number, unit = _split(text, "4s or 250ms")
+    if unit not in _SECONDS:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use us, ms, s, m or h')
-    return _scaled(text, number, _SECONDS.get(unit, 1.0))
+    return _bounded(text, float(number) * _SECONDS[unit])
 
 
 def parse_share(text: object) -> float:
     """A share: `5%` or `0.05`, between 0 and 1."""
-    number, unit = _split_number(text, "5%")
+    number, unit = _split(text, "5%")
     if unit not in {"", "%"}:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use %')
     share = number / 100 if unit else number
     if not 0 < share <= 1:
         raise ValueError(f'"{text}" is not between 0 % and 100 %; write a share like 5% or 0.05')
-    return share
+    return float(share)
 
 
 def _digits(value: float, digits: int) -> str:

@@ -128,18 +128,9 @@ def fields_of(workload: type) -> tuple[Field, ...]:
         kind, optional, choices = kind_of(hints[entry.name])
         missing = entry.default is dataclasses.MISSING
         default = None if missing else typing.cast("Value", entry.default)
-        found.append(
-            Field(
-                name=entry.name,
-                kind=kind,
-                required=missing,
-                default=default,
-                choices=tuple(entry.metadata.get("choices", ())) or choices,
-                minimum=entry.metadata.get("minimum", 1),
-                later=entry.metadata.get("later", False),
-                optional=optional,
-            )
-        )
+        allowed = tuple(entry.metadata.get("choices", ())) or choices
+        least, later = entry.metadata.get("minimum", 1), entry.metadata.get("later", False)
+        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional))
     return tuple(found)
 
 

@@ -58,9 +58,8 @@ def errors_part(run: KeptRun) -> Part | None:
 
 def method_part(runs: Sequence[KeptRun]) -> Part:
     """Machine, provenance, noise, method and contracts in five lines."""
-    facts = list({key: fact for run in runs for key, fact in _fingerprints(run).items()}.values())
+    facts = {key: fact for run in runs for key, fact in (run.info.get("fingerprints") or {}).items()}
     records = [record for run in runs for record in run.records]
-    info = {"fingerprints": {key: fact for run in runs for key, fact in _fingerprints(run).items()}}
     times = [t for run in runs for panel in run.panels for t in panel.times.values() if t.value is not None]
     statuses = Counter(record.status for record in records)
     ended = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
@@ -68,17 +67,13 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
     met = sum(correctness.passed for correctness in judged)
     return Part(
         sentences=(
-            f"Machine: {'; '.join(map(describe_machine, facts)) or 'not recorded'}.",
-            f"Records: {provenance(records, info)}.",
+            f"Machine: {'; '.join(map(describe_machine, facts.values())) or 'not recorded'}.",
+            f"Records: {provenance(records, {'fingerprints': facts})}.",
             f"Noise: {_noise(times)} {_loads(runs)}",
             METHOD,
             f"Correctness: {met} of {len(judged)} answers checked meet their contract; {ended}.",
         )
     )
-
-
-def _fingerprints(run: KeptRun) -> Mapping[str, Mapping[str, Any]]:
-    return run.info.get("fingerprints") or {}
 
 
 def describe_machine(facts: Mapping[str, Any]) -> str:

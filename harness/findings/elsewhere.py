@@ -10,11 +10,11 @@ from harness.analysis.suite_results import CaseResult
 from harness.claims.model import AGAINST, Claim
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import FindingsTable, Part, Slot
+from harness.findings.figures_table import time_slots
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
-from harness.report import format as fmt
 from harness.report.agreement import RULE, answer_of, by_panel, sentence
 from harness.report.format import short_label
 
@@ -43,11 +43,10 @@ def profile_parts(run: KeptRun) -> Iterable[Part]:
 
 
 def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot, ...]:
-    time, share = entry.time, entry.share
-    text, interval = fmt.seconds(time.value or 0.0, time.low, time.high) if time.value else ("0 s", "")
-    bounds = Slot(interval) if time.low is not None else Slot(empty="no interval", reason=time.reason or "")
-    whole = Slot(empty="no share") if share.value is None else Slot(f"{100 * share.value:.1f} %")
-    return Slot(entry.stage or NO_STAGE), Slot(text), bounds, whole, Slot(run.name_records([case.record]))
+    share = entry.share.value
+    whole = Slot(empty="no share") if share is None else Slot(f"{100 * share:.1f} %")
+    record = Slot(run.name_records([case.record]))
+    return Slot(entry.stage or NO_STAGE), *time_slots(entry.time), whole, record
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import TEMP_BYTES
 from harness.core.units import format_count
@@ -41,17 +42,18 @@ def _row(run: KeptRun, row: CaseResult) -> tuple[Slot, ...]:
 
 
 def _times(row: CaseResult) -> tuple[Slot, Slot]:
-    time = row.time
-    if time.value is None:
-        failed = row.failed
-        missing = Slot(
-            empty=failed.status if failed else "not timed", reason=(failed and failed.reason) or ""
-        )
-        return missing, Slot(empty=missing.empty)
-    text, interval = fmt.seconds(time.value, time.low, time.high)
-    return Slot(text), Slot(interval) if time.low is not None else Slot(
-        empty="no interval", reason=time.reason or ""
-    )
+    if row.time.value is not None:
+        return time_slots(row.time)
+    failed = row.failed
+    kind = failed.status if failed else "not timed"
+    return Slot(empty=kind, reason=(failed and failed.reason) or ""), Slot(empty=kind)
+
+
+def time_slots(time: Estimate) -> tuple[Slot, Slot]:
+    """A time and its interval."""
+    text, interval = fmt.seconds(time.value, time.low, time.high) if time.value else ("0 s", "")
+    known = time.low is not None
+    return Slot(text), Slot(interval) if known else Slot(empty="no interval", reason=time.reason or "")
 
 
 def _speedup(row: CaseResult) -> Slot:

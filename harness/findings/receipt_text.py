@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from harness.core.errors import UsageError
@@ -17,14 +18,12 @@ from harness.core.shown_text import clean_line, escape_html, escape_markdown
 from harness.core.units import format_bytes, format_count
 from harness.findings.background import describe_machine
 from harness.findings.receipt import (
-    CORRECT,
-    FITS,
     CasePlan,
     JudgedCase,
     Receipt,
-    ReceiptLine,
     ReceiptPanel,
     ReceiptRow,
+    Statement,
     TargetPlans,
     TimedRatio,
 )
@@ -32,7 +31,7 @@ from harness.findings.receipt_data import pack, unpack
 from harness.report import format as fmt
 from harness.report.answer import OTHER
 from harness.report.format import short_label
-from harness.report.markdown_table import markdown_table
+from harness.report.templates import fill, without_gaps
 
 # The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels.
 MOST_ROWS, MOST_FOLDED, MOST_PANELS = 10, 28, 12
@@ -45,7 +44,7 @@ CAVEAT = (
     "an edit of this text, or of the data in its source, is found by `seqsweep verify`; a receipt written "
     "anew is not: running it again is what proves it"
 )
-_RULES = ("---:", "---", "---:", "---", "---")
+TEMPLATE = Path(__file__).with_name("receipt.md.j2")
 
 
 class _Name(NamedTuple):
@@ -92,68 +91,41 @@ def _lines(text: str) -> list[str]:
 
 
 def _visible(receipt: Receipt, data: str) -> str:
-    """The first panel open, the others folded under their answers."""
-    first, others = receipt.panels[:1], receipt.panels[1:]
-    about = first[0].about if first and not others else f"{len(receipt.panels)} panels"
-    blocks = [f"### seqsweep: {escape_markdown(about)}"]
-    shape = [f"Shape: {escape_markdown(receipt.shape)}."] if receipt.shape else []
-    chart = [f"![Chart of this run]({receipt.chart})"] if receipt.chart else []
-    for panel in first:
-        answer = f"{panel.about}: {panel.answer}" if others else panel.answer
-        blocks += [f"**{escape_markdown(answer)}**", *shape, *_tables(panel.rows), *chart]
-        blocks += _sentences(panel)
-    for panel in others[: MOST_PANELS - 1]:
-        inside = "\n\n".join([*_tables(panel.rows), *_sentences(panel)])
-        blocks.append(_fold(f"{panel.about}: {panel.answer}", inside))
-    if others[MOST_PANELS - 1 :]:
-        blocks.append(f"And {len(others) - MOST_PANELS + 1} more panels in the data.")
-    return "\n\n".join([*blocks, *_origin(receipt, data)]) + "\n"
-
-
-def _origin(receipt: Receipt, data: str) -> list[str]:
-    """How to replay it, on which machine it ran, and what holds data and text together."""
-    seal = hashlib.sha256(data.encode()).hexdigest()[:16]
+    """What is seen of it. A seal at its end, the hash of the data, holds text and data together."""
     state = f"{receipt.commit[:12] or 'unknown'}{', with files that differed' if receipt.dirty else ''}"
-    replay = clean_line(f"{receipt.command}  # at commit {state}").replace("`", "'")
-    run = f"Run {receipt.run}: {receipt.records} records, sha256 {receipt.digest}"
-    return [
-        *([f"Gate: {escape_markdown(receipt.gate)}."] if receipt.gate else []),
-        f"```sh\n{replay}\n```",
-        f"Machine: {escape_markdown(describe_machine(receipt.machine))}.",
-        f"{escape_markdown(run)}. Receipt {seal}: {CAVEAT}.",
-    ]
+    text = fill(
+        TEMPLATE,
+        escape_markdown,
+        receipt=receipt,
+        most_folded=MOST_FOLDED,
+        most_panels=MOST_PANELS,
+        replay=clean_line(f"{receipt.command}  # at commit {state}").replace("`", "'"),
+        seal=hashlib.sha256(data.encode()).hexdigest()[:16],
+        caveat=CAVEAT,
+        other=OTHER,
+        html=lambda text: escape_html(clean_line(text)),
+        by_length=_by_length,
+        base_of=_base_of,
+        cells=_cells,
+        memory=_memory,
+        correctness=_correctness,
+        describe_machine=describe_machine,
+    )
+    return without_gaps(text) + "\n"
 
 
-def _fold(summary: str, inside: str) -> str:
-    return f"<details><summary>{escape_html(clean_line(summary))}</summary>\n\n{inside}\n\n</details>"
-
-
-def _tables(rows: Sequence[ReceiptRow]) -> list[str]:
-    """The longest lengths, which make up ten rows at most; the shorter ones are folded."""
-    if not rows:
-        return []
-    open_, by_seq = 0, grouped(rows, lambda row: _name(row.case).seq)
+def _by_length(rows: Sequence[ReceiptRow]) -> tuple[Sequence[ReceiptRow], Sequence[ReceiptRow]]:
+    """(the rows to fold, those of the longest lengths, which make up ten rows at most)."""
+    shown, by_seq = 0, grouped(rows, lambda row: _name(row.case).seq)
     for group in reversed(by_seq.values()):
-        if open_ + len(group) > MOST_ROWS:
+        if shown + len(group) > MOST_ROWS:
             break
-        open_ += len(group)
-    folded, shown = rows[: -(open_ or MOST_ROWS)], rows[-(open_ or MOST_ROWS) :]
-    base = next((f" over {_name(row.ratio.base).label}" for row in rows if row.ratio), "")
-    tables = [_table(shown, base)]
-    if any(not row.equivalent for row in rows):
-        tables.append(f"{OTHER}: not mathematically equivalent to the baseline.")
-    if folded:
-        beyond = folded[:-MOST_FOLDED]
-        more = f"\n\nAnd {len(beyond)} more rows in the data." if beyond else ""
-        summary = f"{len(folded)} more row{'s' * (len(folded) > 1)}, of shorter lengths"
-        tables.append(_fold(summary, _table(folded[-MOST_FOLDED:], base) + more))
-    return tables
+        shown += len(group)
+    return rows[: -(shown or MOST_ROWS)], rows[-(shown or MOST_ROWS) :]
 
 
-def _table(rows: Sequence[ReceiptRow], base: str) -> str:
-    titles = ("length", "implementation", "time", "95 % interval", f"speedup{base}, 95 %")
-    cells = ([escape_markdown(cell) for cell in _cells(row)] for row in rows)
-    return markdown_table([escape_markdown(title) for title in titles], cells, _RULES)
+def _base_of(rows: Sequence[ReceiptRow]) -> str:
+    return next((_name(row.ratio.base).label for row in rows if row.ratio), "")
 
 
 def _cells(row: ReceiptRow) -> tuple[str, ...]:
@@ -171,19 +143,17 @@ def _cells(row: ReceiptRow) -> tuple[str, ...]:
     return format_count(seq), label + ("" if row.equivalent else f" {OTHER}"), time, interval, speedup
 
 
-def _sentences(panel: ReceiptPanel) -> list[str]:
-    """A line on memory, and one on correctness."""
-    fits = "; ".join(f"{fit.target}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
-    judged = _judged(panel.judged)
+def _memory(panel: ReceiptPanel) -> str:
+    return "; ".join(f"{fit.target}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
+
+
+def _correctness(panel: ReceiptPanel) -> str:
     unjudged = len({row.case for row in panel.rows} - {judged.case for judged in panel.judged})
     more = f"; {unjudged} more gave no answer to check" if unjudged else ""
-    return [
-        f"Memory, to the longest length that fits: {escape_markdown(fits)}.",
-        f"Correctness: {escape_markdown(judged + more)}.",
-    ]
+    return f"{_judged(panel.judged)}{more}"
 
 
-def _fits(fit: TargetPlans | ReceiptLine) -> str:
+def _fits(fit: TargetPlans) -> str:
     by_label = grouped(fit.plans, lambda plan: _name(plan.case).label)
     return ", ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
 
@@ -199,16 +169,18 @@ def _judged(judged: Sequence[JudgedCase]) -> str:
     return f"{len(judged) - len(failed)} of {len(judged)} cases checked meet their contract{names}{recall}"
 
 
-def text_of(line: ReceiptLine) -> str:
+def text_of(about: str, statement: Statement) -> str:
     """`attention, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
-    if line.kind == FITS:
-        return f"{line.about}: fits {line.target}: {_fits(line)}"
-    if line.kind == CORRECT:
-        return f"{line.about}: {_judged(line.judged)}"
-    return f"{line.about}: {', '.join(map(ratio_text, line.ratios))}"
+    match statement:
+        case TimedRatio():
+            return f"{about}: {_ratio(statement)}"
+        case TargetPlans():
+            return f"{about}: fits {statement.target}: {_fits(statement)}"
+        case _:
+            return f"{about}: {_judged(statement)}"
 
 
-def ratio_text(ratio: TimedRatio) -> str:
+def _ratio(ratio: TimedRatio) -> str:
     (label, seq), (base, _) = _name(ratio.case), _name(ratio.base)
     speedup = fmt.speedup(ratio.ratio, ratio.low, ratio.high)
     bounds = "" if ratio.low is not None else " (no interval)"

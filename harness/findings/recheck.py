@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.stats import Estimate, ratio
-from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.accelerators import HOST, target
+from harness.claims.answers import Compiled
+from harness.claims.evidence import Workplace, gather, run_and_delete
+from harness.claims.model import Need
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
-from harness.core.static_figures import Static
 from harness.core.units import format_bytes
-from harness.core.version import VERSION
-from harness.findings.receipt import CasePlan, JudgedCase, Receipt, ReceiptLine, TimedRatio
+from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.sweep.case_schedule import schedule_of
 from harness.sweep.overrides import Overrides
@@ -30,59 +28,58 @@ if TYPE_CHECKING:
     from harness.sweep.schedule import Schedule
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
-PROCESSOR = (
-    "device",
-    "cpu",
-    "cpu_flags",
-    "gpu",
-    "threads",
-    "flags",
-)  # with versions: what exact figures need
+PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
 
 
 @dataclass(frozen=True)
 class Here:
     """What this machine gives: its fingerprint, records by case, plans by case and target.
 
-    `missing` says why there is none, by case or by target.
+    `missing` says which cases and targets are not known here, and why.
     """
 
     machine: Mapping[str, Any]
     records: Mapping[str, Record] = field(default_factory=dict[str, Record])
-    plans: Mapping[tuple[str, str], Static] = field(default_factory=dict[tuple[str, str], Static])
+    plans: Mapping[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
-class LineCheck:
+class StatementCheck:
     """`outcome` is HOLDS, DIFFERS or UNCHECKED; `why` has ours beside theirs, or what stands in the way."""
 
-    line: ReceiptLine
+    about: str
+    statement: Statement
     outcome: str
     why: str
 
 
-def check_lines(receipt: Receipt, here: Here) -> list[LineCheck]:
-    """Every line of a receipt, held beside what this machine gives. Edited ones are for others to find."""
-    return [_check(line, receipt, here) for line in receipt.lines]
+def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
+    """Every statement of a receipt, held beside what this machine gives. Edits are for others to find."""
+    return [
+        StatementCheck(panel.about, statement, *_check(statement, receipt, here))
+        for panel in receipt.panels
+        for statement in panel.statements
+    ]
 
 
-def _check(line: ReceiptLine, receipt: Receipt, here: Here) -> LineCheck:
-    """The weightiest outcome of what the line says: a difference, then what could not be checked."""
+def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str]:
+    """The weightiest outcome of what it says: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     versions = [name for name in unlike if name.partition(".")[0] in {"versions", "python"}]
     exact = [*versions, *(name for name in unlike if name.partition(".")[0] in PROCESSOR)]
-    found = [_check_ratio(pair, here) for pair in line.ratios]
-    found += [
-        _check_plan(p, line.target, here, exact if line.target == HOST else versions) for p in line.plans
-    ]
-    found += [_check_judged(judged, here, exact) for judged in line.judged]
+    match statement:
+        case TimedRatio():
+            found = [_check_ratio(statement, here)]
+        case TargetPlans(target=on):
+            found = [_check_plan(p, on, here, exact if on == HOST else versions) for p in statement.plans]
+        case _:
+            found = [_check_judged(judged, here, exact) for judged in statement]
     for outcome in (DIFFERS, UNCHECKED):
         whys = [why for word, why in found if word == outcome]
         if whys:
-            more = f"; and {len(whys) - 1} more" if len(whys) > 1 else ""
-            return LineCheck(line, outcome, whys[0] + more)
-    return LineCheck(line, HOLDS, "; ".join(dict.fromkeys(why for _, why in found if why)))
+            return outcome, whys[0] + (f"; and {len(whys) - 1} more" if len(whys) > 1 else "")
+    return HOLDS, "; ".join(dict.fromkeys(why for _, why in found if why))
 
 
 def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
@@ -99,11 +96,8 @@ def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
         lacking = "the receipt has" if theirs.low is None else "here there is"
         return UNCHECKED, f"{lacking} no interval at {case.seq}: here {_ratio(ours)}"
     overlap = theirs.low <= ours.high and ours.low <= theirs.high
-    return (HOLDS if overlap else DIFFERS), f"here {_ratio(ours)}, there {_ratio(theirs_as(theirs))}"
-
-
-def theirs_as(theirs: TimedRatio) -> Estimate:
-    return Estimate(theirs.ratio, theirs.low, theirs.high)
+    there = fmt.speedup(theirs.ratio, theirs.low, theirs.high)
+    return (HOLDS if overlap else DIFFERS), f"here {_ratio(ours)}, there {there}"
 
 
 def _ratio(estimate: Estimate) -> str:
@@ -112,14 +106,15 @@ def _ratio(estimate: Estimate) -> str:
 
 def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
     """Exactly. Whether it fits the host is a matter of its limit, and not held against the receipt."""
-    static = here.plans.get((theirs.case, on))
-    if static is None or not static.has_figures:
-        why = here.missing.get(on) or here.missing.get(theirs.case) or "it was not compiled"
-        return UNCHECKED, f"{theirs.case} for {on}: {why}"
+    compiled = here.plans.get((theirs.case, on))
+    if compiled is None or not compiled.static.has_figures:
+        why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
+        return UNCHECKED, f"{theirs.case} for {on}: {why or 'it was not compiled'}"
+    static = compiled.static
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
         return HOLDS, ""
-    here_bytes, there = (_bytes(static.planned_bytes), _bytes(theirs.bytes))
-    return _unequal(f"{theirs.case} plans {here_bytes} here, {there} there", unlike)
+    plans = f"plans {_bytes(static.planned_bytes)} here, {_bytes(theirs.bytes)} there"
+    return _unequal(f"{theirs.case} {plans}", unlike)
 
 
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
@@ -158,49 +153,41 @@ def _bytes(value: int | None) -> str:
 def run_again(
     project: Project, receipt: Receipt, progress: Callable[[Schedule], Progress], *, wait: bool = False
 ) -> Here:
-    """Time, judge and compile what a receipt names, in a folder that is deleted again."""
-    timed = dict.fromkeys(case for line in receipt.lines for r in line.ratios for case in (r.base, r.case))
-    judged = dict.fromkeys(j.case for line in receipt.lines for j in line.judged if j.case not in timed)
-    planned = {(plan.case, line.target): None for line in receipt.lines for plan in line.plans}
-    missing: dict[str, str] = {}
+    """Time, judge and compile what a receipt names."""
+    ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
+    timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
+    judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
+    fits = [fit for panel in receipt.panels for fit in panel.fits]
+    planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
     budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
     overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
+    place = Workplace(project.catalog, project.config, project.results, progress, say=lambda _: None)
+    missing: dict[str, str] = {}
     cases: dict[str, Case] = {}
+    asked: dict[tuple[str, str], Need] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
             cases[case] = schedule_of([case], project.catalog, project.config).suites[0].cases[0]
         except UsageError as error:
             missing[case] = str(error)
+    for case, on in planned:
+        try:
+            target(on)
+        except UsageError as error:
+            missing[on] = str(error)
+            continue
+        if case in cases:
+            asked[case, on] = Need(Need.COMPILE, cases[case], on)
     records: dict[str, Record] = {}
     machine: Mapping[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="seqsweep-verify-") as folder:
-        for ids, depth in ((timed, "run"), (judged, "check")):
-            if known := [case for case in ids if case in cases]:
-                schedule = schedule_of(known, project.catalog, project.config, overrides)
-                machine, made = _conduct(project, schedule, Path(folder), depth, progress, wait=wait)
-                records |= {record.case: record for record in made}
-    plans = _compile(project, {ask: cases[ask[0]] for ask in planned if ask[0] in cases}, missing)
+    for ids, depth in ((timed, "run"), (judged, "check")):
+        if known := [case for case in ids if case in cases]:
+            schedule = schedule_of(known, project.catalog, project.config, overrides)
+            machine, made = run_and_delete(place, schedule, "verify", depth, wait=wait)
+            records |= {record.case: record for record in made}
+    compiled = gather(place, list(asked.values())).compiled
+    plans = {names: compiled[need] for names, need in asked.items()}
     return Here(machine or _probe(project), records, plans, missing)
-
-
-def _conduct(
-    project: Project,
-    schedule: Schedule,
-    folder: Path,
-    depth: str,
-    progress: Callable[[Schedule], Progress],
-    *,
-    wait: bool,
-) -> tuple[Mapping[str, Any], Iterable[Record]]:
-    from harness.run.session import Request, conduct
-
-    command = ["seqsweep", "verify"]
-    request = Request(schedule, project.catalog, folder, command, depth, VERSION, wait=wait)
-    with closing(progress(schedule)) as listener:
-        done = conduct(request, listener)
-    if done.outcome.interrupted:
-        raise KeyboardInterrupt
-    return list(done.folder.fingerprints().values())[-1], done.outcome.records
 
 
 def _probe(project: Project) -> Mapping[str, Any]:
@@ -208,29 +195,3 @@ def _probe(project: Project) -> Mapping[str, Any]:
 
     threads = project.config.settings.threads
     return {**probe_fingerprint("cpu", threads)["fingerprint"], "threads": threads}
-
-
-def _compile(
-    project: Project, asked: Mapping[tuple[str, str], Case], missing: dict[str, str]
-) -> dict[tuple[str, str], Static]:
-    """The plans for all targets whose compiler is installed; why others are missing is added to `missing`."""
-    from harness.run.compile import CompileRequest, compile_all
-
-    for name in dict.fromkeys(name for _, name in asked):
-        try:
-            lacking = absent(target(name).kind) if name != HOST else None
-        except UsageError as error:
-            lacking = str(error)
-        if lacking:
-            missing[name] = lacking
-    requests = {ask: CompileRequest(case, ask[1]) for ask, case in asked.items() if ask[1] not in missing}
-    if not requests:
-        return {}
-    settings = project.config.settings
-    answers = compile_all(
-        list(requests.values()), project.catalog, results=project.results, settings=settings
-    )
-    for (case, _), request in requests.items():
-        if answers[request].reason:
-            missing.setdefault(case, str(answers[request].reason))
-    return {ask: answers[request].static for ask, request in requests.items()}

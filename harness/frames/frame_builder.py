@@ -8,7 +8,6 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from harness.core.workload import canonical
@@ -62,28 +61,12 @@ class FrameBuilder:
 
 
 def _series(values: Sequence[Any], kind: str) -> pd.Series:
-    if kind == "category":
-        return pd.Series(_categories(values))
     if kind == "time":
         times = pd.to_datetime(list(values), utc=True, format="ISO8601", errors="coerce")
         return pd.Series(times.as_unit("us"))
-    if kind == "float64":
-        return pd.Series(np.array(values, dtype=kind))
-    if kind == "Int64":  # pandas itself takes three times as long, to find out that they are whole
-        missing = np.array([value is None for value in values], dtype=bool)
-        whole = np.array([value or 0 for value in values], dtype=np.int64)
-        return pd.Series(pd.arrays.IntegerArray(whole, missing))
-    return pd.Series([text or None for text in values] if kind == "str" else values, dtype=kind)
-
-
-def _categories(values: Sequence[str | None]) -> pd.Categorical:
-    """As pandas makes them, categories sorted, in a fifth of its time: it has to look for missing ones."""
-    found: dict[str | None, int] = {}
-    places = np.array([found.setdefault(value, len(found)) for value in values], dtype=np.intp)
-    known = sorted(value for value in found if value)
-    codes = {value: code for code, value in enumerate(known)}
-    by_place = np.array([codes.get(value or "", -1) for value in found], dtype=np.intp)
-    return pd.Categorical.from_codes(by_place[places], pd.Index(known, dtype="str"))
+    if kind in {"category", "str"}:
+        return pd.Series([text or None for text in values], dtype="str").astype(kind)
+    return pd.Series(values, dtype=kind)
 
 
 def _infer(values: Sequence[Any]) -> pd.Series:

@@ -6,11 +6,9 @@ exchanging the sides only changes the sign.
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-from harness.core.plain_data import from_plain
 
 REGRESSED = "regressed"
 IMPROVED = "improved"
@@ -29,13 +27,6 @@ EXIT_CODES = {INCORRECT: 4, INVALID: 4, REGRESSED: 1, VANISHED: 3, NOT_ENOUGH: 3
 WARN, FAIL = "warn", "fail"  # whether not enough evidence ends with exit code 0, or with its own
 LARGEST_EFFECT = math.log(sys.float_info.max)
 TIME, STATIC = "time", "static"
-
-
-def refuse_no_effects(effects: Iterable[float]) -> None:
-    """ValueError for a number that is the logarithm of no ratio of times."""
-    for effect in effects:
-        if not abs(effect) < LARGEST_EFFECT:
-            raise ValueError(f"an effect of {effect} is no logarithm of a ratio")
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,9 @@ class CaseVerdict:
             raise ValueError(f'verdict "{self.verdict}" is none of {", ".join(WEIGHT)}')
         if not self.reason:
             raise ValueError(f"{self.case}: {self.verdict} without a reason")
-        refuse_no_effects(x for x in (self.effect, self.low, self.high) if x is not None)
+        for effect in (self.effect, self.low, self.high):
+            if effect is not None and not abs(effect) < LARGEST_EFFECT:
+                raise ValueError(f"an effect of {effect} is no logarithm of a ratio")
 
 
 @dataclass(frozen=True)
@@ -109,8 +102,3 @@ class GateOutcome:
     def to_json(self) -> dict[str, Any]:
         data = asdict(self)
         return {"verdict": self.verdict, "exit_code": self.exit_code, **data}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "GateOutcome":
-        """The outcome that :meth:`to_json` wrote. ValueError when it is anything else."""
-        return from_plain(cls, data)

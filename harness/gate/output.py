@@ -3,21 +3,21 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.core.plain_data import from_plain
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import CaseVerdict, GateOutcome
 from harness.gate.planning import single_match
-from harness.gate.report.evidence import CaseEvidence
 from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.gate.report.table import gate_data, print_gate
+
+Explanation: TypeAlias = tuple[CaseVerdict, CaseEvidence]
 
 
 def report_outcome(
@@ -26,7 +26,7 @@ def report_outcome(
     *,
     json: bool,
     junit_file: Path | None = None,
-    explanation: CaseEvidence | None = None,
+    explanation: Explanation | None = None,
 ) -> dict[str, Any] | None:
     """Print the outcome and write its files; with `json`, return the data instead of printing."""
     if junit_file is not None:
@@ -34,11 +34,14 @@ def report_outcome(
     _report_to_github(outcome)
     if json:
         data = gate_data(outcome)
-        return {**data, "explanation": vars(explanation)} if explanation else data
+        if explanation:
+            case, evidence = explanation
+            data["explanation"] = {"case": case.case, "verdict": case, **vars(evidence)}
+        return data
     print_gate(console, outcome)
     if explanation:
         console.print()
-        print_explanation(console, explanation)
+        print_explanation(console, *explanation)
     return None
 
 
@@ -75,29 +78,11 @@ def _report_to_github(outcome: GateOutcome) -> None:
             print(f"seqsweep: GITHUB_STEP_SUMMARY {page}: not written ({error.strerror})", file=sys.stderr)
 
 
-def explanation_of(outcome: GateOutcome, evidence: Mapping[str, Any], pattern: str) -> CaseEvidence:
-    """The evidence on one case. UsageError when the pattern means none, or several."""
+def explanation_of(outcome: GateOutcome, evidence: Mapping[str, CaseEvidence], pattern: str) -> Explanation:
+    """The case that a pattern means, and the evidence on it. UsageError where it means none, or several."""
     verdicts = {case.case: case for case in outcome.cases}
     case = single_match(pattern, verdicts)
     if case not in evidence:
         suggestion = nearest(case, evidence) if evidence else ""
         raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){suggestion}")
-    return _evidence(verdicts[case], verdicts, evidence)
-
-
-def _evidence(
-    verdict: CaseVerdict, verdicts: Mapping[str, CaseVerdict], evidence: Mapping[str, Any]
-) -> CaseEvidence:
-    stored = evidence[verdict.case]
-    neighbours = [
-        (other["seq"], verdicts[case].verdict, verdicts[case].effect)
-        for case, other in evidence.items()
-        if other["series"] == stored["series"] and case != verdict.case and case in verdicts
-    ]
-    judged = {"case": verdict.case, "verdict": asdict(verdict), "neighbours": sorted(neighbours)}
-    try:
-        return from_plain(CaseEvidence, {**stored, **judged})
-    except ValueError as error:
-        raise UsageError(
-            f"--explain: the stored evidence on {verdict.case} is damaged ({error}); run the gate again"
-        ) from None
+    return verdicts[case], evidence[case]

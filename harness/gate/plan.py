@@ -76,26 +76,20 @@ class GatePlan:
 
     def bound_notes(self, case: Case) -> tuple[str, ...]:
         """How close the authors of a case's implementations, of both sides, say that they come."""
-        pairs = [(self.sides[CANDIDATE], case), (self.sides.get(BASE), self.opponents.get(case))]
-        infos = [
-            (other.mode, side.catalog.implementations.get(other.implementation))
-            for side, other in pairs
-            if side is not None and other is not None
-        ]
-        sentences = [
-            f"{info.id}: {words}"
-            for mode, info in infos
-            if info is not None
-            for words in state_bound(info.bounds.get(mode, ""))
-        ]
+        sentences: list[str] = []
+        for name, other in ((CANDIDATE, case), (BASE, self.opponents.get(case))):
+            if other is not None and name in self.sides:
+                info = self.sides[name].catalog.implementation(other.implementation)
+                sentences += [f"{info.id}: {words}" for words in state_bound(info.bounds.get(other.mode, ""))]
         return tuple(dict.fromkeys(sentences))
 
     def verdict_on(
         self, case: Case, verdict: str, reason: str, notes: tuple[str, ...] = (), **more: Any
     ) -> CaseVerdict:
-        """A verdict with the place of the case's implementation."""
-        info = self.catalog.implementation(case.implementation)
-        return CaseVerdict(case.id, verdict, reason, notes=notes, file=info.file, line=info.line, **more)
+        """A verdict with the place and the bounds of the case's implementations."""
+        info, bounds = self.catalog.implementation(case.implementation), self.bound_notes(case)
+        place = {"file": info.file, "line": info.line}
+        return CaseVerdict(case.id, verdict, reason, notes=(*notes, *bounds), **place, **more)
 
     def delta(self, case: Case) -> float:
         """The smallest Δ of the suites that have the case."""

@@ -6,16 +6,16 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harness.core.case import Case, split_list
+from harness.core.case import Case
 from harness.core.errors import UsageError
-from harness.core.patterns import chosen, matches
+from harness.core.patterns import chosen
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
 from harness.gate.sides.base import Base, base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.same_code import cases_of_same_code
 from harness.gate.sides.side import Side
-from harness.gate.sides.temp_folder import locked_folder
+from harness.gate.sides.temp_folder import temp_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
 from harness.sweep.margins import CASE, Accept
@@ -26,28 +26,21 @@ DELTA, QUICK_DELTA = 0.05, 0.10
 QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 
 
-def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case], list[str]]:
-    """(the schedule, reduced to the cases that --cases names; these cases; the patterns)."""
+def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case]]:
+    """(the schedule, reduced to the cases that --cases names; these cases)."""
     schedule = project.plan(options.suites, options.overrides)
     everything = {case.id: case for suite in schedule.suites for case in suite.cases}
-    patterns: list[str] = []
-    for text in options.cases:
-        # An id contains commas itself, so a comma separates patterns only where every part matches alone.
-        parts = split_list(text)
-        whole = any(matches(text, case_id) for case_id in everything)
-        apart = all(any(matches(part, case_id) for case_id in everything) for part in parts)
-        patterns += parts if apart and not whole else [text]
-    ids = chosen(patterns, everything) if patterns else tuple(everything)
+    ids = chosen(options.cases, everything) if options.cases else tuple(everything)
     selected = set(ids)
     groups = (select_group(group, selected) for group in schedule.groups)
     skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
     part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
-    return part, [everything[name] for name in ids], patterns
+    return part, [everything[name] for name in ids]
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
     """The plan of the candidate alone: the base is a file, or not resolved yet."""
-    schedule, cases, patterns = schedule_of(project, options)
+    schedule, cases = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]
     if not running:
@@ -62,7 +55,7 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
         sides={CANDIDATE: Side(CANDIDATE, "the working tree", project.catalog)},
         opponents=dict.fromkeys(running),
         left_out=skipped,
-        patterns=tuple(patterns),
+        patterns=options.cases,
         deltas=_deltas(project, options, schedule),
         accepts=_accepts(project, schedule),
     )
@@ -84,7 +77,7 @@ def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
         return
     path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
     with (
-        locked_folder() as folder,
+        temp_folder() as folder,
         base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
     ):
         yield _with_base(gate_plan, base, project, options)

@@ -5,26 +5,41 @@ The newest folder answers `gate --last`, and `gate --resume` goes on where an in
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain, plain_number
 from harness.core.regular_file import read_regular
+from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.outcome import GateOutcome
-from harness.gate.stored_forms import HeaderForm, PairForm
 from harness.store import json_file
-from harness.store.atomic import refused, replace, write_all
+from harness.store.atomic import refused, replace
 
 HEADER = "gate.json"
 PAIRS = "pairs.jsonl"
 REMEDY = "remove its folder, and run the gate again"
+
+
+@dataclass(frozen=True)
+class GateHeader:
+    """gate.json. `request` is equal for gates whose pairs may be pooled; `sources` are hashes by name.
+
+    `outcome` is None, and `evidence` on the cases is missing, where the gate was interrupted.
+    """
+
+    command: tuple[str, ...] = ()
+    started: str | None = None
+    request: str | None = None
+    sources: Mapping[str, str] | None = None
+    outcome: GateOutcome | None = None
+    evidence: Mapping[str, CaseEvidence] = field(default_factory=dict[str, CaseEvidence])
+    schema: int = 1
 
 
 class GateFolder:
@@ -34,7 +49,7 @@ class GateFolder:
         self.path = path
 
     @classmethod
-    def create(cls, results: Path, gate_id: str, header: Mapping[str, Any]) -> GateFolder:
+    def create(cls, results: Path, gate_id: str, header: GateHeader) -> GateFolder:
         folder = cls(results / "gates" / gate_id)
         try:
             folder.path.mkdir(parents=True)
@@ -44,56 +59,36 @@ class GateFolder:
         return folder
 
     @property
-    def header(self) -> dict[str, Any]:
+    def header(self) -> GateHeader:
         """UsageError when it is damaged."""
-        return json_file.read_object(self.path / HEADER, REMEDY, HeaderForm)
+        return from_plain(GateHeader, json_file.read_object(self.path / HEADER, REMEDY, GateHeader))
 
-    @property
-    def outcome(self) -> GateOutcome | None:
-        """What it said; None where it was interrupted. UsageError when that is damaged."""
-        known = self.header.get("outcome")
-        try:
-            return GateOutcome.from_json(known) if known else None
-        except ValueError as error:
-            raise UsageError(f"{self.path / HEADER}: its outcome is damaged ({error}); {REMEDY}") from None
-
-    def write_header(self, header: Mapping[str, Any]) -> None:
-        replace(self.path / HEADER, json_file.to_text(header))
+    def write_header(self, header: GateHeader) -> None:
+        outcome = header.outcome.to_json() if header.outcome else None
+        replace(self.path / HEADER, json_file.to_text({**asdict(header), "outcome": outcome}))
 
     def discard_empty(self) -> None:
         """Remove the folder of a gate that stored no pair."""
         if not (self.path / PAIRS).exists():
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def append(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """The lines of one pair, in one flushed write; when it fails the file is as before."""
+    def append(self, rounds: Sequence[Rounds]) -> None:
+        """Add the rounds of one pair, a line per case; when it fails the file is as before."""
         path = self.path / PAIRS
+        before = read_regular(path) if path.exists() else b""
+        lines = [{**asdict(each), "effect": each.effect} for each in rounds]
         data = b"".join(msgspec.json.encode(line, enc_hook=plain_number) + b"\n" for line in lines)
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                size = os.fstat(descriptor).st_size
-                torn = size and os.pread(descriptor, 1, size - 1) != b"\n"  # by a gate that was killed
-                try:
-                    write_all(descriptor, b"\n" + data if torn else data)
-                except BaseException:  # also Ctrl-C between two partial writes
-                    os.ftruncate(descriptor, size)
-                    raise
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise refused(path, error) from None
+        if data:
+            replace(path, before + data)
 
-    def pairs(self) -> list[dict[str, Any]]:
-        """All whole lines. A torn one is a pair that did not end: it is measured again."""
+    def rounds(self) -> list[Rounds]:
+        """The rounds of all pairs. A damaged line is passed over: its case is measured again."""
         path = self.path / PAIRS
-        pairs: list[dict[str, Any]] = []
+        rounds: list[Rounds] = []
         for line in read_regular(path).splitlines() if path.exists() else ():
             with suppress(ValueError, RecursionError):  # msgspec's errors are ValueErrors
-                pair = msgspec.json.decode(line)
-                from_plain(PairForm, pair)
-                pairs.append(pair)
-        return pairs
+                rounds.append(from_plain(Rounds, msgspec.json.decode(line)))
+        return rounds
 
 
 def gates(results: Path) -> list[GateFolder]:
@@ -105,8 +100,8 @@ def newest(results: Path, request: str | None = None) -> GateFolder:
     """The newest gate, or the newest unfinished one of a request. UsageError when there is none."""
     folder = results / "gates"
     for gate in reversed(gates(results)):
-        header = gate.header if request else {}
-        if request is None or (header.get("request") == request and header.get("outcome") is None):
+        header = gate.header if request else None
+        if header is None or (header.request == request and header.outcome is None):
             return gate
     if request is None:
         raise UsageError(f"no gate is kept in {folder}; run one with: seqsweep gate")

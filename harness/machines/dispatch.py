@@ -78,8 +78,7 @@ class Dispatch:
                     if answer.measured.doubt is None:
                         continue
                     task.why = f"{answer.node}: {answer.measured.doubt}"
-                self._retry(task, kind)
-                tell(f"{task.why}; {self._next_step(task)}")
+                tell(f"{task.why}; {self._retry(task, kind)}")
 
     def _task_for(self, node: str) -> _Task | None:
         retries = self.again[self.kinds[node]]
@@ -90,20 +89,14 @@ class Dispatch:
         queue = self.own.get(node) or self.fresh
         return _Task(queue.popleft(), "") if queue else None
 
-    def _retry(self, task: _Task, kind: str) -> None:
-        if len(task.nodes) < ATTEMPTS and self._others(task, kind):
+    def _retry(self, task: _Task, kind: str) -> str:
+        """Queue the task for a node of this kind that has not had it, or leave it open; in words, which."""
+        others = [node for node, theirs in self.kinds.items() if theirs == kind and node not in task.nodes]
+        if others and len(task.nodes) < ATTEMPTS:
             self.again[kind].append(task)
-        else:
-            self.open[task.unit] = task.why
-
-    def _others(self, task: _Task, kind: str) -> bool:
-        """Whether a node of this kind is there that has not had the unit."""
-        return any(theirs == kind and node not in task.nodes for node, theirs in self.kinds.items())
-
-    def _next_step(self, task: _Task) -> str:
-        if task.unit in self.open:
-            return "its group stays open, for no other machine of its kind is left"
-        return "its group goes to another machine of its kind"
+            return "its group goes to another machine of its kind"
+        self.open[task.unit] = task.why
+        return "its group stays open, for no other machine of its kind is left"
 
     def _leave_open(self) -> dict[int, str]:
         """The open units; all nodes are idle or lost, so what is still queued finds none."""

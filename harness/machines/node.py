@@ -129,24 +129,24 @@ class MeasuringNode:
 
     def measure(self, unit: int) -> MeasuredUnit:
         """Measure a unit, unless it is finished here. MachineError where this node cannot go on."""
-        if unit not in self.finished:
-            timed = self.order.depth in TIMED
-            before = probe_noise() if timed else None
-            listener = _Messages()
-            done = self._run(unit, listener)
-            if done.outcome.interrupted:
-                raise MachineError("it was stopped there")
-            after = probe_noise() if timed else None
-            doubt = self.usual.judge(before, after, self.order.noise) if before and after else None
-            probes = {"before": before and before.to_json(), "after": after and after.to_json()}
-            facts = {"name": self.name, "session": self.order.session, "doubt": doubt, "noise": probes}
-            done.folder.update_info(node=facts)
-            if doubt:
-                return _unit_in(done.folder, unit, doubt, listener.texts)
-            self.finished[unit] = done.folder
-            measured = _unit_in(done.folder, unit, None, listener.texts)
-            return replace(measured, compiled=self._compiled(unit))
-        return _unit_in(self.finished[unit], unit, None, [])
+        if unit in self.finished:
+            return _unit_in(self.finished[unit], unit, None, [])
+        timed = self.order.depth in TIMED
+        before = probe_noise() if timed else None
+        listener = _Messages()
+        done = self._run(unit, listener)
+        if done.outcome.interrupted:
+            raise MachineError("it was stopped there")
+        after = probe_noise() if timed else None
+        doubt = self.usual.judge(before, after, self.order.noise) if before and after else None
+        probes = {"before": before and before.to_json(), "after": after and after.to_json()}
+        facts = {"name": self.name, "session": self.order.session, "doubt": doubt, "noise": probes}
+        done.folder.update_info(node=facts)
+        measured = _unit_in(done.folder, unit, doubt, listener.texts)
+        if doubt:
+            return measured
+        self.finished[unit] = done.folder
+        return replace(measured, compiled=self._compiled(unit))
 
     def _part(self, unit: int) -> Schedule:
         return part_of(self.whole, Shard(unit, self.order.units, self.order.sweep))

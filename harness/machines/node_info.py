@@ -22,42 +22,15 @@ from harness.run.machine.noise_probe import NoiseProbe, probe_noise
 from harness.store import json_file
 
 EQUAL = ("torch", "jax", "jaxlib")
+SOURCE = "source of "  # before an implementation, as the name of its hash
 SHOWN = 3  # differences in a refusal
-
-
-@dataclass(frozen=True)
-class InstalledCode:
-    """What must be equal on driver and node: `versions`, and `sources` (implementation → hash)."""
-
-    versions: Mapping[str, str | None]
-    sources: Mapping[str, str]
-
-    @classmethod
-    def of(cls, catalog: Catalog) -> InstalledCode:
-        """This process's, with everything that is registered in a catalog."""
-        own = {"seqsweep": f"{VERSION} ({_own_hash()})", "python": platform.python_version()}
-        packages = {name: version_of(name) for name in EQUAL}
-        return cls({**own, **packages}, {name: info.hash for name, info in catalog.implementations.items()})
-
-    def refusal(self, node: InstalledCode, implementations: Collection[str]) -> str | None:
-        """Why a node may not measure these for this driver; None where it may."""
-        ours, theirs = (
-            {**side.versions, **{f"source of {name}": side.sources.get(name) for name in implementations}}
-            for side in (self, node)
-        )
-        found = [
-            f"{name} differs" if name.startswith("source") else f"{name} is {here} here and {there} there"
-            for name, here, there in differences(ours, theirs)
-        ]
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        return f"{', '.join(found[:SHOWN])}{more}; install the same there" if found else None
 
 
 @dataclass(frozen=True)
 class NodeInfo:
     """A node as it is: `facts` are its fingerprint with its GPU, `niceness` says how it yields to others."""
 
-    code: InstalledCode
+    code: Mapping[str, str | None]  # as installed_code() there
     facts: Mapping[str, Any]
     noise: NoiseProbe
     niceness: int
@@ -76,18 +49,35 @@ class NodeInfo:
     def accelerator(self) -> str | None:
         return self.facts["gpu"].get("name")
 
-    def refusal(self, driver: InstalledCode, implementations: Collection[str]) -> str | None:
-        """Why it may not measure these for a driver; None where it may."""
+    def refusal(self, ours: Mapping[str, str | None], implementations: Collection[str]) -> str | None:
+        """Why it may not measure these for a driver with our code; None where it may."""
         if self.niceness > 0:
             return f"its processes have niceness {self.niceness}; start Ray there with RAY_worker_niceness=0"
-        return driver.refusal(self.code, implementations)
+        wanted = {f"{SOURCE}{name}" for name in implementations}
+        found = [
+            f"{name} differs" if name in wanted else f"{name} is {here} here and {there} there"
+            for name, here, there in differences(ours, self.code)
+            if name in wanted or not name.startswith(SOURCE)
+        ]
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return f"{', '.join(found[:SHOWN])}{more}; install the same there" if found else None
+
+
+def installed_code(catalog: Catalog) -> dict[str, str | None]:
+    """What must be equal on driver and node: versions, and the hashes of all that is registered here."""
+    return {
+        "seqsweep": f"{VERSION} ({_own_hash()})",
+        "python": platform.python_version(),
+        **{name: version_of(name) for name in EQUAL},
+        **{f"{SOURCE}{name}": info.hash for name, info in catalog.implementations.items()},
+    }
 
 
 def read_node_info(plugins: Sequence[str]) -> NodeInfo:
     """This machine, with everything registered here and in these plugins. UsageError where one is missing."""
     found = probe_fingerprint("cpu", usable_cores())
     return NodeInfo(
-        InstalledCode.of(discovery.catalog(tuple(plugins))),
+        installed_code(discovery.catalog(tuple(plugins))),
         facts={**found["fingerprint"], "gpu": found["gpu"]},
         noise=probe_noise(),
         niceness=os.nice(0),

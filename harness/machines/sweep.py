@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from harness.catalog.catalog import Catalog
 from harness.collection.collection import collect
@@ -16,13 +17,14 @@ from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node import SweepOrder
-from harness.machines.node_info import InstalledCode, NodeInfo
+from harness.machines.node_info import NodeInfo, installed_code
 from harness.machines.ray_cluster import RayCluster
 from harness.run.compile.static_run import kept_answers
 from harness.store.compile_cache import CompileCache
 from harness.sweep.schedule import Schedule, group_keys
 
 Tell = Callable[[str], None]
+Answer = TypeVar("Answer")
 PROGRAMS_PER_CORE = 4  # in a unit of programs to compile
 
 
@@ -51,7 +53,7 @@ def admit(
 ) -> dict[str, NodeInfo | SeqsweepError]:
     """Each node's info, or why it may not measure these implementations for this driver."""
     answers: dict[str, NodeInfo | SeqsweepError] = dict(cluster.ask("info", tuple(plugins)))
-    ours = InstalledCode.of(catalog)
+    ours = installed_code(catalog)
     for node, answer in answers.items():
         if isinstance(answer, NodeInfo) and (why := answer.refusal(ours, implementations)):
             answers[node] = MachineError(why)
@@ -75,11 +77,9 @@ def measure_on(
     """
     keys = group_keys(schedule)
     plugins = (*order.config.plugins, *order.plugins)
-    infos = admit(cluster, plugins, catalog, sorted(schedule.implementations))
-    for node, info in infos.items():
-        is_admitted = isinstance(info, NodeInfo)
-        tell(f"{node}: {describe(info)}" if is_admitted else f"{node}: refused: {info}")
-    admitted = {node: info for node, info in infos.items() if isinstance(info, NodeInfo)}
+    admitted = _accepted(admit(cluster, plugins, catalog, sorted(schedule.implementations)), tell)
+    for node, info in admitted.items():
+        tell(f"{node}: {describe(info)}")
     if not admitted:
         raise MachineError("no machine may measure this sweep; the reasons stand above")
     kinds = {node: info.kind for node, info in admitted.items()}
@@ -93,7 +93,7 @@ def measure_on(
     with inbox.writing(order.command), terminable():
         done = set(inbox.runs().values())
         try:
-            kept = _prepared(cluster, order, answers, kinds, tell)
+            kept = _accepted(cluster.ask("prepare", order, answers, nodes=list(kinds)), tell)
             todo = [unit for unit in range(1, units + 1) if unit not in done]
             if is_static:  # long programs first, so that none is the last alone
                 lengths = {group.key: sum(case.seq for case in group.cases) for group in schedule.groups}
@@ -149,21 +149,15 @@ def _tidy(cluster: RayCluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -
             )
 
 
-def _prepared(
-    cluster: RayCluster,
-    order: SweepOrder,
-    answers: Mapping[str, bytes],
-    kinds: Mapping[str, str],
-    tell: Tell,
-) -> dict[str, Sequence[int]]:
-    """The nodes that planned the sweep, with the units that lie finished there."""
-    kept: dict[str, Sequence[int]] = {}
-    for node, answer in cluster.ask("prepare", order, answers, nodes=list(kinds)).items():
+def _accepted(answers: Mapping[str, Answer | SeqsweepError], tell: Tell) -> dict[str, Answer]:
+    """The answers of nodes, without the refusals, which are told."""
+    accepted: dict[str, Answer] = {}
+    for node, answer in answers.items():
         if isinstance(answer, SeqsweepError):
             tell(f"{node}: refused: {answer}")
         else:
-            kept[node] = answer
-    return kept
+            accepted[node] = answer
+    return accepted
 
 
 @dataclass

@@ -78,14 +78,11 @@ def find_among(runs: Sequence[RunFolder], name: str, folder: Path) -> RunFolder:
     if not runs:
         raise UsageError(f"no runs in {folder}; make one with: seqsweep run")
     if back := _BACK.fullmatch(name):
-        return _count_back(runs, name, int(back[1] or 0), folder)
+        steps = int(back[1] or 0)
+        if steps < len(runs):
+            return runs[-1 - steps]
+        raise UsageError(
+            f"{name}: the oldest run in {folder} is {LATEST}~{len(runs) - 1}; seqsweep runs lists them"
+        )
     near = nearest(name, [run.id for run in runs[-_SHOWN:]])
     raise UsageError(f'no run "{name}" in {folder}{near}')
-
-
-def _count_back(runs: Sequence[RunFolder], name: str, steps: int, folder: Path) -> RunFolder:
-    if steps < len(runs):
-        return runs[-1 - steps]
-    count = f"{len(runs)} runs" if len(runs) > 1 else "one run"
-    oldest = f"{LATEST}~{len(runs) - 1}" if len(runs) > 1 else LATEST
-    raise UsageError(f"{name}: {folder} holds {count}; the oldest is {oldest}, and seqsweep runs lists them")

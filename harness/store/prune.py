@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,13 +58,8 @@ def _reason_to_stay(folder: RunFolder) -> str:
 
 
 def _size_of(path: Path) -> int:
-    """The bytes of all files below a folder, as far as another process leaves them there."""
-    size = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with suppress(FileNotFoundError):
-                size += (Path(folder) / name).lstat().st_size
-    return size
+    """The bytes of all files below a folder."""
+    return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
 
 
 def _delete(path: Path) -> None:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.core.errors import MachineError, SeqsweepError, UsageError
+from harness.core.errors import MachineError, UsageError
 from harness.core.plain_data import from_plain
 from harness.store import json_file
 from harness.store.atomic import write_files
@@ -38,18 +36,25 @@ def _local_copy(url: str) -> Path:
     copies = _cache_folder() / "seqsweep" / "remote" / hashlib.sha256(url.encode()).hexdigest()[:20]
     folder = copies / PurePosixPath(url.partition("://")[2]).name
     known = _read_stamps(copies / STAMPS)
-    with _driver_errors(url):
+    try:
         from fsspec.core import url_to_fs
 
         system, root = url_to_fs(url.rstrip("/"))
         system.invalidate_cache()
         stamps = _stamps(system, root)
-        if not stamps:
-            raise UsageError(f"{url} holds no runs; name a folder of results, or of one run")
         for name, stamp in stamps.items():
             path = folder / name
             if known.get(name) != stamp or not path.is_file():
                 write_files(path.parent, {path.name: system.cat_file(f"{root}/{name}")})
+    except MachineError:
+        raise
+    except Exception as error:  # each driver raises kinds of its own
+        why = str(error) or type(error).__name__
+        raise UsageError(
+            f"{url}: cannot be read ({why}); name another place, or install its driver"
+        ) from None
+    if not stamps:
+        raise UsageError(f"{url} holds no runs; name a folder of results, or of one run")
     for name in known.keys() - stamps.keys():
         (folder / name).unlink(missing_ok=True)
     write_files(copies, {STAMPS: json_file.to_text(stamps)})
@@ -72,20 +77,6 @@ def _read_stamps(path: Path) -> dict[str, str]:
         return from_plain(dict[str, str], json_file.read(path))
     except (OSError, ValueError):
         return {}
-
-
-@contextmanager
-def _driver_errors(url: str) -> Generator[None]:
-    """What a driver raises, each with kinds of its own, as a sentence."""
-    try:
-        yield
-    except SeqsweepError:
-        raise
-    except Exception as error:
-        why = str(error) or type(error).__name__
-        raise UsageError(
-            f"{url}: cannot be read ({why}); name another place, or install its driver"
-        ) from None
 
 
 def _stamps(system: Any, root: str) -> dict[str, str]:

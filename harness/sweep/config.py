@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.catalog.loading import require_source
-from harness.core.errors import UsageError, nearest
+from harness.core.errors import UsageError
 from harness.core.paths import PACKAGE
 from harness.core.units import parse_count
 from harness.core.workload import DEVICES, MODES
@@ -84,7 +83,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     """Read a bench.yaml; `home` is its own folder unless given. UsageError: `bench.yaml:LINE: …`."""
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
-    suites = _suites(root)
+    suites = {name: suite_of(name, entry) for name, entry in root.section("suites").items()}
     defaults = _defaults(root)
     return Config(
         path=path.absolute(),
@@ -94,15 +93,8 @@ def load(path: Path, home: Path | None = None) -> Config:
         plugins=_plugins(root, path),
         suites=suites,
         given=frozenset(defaults),
-        machines=pools_of(root.entries.get("machines")),
+        machines=pools_of(root.section("machines")),
     )
-
-
-def _suites(root: YamlMapping) -> dict[str, SuiteConfig]:
-    if "suites" not in root.entries:
-        return {}
-    mapping = table(root.entries["suites"].node, "suites")
-    return {name: suite_of(name, entry) for name, entry in mapping.entries.items()}
 
 
 def suite_of(name: str, entry: Entry) -> SuiteConfig:
@@ -114,7 +106,7 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
         )
     keys = table(entry.node, f"suite {name}").entries
     if "family" not in keys:
-        raise UsageError(_without_family(name, entry.where, keys))
+        raise UsageError(f"{entry.where}: suite {name} names no family; add family: …")
 
     modes = words(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
     devices = words(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
@@ -131,13 +123,6 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
         gate=margins_of(keys.get("delta"), keys.get("accept")),
         layers=_parse_layers(keys["layers"]) if "layers" in keys else None,
     )
-
-
-def _without_family(name: str, where: str, keys: Mapping[str, Entry]) -> str:
-    typo = difflib.get_close_matches("family", [key for key in keys if key not in SUITE_KEYS], n=1)
-    if typo:
-        return f'{keys[typo[0]].where}: unknown key "{typo[0]}" of suite {name}; nearest: "family"'
-    return f"{where}: suite {name} names no family; add family: …"
 
 
 def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
@@ -171,15 +156,7 @@ def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str,
     """The suites of a bare `run`: those listed under `default`, or all."""
     if "default" not in root.entries:
         return tuple(suites)
-    names: list[str] = []
-    for item in scalars(root.entries["default"].node, "default"):
-        if item.text not in suites:
-            near = nearest(item.text, suites, item.where.partition(":")[0])
-            raise UsageError(f'{item.where}: unknown suite "{item.text}" in default{near}')
-        if item.text in names:
-            raise UsageError(f"{item.where}: default lists {item.text} twice; name it once")
-        names.append(item.text)
-    return tuple(names)
+    return words(root.entries["default"].node, "default", tuple(suites))
 
 
 def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:

@@ -28,21 +28,15 @@ class MachinePool:
     noise: float | None = 0.05
 
 
-def pools_of(entry: Entry | None) -> dict[str, MachinePool]:
+def pools_of(pools: Mapping[str, Entry]) -> dict[str, MachinePool]:
     """The pools under `machines`, by name. UsageError, with its place, for what describes none."""
-    if entry is None:
-        return {}
-    pools = table(entry.node, "machines").entries
     return {name: _pool(name, table(pool.node, f"machines {name}")) for name, pool in pools.items()}
 
 
 def _pool(name: str, keys: YamlMapping) -> MachinePool:
     keys.refuse_unknown(KEYS, f"of machines {name}")
     texts = {key: scalar(entry.node, key) for key, entry in keys.entries.items() if key != "labels"}
-    labels: dict[str, str] = {}
-    if "labels" in keys.entries:
-        wanted = table(keys.entries["labels"].node, "labels").entries
-        labels = {label: scalar(value.node, label).text for label, value in wanted.items()}
+    labels = {label: scalar(value.node, label).text for label, value in keys.section("labels").items()}
     if "accelerator" in texts:
         labels[ACCELERATOR] = texts["accelerator"].text
     exclusive, noise = texts.get("exclusive"), MachinePool.noise

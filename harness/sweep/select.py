@@ -33,13 +33,15 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
     requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
     chosen = _named_suites(grids, config, names)
+    flag, needed = "--plugin", list[frozenset[str]]()
     if overrides.families:
-        chosen = _of_families(chosen, grids, catalog, names, overrides.families)
+        flag, needed = "--family", [frozenset({family}) for family in overrides.families]
+        chosen = _of_families(chosen, catalog, names, overrides.families)
+    elif requested and not names:
+        flag, needed = "--impl", [implementation.families for implementation in requested]
     elif not names:
-        needed = [implementation.families for implementation in requested]
-        if not requested:
-            needed += [frozenset({catalog.implementation(plugin).family}) for plugin in overrides.plugins]
-        chosen = _with_needed_suites(chosen, grids, catalog, needed, "--impl" if requested else "--plugin")
+        needed = [frozenset({catalog.implementation(plugin).family}) for plugin in overrides.plugins]
+    chosen = _with_needed_suites(chosen, grids, catalog, needed, flag)
 
     families = list(dict.fromkeys(grid.family.name for grid in chosen))
     for implementation in requested:
@@ -59,24 +61,16 @@ def _named_suites(grids: Mapping[str, SuiteAxes], config: Config, names: Sequenc
 
 
 def _of_families(
-    chosen: list[SuiteAxes],
-    grids: Mapping[str, SuiteAxes],
-    catalog: Catalog,
-    names: Sequence[str],
-    families: Sequence[str],
+    chosen: list[SuiteAxes], catalog: Catalog, names: Sequence[str], families: Sequence[str]
 ) -> list[SuiteAxes]:
+    """UsageError for a family that does not exist, or that none of the named suites is of."""
+    matching = [grid for grid in chosen if grid.family.name in families]
     for family in families:
         with at("--family"):
             catalog.family(family)
-    matching = [grid for grid in chosen if grid.family.name in families]
-    missing = [
-        family for family in dict.fromkeys(families) if family not in {g.family.name for g in matching}
-    ]
-    if missing and names:
-        raise UsageError(f"--family: none of the suites {', '.join(names)} is of family {missing[0]}")
-    return _with_needed_suites(
-        matching, grids, catalog, [frozenset({family}) for family in missing], "--family"
-    )
+        if names and family not in {grid.family.name for grid in matching}:
+            raise UsageError(f"--family: none of the suites {', '.join(names)} is of family {family}")
+    return matching
 
 
 def _with_needed_suites(
@@ -145,7 +139,7 @@ def _with_implementations(
     names = wanted or [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
     named = [v for name in names if family in name.families for v in _matching_variants(name, catalog, grid)]
     listed = [v for v in grid.variants if not wanted or v in named]
-    return replace(grid, variants=tuple(dict.fromkeys([*listed, *named])))
+    return _joined(grid, [*listed, *named])
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
@@ -153,17 +147,16 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
     if overrides.baseline is None:
         if not overrides.with_baseline:
             return chosen
-        return [
-            replace(grid, variants=tuple(dict.fromkeys([grid.baseline, *grid.variants]))) for grid in chosen
-        ]
+        return [_joined(grid, [grid.baseline, *grid.variants]) for grid in chosen]
     requested = _parse_name(catalog, "--baseline", overrides.baseline)
     _refuse_absent(requested, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
-    result: list[SuiteAxes] = []
-    for grid in chosen:
-        if grid.family.name in requested.families:
-            chosen_baseline = baseline(catalog, grid.family.name, requested.raw, grid.variants)
-            variants = tuple(dict.fromkeys([*grid.variants, chosen_baseline]))
-            result.append(replace(grid, baseline=chosen_baseline, variants=variants))
-        else:
-            result.append(grid)
-    return result
+
+    def rebased(grid: SuiteAxes) -> SuiteAxes:
+        named = baseline(catalog, grid.family.name, requested.raw, grid.variants)
+        return _joined(replace(grid, baseline=named), [*grid.variants, named])
+
+    return [rebased(grid) if grid.family.name in requested.families else grid for grid in chosen]
+
+
+def _joined(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:
+    return replace(grid, variants=tuple(dict.fromkeys(variants)))

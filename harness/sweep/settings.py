@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from harness.core.errors import UsageError, nearest
 from harness.core.machine import usable_cores, usable_memory
 from harness.core.units import parse_bytes, parse_count, parse_seconds, parse_share
+
+Amount = TypeVar("Amount", int, float)
 
 _MEMORY_SHARE = 0.75
 
@@ -64,26 +67,15 @@ class Settings:
         )
 
 
-def _seconds(raw: object) -> float:
-    seconds = parse_seconds(raw)
-    if seconds <= 0:
-        raise ValueError("must be longer than 0 s")
-    return seconds
+def _positive(amount: Amount) -> Amount:
+    if amount <= 0:
+        raise ValueError("must be more than 0")
+    return amount
 
 
 def _memory(raw: object) -> int:
     share = str(raw).strip().endswith("%")
-    count = int(parse_share(raw) * usable_memory()) if share else parse_bytes(raw)
-    if count <= 0:
-        raise ValueError("must be more than 0 bytes")
-    return count
-
-
-def _threads(raw: object) -> int:
-    count = parse_count(raw)
-    if count < 1:
-        raise ValueError("must be at least 1")
-    return count
+    return int(parse_share(raw) * usable_memory()) if share else parse_bytes(raw)
 
 
 def _seed(raw: object) -> int:
@@ -94,10 +86,10 @@ def _seed(raw: object) -> int:
 
 
 _PARSERS: dict[str, tuple[str, Callable[[object], float | int]]] = {
-    "budget": ("budget_s", _seconds),
-    "timeout": ("timeout_s", _seconds),
-    "memory": ("memory_bytes", _memory),
-    "threads": ("threads", _threads),
+    "budget": ("budget_s", lambda raw: _positive(parse_seconds(raw))),
+    "timeout": ("timeout_s", lambda raw: _positive(parse_seconds(raw))),
+    "memory": ("memory_bytes", lambda raw: _positive(_memory(raw))),
+    "threads": ("threads", lambda raw: _positive(parse_count(raw))),
     "precision": ("precision", parse_share),
     "seed": ("seed", _seed),
 }

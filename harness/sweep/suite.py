@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -101,15 +102,12 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
     cases: list[Case] = []
     skips: list[Skip] = []
-    for device in devices:
-        for mode in modes:
-            for point in points(grid.family, axes):
-                for variant in grid.variants:
-                    case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
-                    cases.append(case)
-                    reason = _impossible(grid.family, variant, mode, device)
-                    if reason:
-                        skips.append(Skip(case, reason))
+    order = itertools.product(devices, modes, points(grid.family, axes), grid.variants)
+    for device, mode, point, variant in order:
+        case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
+        cases.append(case)
+        if reason := _impossible(grid.family, variant, mode, device):
+            skips.append(Skip(case, reason))
     suite = Suite(
         name=grid.suite.name,
         family=grid.family.name,
@@ -163,22 +161,15 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     }
     absent = missing(grid.family, {**grid.axes, **from_flags})
     if absent:
-        raise UsageError(_missing_fields_sentence(grid, absent))
+        flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in absent)
+        raise UsageError(
+            f"{grid.suite.where}: {grid.suite.name} needs {' and '.join(absent)}; "
+            f"add {flags}, or write them in bench.yaml"
+        )
     axes = complete(grid.family, {**grid.axes, **from_flags})
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
-
-
-def _missing_fields_sentence(grid: SuiteAxes, fields: Sequence[str]) -> str:
-    flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in fields)
-    names = " and ".join(fields)
-    if grid.suite.where.startswith("--"):
-        family = grid.family.name
-        return (
-            f"{grid.suite.where}: family {family} has no suite in bench.yaml and needs {names}; add {flags}"
-        )
-    return f"{grid.suite.where}: suite {grid.suite.name} has no {names}; add it there, or {flags}"
 
 
 def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:

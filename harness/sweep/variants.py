@@ -135,14 +135,12 @@ def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]
         return swept[0]
     raw = scalar(node, "baseline")
     info, options = from_label(catalog, family, raw)
-    candidates = [] if options else [candidate for candidate in among if candidate.info.id == info.id]
-    matches = (
-        candidates
-        if len(candidates) == 1
-        else [candidate for candidate in candidates if candidate.is_default]
-    )
-    if matches:
-        return matches[0]
+    candidates = [candidate for candidate in among if candidate.info.id == info.id and not options]
+    if len(candidates) == 1:
+        return candidates[0]
+    for candidate in candidates:
+        if candidate.is_default:
+            return candidate
     if candidates:
         either = " or ".join(candidate.label for candidate in candidates)
         raise UsageError(f"{raw.where}: baseline {raw.text} could be {either}; name one")

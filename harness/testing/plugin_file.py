@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from harness.catalog.catalog import FamilyInfo
@@ -13,31 +14,12 @@ from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import UsageError, nearest
 from harness.store.atomic import write_files
 
-# Behind the process's own import path comes the test's, so that what the test could import is found there.
-IMPORT = '''\
-"""{name} of {module}, as a test names it."""
-
-import sys
-
-sys.path += {path!r}
-from {module} import {name}
-'''
-ADAPTER = """\
-from {declared} import {workload}
-from seqsweep import implementation
-
-function = {name}
-
-
-@implementation(framework={framework!r}, semantics={semantics!r}, name={name!r})
-def build(w: {workload}):
-    return function
-"""
+HERE = Path(__file__).parent
 
 
 def write_import(folder: Path, target: Implementation) -> Path:
     """Write a plugin file that imports a decorated builder."""
-    return _write(folder, target, sys.path, "")
+    return _write(folder, target, sys.path)
 
 
 def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
@@ -51,7 +33,7 @@ def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str,
     if meaning not in family.semantics:
         raise UsageError(f'{name}: unknown semantics "{meaning}"{nearest(meaning, family.semantics)}')
     file = Path(family.file)
-    adapter = ADAPTER.format(
+    adapter = Template((HERE / "adapter.template").read_text("utf-8")).substitute(
         declared=import_name(file),
         workload=family.workload,
         name=name,
@@ -67,10 +49,11 @@ def show_source(target: Any, written: Path) -> Path:
     return file if isinstance(target, Implementation) and home_of(file) == file.parent else written
 
 
-def _write(folder: Path, target: Any, path: list[str], adapter: str) -> Path:
+def _write(folder: Path, target: Any, path: list[str], adapter: str = "") -> Path:
     file, name = _source_of(target)
     folders = list(dict.fromkeys(filter(None, [str(home_of(file)), *path])))
-    text = IMPORT.format(name=name, module=import_name(file), path=folders) + adapter
+    template = Template((HERE / "import.template").read_text("utf-8"))
+    text = template.substitute(name=name, module=import_name(file), path=repr(folders)) + adapter
     return write_files(folder, {f"{name}.py": text.encode()})[0]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 
 from harness.core.static_figures import Collective
 from harness.xla.hlo import STARTS, Graph
@@ -20,12 +23,7 @@ OPS = (
 )
 ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 
-Tally = dict[str, tuple[int, int]]  # count and bytes by operation
-
-
-def has_collective(text: str) -> bool:
-    """Whether a module's text has a collective."""
-    return re.search(rf" (?:{'|'.join(OPS)})(?:-start)?\(", text) is not None
+Tally = Counter[tuple[str, str]]  # by operation and `count` or `bytes`
 
 
 def collectives(graph: Graph, lengths: Mapping[str, int | None]) -> tuple[Collective, ...]:
@@ -35,7 +33,8 @@ def collectives(graph: Graph, lengths: Mapping[str, int | None]) -> tuple[Collec
     (`lengths`, by the name of its `while`; None: once); of a conditional's branches, the most of any.
     """
     tally = _tally(graph, graph.entry, lengths)
-    return tuple(Collective(op, count, size) for op, (count, size) in sorted(tally.items()))
+    operations = sorted({op for op, _ in tally})
+    return tuple(Collective(op, tally[op, "count"], tally[op, "bytes"]) for op in operations)
 
 
 def open_ended(graph: Graph, lengths: Mapping[str, int | None]) -> bool:
@@ -46,34 +45,22 @@ def open_ended(graph: Graph, lengths: Mapping[str, int | None]) -> bool:
 
 
 def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
-    total: Tally = {}
+    total = Tally()
     for instruction in graph.computations[name].instructions.values():
         op = instruction.opcode.removesuffix("-done")  # of a pair, the second half has the result alone
         if op in OPS:
-            _add(total, {op: (1, size_of(instruction.shape))})
+            total.update({(op, "count"): 1, (op, "bytes"): size_of(instruction.shape)})
         elif instruction.opcode == "conditional":
-            _add(total, _most([_tally(graph, branch, lengths) for branch in instruction.branches]))
-        else:
+            branches = [_tally(graph, branch, lengths) for branch in instruction.branches]
+            total.update(
+                reduce(or_, branches, Tally())
+            )  # the most of each, which may be of different branches
+        elif instruction.opcode in ("while", "call", "fusion", *STARTS):
             turns = lengths.get(instruction.name) if instruction.opcode == "while" else 1
-            runs = instruction.opcode in ("while", "call", "fusion", *STARTS)  # once, or once a turn
-            for callee in instruction.callees if runs else ():
-                _add(total, _tally(graph, callee, lengths), 1 if turns is None else turns)
+            for callee in instruction.callees:
+                inner = _tally(graph, callee, lengths)
+                total.update({key: amount * (1 if turns is None else turns) for key, amount in inner.items()})
     return total
-
-
-def _most(branches: Sequence[Tally]) -> Tally:
-    """The highest count and the most bytes of each operation; the two may be of different branches."""
-    most: Tally = {}
-    for op in set[str]().union(*branches):
-        counts, sizes = zip(*(tally.get(op, (0, 0)) for tally in branches), strict=True)
-        most[op] = (max(counts), max(sizes))
-    return most
-
-
-def _add(total: Tally, part: Tally, times: int = 1) -> None:
-    for op, (count, size) in part.items():
-        before = total.get(op, (0, 0))
-        total[op] = (before[0] + times * count, before[1] + times * size)
 
 
 def size_of(shape: str) -> int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +62,7 @@ def work(
         platform: `cpu`, `tpu`, `cuda` or `gpu`.
         modules: its optimised modules.
         calls: targets of its custom calls.
-        graph: the one module's graph; None where it is not needed, or could not be read.
+        graph: the one module's graph; None where it could not be read.
         turns: how often each of its loops turns.
         looped: whether there are loops.
     """
@@ -108,25 +109,18 @@ def _cost(compiled: Any, modules: Sequence[Any], *, once: bool) -> tuple[Mapping
 
 def _multiply(cost: DeviceCost, graph: Graph | None, turns: Mapping[str, int | None]) -> None:
     """Add the work of the loops' turns after their first."""
-    added = _further(graph, turns)
-    if added:
-        if cost.flops is not None:
-            cost.flops += added.counts["flops"]
-        if cost.bytes_accessed is not None:
-            cost.bytes_accessed += added.counts["bytes_accessed"]
-        if cost.flops is not None and any(added.counts.values()):
+    added = Further(once={UNREAD})
+    # Another jaxlib's module may not be read, which fails no run.
+    with suppress(ImportError, AttributeError, LookupError, ValueError, RecursionError):
+        added = further(graph, turns) if graph else added
+    if cost.bytes_accessed is not None:
+        cost.bytes_accessed += added.counts["bytes_accessed"]
+    if cost.flops is not None:
+        cost.flops += added.counts["flops"]
+        if any(added.counts.values()):
             cost.source = "optimised_module"
-    once = added.once if added else {UNREAD}
-    cost.body_only = bool(once)
-    cost.warnings += [f"FLOPs and bytes count {part} once (body only)" for part in sorted(once)]
-
-
-def _further(graph: Graph | None, turns: Mapping[str, int | None]) -> Further | None:
-    """The loops' further cost; None where another jaxlib's module cannot be read, which fails no run."""
-    try:
-        return further(graph, turns) if graph else None
-    except (ImportError, AttributeError, LookupError, ValueError, RecursionError):
-        return None
+    cost.body_only = bool(added.once)
+    cost.warnings += [f"FLOPs and bytes count {part} once (body only)" for part in sorted(added.once)]
 
 
 def _optimal(cost: DeviceCost, optimal: float | None, calls: Sequence[str], *, once: bool) -> None:

@@ -28,17 +28,15 @@ def devices(name: str) -> list[Any]:
         options: dict[str, Any] = {"topology_name": wanted.topology}
     else:
         shape = wanted.topology
-        options = {
-            "topology_name": shape,
-            "topology": shape,
-            "target_config": target_config(wanted.accelerator),
-        }
+        config = target_config(wanted.accelerator)
+        options = {"topology_name": shape, "topology": shape, "target_config": config}
     try:
         return list(topologies.get_topology_desc(platform=wanted.kind, **options).devices)
     except jax.errors.JaxRuntimeError as error:
         if not str(error).startswith("INVALID_ARGUMENT"):
             raise
-        raise Unsupported(f"{name}: its compiler refuses the topology ({_first_line(error)})") from None
+        why = str(error).splitlines()[0]
+        raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
 
 
 def target_config(gpu: Accelerator) -> str:
@@ -54,14 +52,8 @@ def target_config(gpu: Accelerator) -> str:
     versions = {
         name: dict(zip(("major", "minor", "patch"), parts, strict=True)) for name, parts in LIBRARIES.items()
     }
-    return _text(
-        {
-            "gpu_device_info": fields,
-            "platform_name": "CUDA",
-            **versions,
-            "device_description_str": gpu.chip,
-        }
-    )
+    named = {"gpu_device_info": fields, "platform_name": "CUDA", **versions}
+    return _text({**named, "device_description_str": gpu.chip})
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -73,7 +65,3 @@ def _text(message: Mapping[str, Any]) -> str:
         else:
             parts.append(f'{name}: "{value}"' if isinstance(value, str) else f"{name}: {value}")
     return " ".join(parts)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

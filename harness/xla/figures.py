@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
-from harness.xla.collectives import collectives, has_collective, open_ended
+from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import work
 from harness.xla.hlo import Graph
 from harness.xla.operator_weights import weights
@@ -29,10 +29,9 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    has_loop, communicates = re.search(r"\bwhile\(", text) is not None, has_collective(text)
-    module_graph = _graph(modules)
-    graph, turns = _turning(module_graph) if has_loop or communicates else (None, {})
-    looped = has_loop or unread is not None  # a module that cannot be read may have a loop
+    graph, turns = _read_graph(modules)
+    # A module that cannot be read may have a loop.
+    looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
     operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
     cost = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
@@ -44,17 +43,12 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         warnings.append("the program's hash leaves out the values of its large constants")
     if unread:
         warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
-    if communicates and graph is None:
-        warnings.append("the collectives are not counted: the module's text could not be read")
+    if text and graph is None:
+        warnings.append("collectives are not counted: the module's text could not be read")
     elif graph and open_ended(graph, turns):
         warnings.append("a collective in a loop of unknown length is counted once")
     return Static(
-        argument_bytes=memory["argument_bytes"],
-        output_bytes=memory["output_bytes"],
-        temp_bytes=memory["temp_bytes"],
-        alias_bytes=memory["alias_bytes"],
-        peak_bytes=memory["peak_bytes"],
-        generated_code_bytes=memory["generated_code_bytes"],
+        **memory,
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
@@ -63,7 +57,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         custom_calls=calls,
         collectives=collectives(graph, turns) if graph else (),
         body_only=cost.body_only,
-        opcodes=module_graph.opcodes if module_graph else {},
+        opcodes=graph.opcodes if graph else {},
         operator_weights=operators,
         weighed=weighed,
         lower_s=lower_s,
@@ -91,28 +85,21 @@ def _modules(compiled: Any) -> tuple[list[Any], str | None]:
         return [], unread
 
 
-def _memory(memory: Any, platform: str) -> dict[str, int | None]:
+def _memory(memory: Any, platform: str) -> dict[str, Any]:
     """Bytes by the figure's name; None for what is missing, negative, or not what its name says."""
     known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
     known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
 
 
-def _graph(modules: Sequence[Any]) -> Graph | None:
-    """The program's one module; None where it cannot be read.
+def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
+    """(the graph of the program's one module, how often its loops turn); (None, {}) if it cannot be read.
 
     Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
     """
     try:
         (module,) = modules
-        return Graph.of(module)
-    except (ImportError, AttributeError, TypeError, ValueError, LookupError):
-        return None
-
-
-def _turning(graph: Graph | None) -> tuple[Graph | None, dict[str, int | None]]:
-    """(the graph, how often its loops turn); (None, {}) where the graph cannot be read."""
-    try:
-        return (graph, lengths(graph)) if graph else (None, {})
-    except (TypeError, ValueError, LookupError, RecursionError):
+        graph = Graph.of(module)
+        return graph, lengths(graph)
+    except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return None, {}

@@ -40,7 +40,7 @@ def structs(shapes: Shapes | Array, place: Place = lambda _: None, path: tuple[s
 
 def forward(function: Callable[..., Any], inputs: Mapping[str, Any], results: Any = None) -> Program:
     """The forward call; `results` is where its results are placed, None leaves that to the compiler."""
-    return Program(jax.jit(function, out_shardings=results) if results else jax.jit(function), (), inputs)
+    return Program(jax.jit(function, out_shardings=results), (), inputs)
 
 
 class Backward:
@@ -95,11 +95,9 @@ class Backward:
         return prepare, Program(self._jit(pull), (flat, self.outputs))
 
     def _jit(self, function: Callable[..., Any]) -> Any:
-        return jax.jit(function, out_shardings=self.place) if self.place else jax.jit(function)
+        return jax.jit(function, out_shardings=self.place)
 
     def _place(self, tree: Any) -> Any:
-        if self.place is None:
-            return tree
         return jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=self.place), tree
         )

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.core.grouped import grouped
 from harness.core.stage import BACKWARD, JOINED, SCOPE
 from harness.xla.collectives import size_of
 from harness.xla.hlo import Computation, Graph, Instruction
@@ -86,9 +87,7 @@ class StagedProgram:
 
     def counts(self) -> dict[str, tuple[int | None, int | None, int | None]]:
         """(operators run, FLOPs, bytes) of a call by stage; None where an operator has none."""
-        by_stage: dict[str, list[StageOperator]] = defaultdict(list)
-        for operator in self.operators:
-            by_stage[operator.stage].append(operator)
+        by_stage = grouped(self.operators, lambda operator: operator.stage)
         return {
             stage: (
                 _sum(each.runs for each in operators),

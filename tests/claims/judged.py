@@ -3,29 +3,14 @@
 from typing import Any
 
 from harness.claims.expression import parse
-from harness.claims.model import (
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    Citation,
-    Claim,
-    Figure,
-    FigureValue,
-    Reading,
-    Source,
-    Table,
-    Verdict,
-)
+from harness.claims.model import Citation, Claim, Figure, FigureValue, Reading, Source, Table, Verdict, Word
 
 PULL = Source("pull", "Pull #1, description", "Pull #1", "1a2b3c4", "https://example.org/1", "000")
 PAPER = Source("paper", "A paper")
 TARGET = "tpu:v5p"
 
 
-def claim(name: str, expect: str = REPRODUCED, **more: Any) -> Claim:
+def claim(name: str, expect: str = Word.REPRODUCED, **more: Any) -> Claim:
     values = {"sources": (Citation(PULL, "46"),), "hardware": "a TPU", "says": f"What {name} says", **more}
     return Claim("mask", name, "claims.yaml:2", expect=expect, **values)
 
@@ -51,7 +36,7 @@ TEMP = figure(
 )
 MEMORY = Verdict(
     claim("memory", shape={"rows": 1024, "seq": 131072}, given=("rows", "seq"), targets=(TARGET,)),
-    REPRODUCED,
+    Word.REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
         Reading(
@@ -66,20 +51,20 @@ MEMORY = Verdict(
     ),
 )  # fmt: skip
 RATE = Verdict(
-    claim("rate", IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
-    IMPLAUSIBLE,
+    claim("rate", Word.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
+    Word.IMPLAUSIBLE,
     "It is above the peak.",
     (
         Reading(
             figure("rate", unit="TFLOP/s", follows="n / dense", at_most='peak("cuda:b200")', each=True),
             follows=FigureValue(4990.0, "65536 / 3.7"), at_most=FigureValue(2250), agrees=False,
-            against=IMPLAUSIBLE, row="64Ki", rows=2, by=("the device's file",),
+            against=Word.IMPLAUSIBLE, row="64Ki", rows=2, by=("the device's file",),
         ),
     ),
 )  # fmt: skip
 TIME = Verdict(
-    claim("time", NOT_CHECKABLE, not_checkable="It takes a TPU."),
-    NOT_CHECKABLE,
+    claim("time", Word.NOT_CHECKABLE, not_checkable="It takes a TPU."),
+    Word.NOT_CHECKABLE,
     "It takes a TPU.",
     (
         Reading(figure("time", unit="ms", published="153"), published=FigureValue(153), rows=1),
@@ -90,18 +75,20 @@ TIME = Verdict(
         ),
     ),
 )  # fmt: skip
-SURPRISE = Verdict(claim("surprise"), CONTRADICTED, "Size: 1 is published, 2 is found here.")
+SURPRISE = Verdict(claim("surprise"), Word.CONTRADICTED, "Size: 1 is published, 2 is found here.")
 LIBTPU = "libtpu is not installed"
 LACKING = Verdict(
     claim("lacking"),
-    NOT_CHECKABLE,
+    Word.NOT_CHECKABLE,
     f"{LIBTPU}.",
     (Reading(figure("temp", published="1", found="1"), published=FigureValue(1), missing=LIBTPU),),
     incomplete=LIBTPU,
 )
-SUM = Verdict(claim("sum", INCONSISTENT, table=ROWS), INCONSISTENT, "One is counted twice.")
-FOREIGN = Verdict(claim("foreign", ELSEWHERE, needs="the time, on a TPU"), ELSEWHERE, "It agrees.")
+SUM = Verdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
+FOREIGN = Verdict(claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees.")
 BESIDE = Verdict(
-    claim("beside", CONTRADICTED, context=True, sources=(Citation(PAPER),)), CONTRADICTED, "It is more."
+    claim("beside", Word.CONTRADICTED, context=True, sources=(Citation(PAPER),)),
+    Word.CONTRADICTED,
+    "It is more.",
 )
 ALL = (MEMORY, RATE, TIME, SURPRISE, LACKING, SUM, FOREIGN, BESIDE)

@@ -52,3 +52,12 @@ def read(name: str, folder: Path = KEPT) -> dict[int, frozenset[Decimal]]:
 
 if __name__ == "__main__":
     sys.stdout.write(kept(sys.argv[1], sys.stdin.buffer.read()))
+
+
+def line_numbers(cited: str) -> frozenset[int]:
+    """The numbers of all cited lines (`46,51` or `28-39`)."""
+    numbers_: set[int] = set()
+    for part in filter(None, cited.split(",")):
+        first, _, last = part.partition("-")
+        numbers_ |= set(range(int(first), int(last or first) + 1))
+    return frozenset(numbers_)

@@ -7,7 +7,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost
-from harness.core.static_figures import STATIC_FIGURES, OperatorWeight, Static
+from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.core.workload import Field
 
 FIELDS = (
@@ -104,8 +104,3 @@ def evidence(
         {need: cost for need in wanted if need.kind == Need.COST},
         {n: Judged(status, "", {n.check: passed} if n.check else {}) for n in wanted if n.kind == Need.JUDGE},
     )
-
-
-def weight(cycles: int, turns: int | None = 1, share: float = 0.5) -> OperatorWeight:
-    """An operator of an optimised module with the compiler's estimate."""
-    return OperatorWeight("fusion.1", "fusion", "a.py:1", cycles, turns, share)

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from harness.claims.columns import NoValueError, crossover, first_win, fit, growth
+from harness.claims.answers import Missing
+from harness.claims.columns import crossover, first_win, fit, growth
 
 LENGTHS = [1024 * 2**k for k in range(7)]
 
@@ -25,14 +26,14 @@ def test_growth_is_the_value_over_that_at_half_the_length(column, factor):
 
 @pytest.mark.parametrize("length", [1024, 2048, 3000, 8192])
 def test_growth_without_both_rows_has_no_value(length):
-    with pytest.raises(NoValueError, match=f"no pair of rows at {length / 2:g} and {length}"):
+    with pytest.raises(Missing, match=f"no pair of rows at {length / 2:g} and {length}"):
         growth({1024: 1.0, 4096: 4.0}, length)
 
 
 def test_growth_from_nothing_is_refused():
     with pytest.raises(ValueError, match="growth needs numbers above zero; the row at 1024") as refused:
         growth({1024: 0.0, 2048: 4.0}, 2048)
-    assert not isinstance(refused.value, NoValueError)
+    assert not isinstance(refused.value, Missing)
 
 
 # fit
@@ -65,7 +66,7 @@ def test_residuals_are_relative():
 @pytest.mark.parametrize(("start", "rows"), [(0, 3), (4096, 3)])
 def test_three_rows_fit_any_curve_and_show_nothing(start, rows):
     lengths = LENGTHS[:3] if not start else LENGTHS[:5]
-    with pytest.raises(NoValueError, match=f"takes four rows; {rows} are there"):
+    with pytest.raises(Missing, match=f"takes four rows; {rows} are there"):
         fit(curve(1, lengths=lengths), 65536, start=start)
 
 
@@ -86,7 +87,7 @@ def test_first_win_is_the_length_from_which_on_it_stays_below():
 
 @pytest.mark.parametrize("sparse", [{1: 1.0, 2: 2.0}, {1: 1.0, 2: 3.0}, {4: 1.0}])
 def test_what_is_not_ahead_at_the_end_never_wins(sparse):
-    with pytest.raises(NoValueError, match="never stays below"):
+    with pytest.raises(Missing, match="never stays below"):
         first_win({1: 2.0, 2: 2.0}, sparse)
 
 
@@ -109,7 +110,7 @@ def test_a_row_at_which_both_are_equal_is_the_crossover():
 
 
 def test_columns_that_never_cross_have_no_crossover():
-    with pytest.raises(NoValueError, match="neither passes the other"):
+    with pytest.raises(Missing, match="neither passes the other"):
         crossover({1: 1.0, 2: 1.0}, {1: 2.0, 2: 3.0})
 
 

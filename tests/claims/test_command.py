@@ -1,12 +1,11 @@
 """`claims` from flags to files: the compiler is a fake, everything else is real."""
 
 import json
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
+from harness.claims.model import Word
 from harness.commands.claims import _versions, claims, compile_shard, print_outcome
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
@@ -117,7 +116,12 @@ def words(outcome):
     return {one.claim.name: one.word for one in outcome.verdicts}
 
 
-MASK = {"mask/arithmetic": ADDS_UP, "mask/host": REPRODUCED, "mask/tpu": REPRODUCED, "mask/beside": CONTEXT}
+MASK = {
+    "mask/arithmetic": Word.ADDS_UP,
+    "mask/host": Word.REPRODUCED,
+    "mask/tpu": Word.REPRODUCED,
+    "mask/beside": Word.CONTEXT,
+}
 
 
 def test_everything_is_compiled_in_one_batch_and_written_down(place):
@@ -152,7 +156,7 @@ def test_shards_compile_every_program_once_and_judge_nothing(place, capsys):
 
 
 def test_one_family_or_claim_is_told_and_nothing_else_compiled_or_written(place):
-    assert words(place.run("topk/host")) == {"topk/host": REPRODUCED}
+    assert words(place.run("topk/host")) == {"topk/host": Word.REPRODUCED}
     assert place.compiler.asked == [["host"]]
     assert list(words(place.run("topk"))) == [name.replace("mask", "topk") for name in MASK]
     several = place.run("topk/tpu", "mask/beside", "mask/arithmetic")
@@ -249,7 +253,7 @@ def test_another_verdict_than_expected_fails_a_check_and_only_that(place):
     place.run()
     place.compiler.bytes["host"] = 9
     outcome = place.run()
-    assert words(outcome)["mask/host"] == CONTRADICTED
+    assert words(outcome)["mask/host"] == Word.CONTRADICTED
     assert outcome.code(check=False) == 0
     assert outcome.problems[0].startswith("mask/host is contradicted, expected reproduced (")
     assert "(expected reproduced)" in place.page.read_text()
@@ -262,7 +266,7 @@ def test_context_is_held_to_what_its_figures_give(place):
     place.edit("mask", "follows: 1 + 3", "follows: 1 + 4")
     (problem,) = place.run().problems
     assert problem.startswith("mask/beside is inconsistent, expected adds up (")
-    assert words(place.run())["mask/beside"] == CONTEXT
+    assert words(place.run())["mask/beside"] == Word.CONTEXT
 
 
 def test_without_a_compiler_the_documents_keep_what_they_have(place):
@@ -270,8 +274,8 @@ def test_without_a_compiler_the_documents_keep_what_they_have(place):
     before = place.page.read_bytes()
     place.without(LIBTPU)
     outcome = place.run()
-    assert words(outcome)["mask/tpu"] == NOT_CHECKABLE
-    assert words(outcome)["mask/host"] == REPRODUCED
+    assert words(outcome)["mask/tpu"] == Word.NOT_CHECKABLE
+    assert words(outcome)["mask/host"] == Word.REPRODUCED
     why = f"{place.page} and {place.context} were left as they are, for they would hold less: {LIBTPU}"
     assert outcome.notes == (why,)
     assert outcome.problems == ()
@@ -333,13 +337,7 @@ def test_another_processor_makes_no_document_stale(place):
 
 def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
     installed = {"torch": "2.9.0+cpu", "jax": "0.10.2"}
-
-    def of(name):
-        if name not in installed:
-            raise PackageNotFoundError(name)
-        return installed[name]
-
-    monkeypatch.setattr("harness.commands.claims.version", of)
+    monkeypatch.setattr("harness.commands.claims.version_of", installed.get)
     assert _versions() == {"jax": "0.10.2", "torch": "2.9.0"}
 
 

@@ -9,20 +9,7 @@ import yaml
 
 from harness.catalog.accelerators import target
 from harness.claims.answers import ClaimEvidence
-from harness.claims.model import (
-    ADDS_UP,
-    AGAINST,
-    ANY,
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    VACUOUS,
-    Need,
-    Verdict,
-)
+from harness.claims.model import AGAINST, ANY, Need, Verdict, Word
 from harness.claims.needs import needs
 from harness.claims.page import HEADLINES, page
 from harness.claims.page_diff import parts
@@ -103,13 +90,13 @@ def test_each_pull_request_is_one_familys(seeds):
 def test_every_claim_says_why(claims):
     for claim in claims.values():
         assert all((claim.says, claim.hardware, claim.because or claim.not_checkable)), claim.name
-        assert bool(claim.not_checkable) <= (claim.expect == NOT_CHECKABLE), claim.name
-        if claim.expect in {*AGAINST, VACUOUS}:
+        assert bool(claim.not_checkable) <= (claim.expect == Word.NOT_CHECKABLE), claim.name
+        if claim.expect in {*AGAINST, Word.VACUOUS}:
             assert claim.because, claim.name
 
 
 def test_few_claims_are_left_open(seeds):
-    assert len([claim for claim in seeds.values() if claim.expect == NOT_CHECKABLE]) <= OPEN
+    assert len([claim for claim in seeds.values() if claim.expect == Word.NOT_CHECKABLE]) <= OPEN
 
 
 def test_hardware_that_was_not_stated_is_no_device_of_ours(claims):
@@ -124,18 +111,18 @@ def test_hardware_that_was_not_stated_is_no_device_of_ours(claims):
 def test_a_timing_is_never_contradicted(seeds):
     """No clock ran here: what is contradicted is counted, compiled or run."""
     for claim in seeds.values():
-        if claim.expect == CONTRADICTED:
+        if claim.expect == Word.CONTRADICTED:
             compared = [figure for figure in claim.figures if figure.compared]
             assert not {figure.unit for figure in compared} & {"ms", "s", "us", "TFLOP/s"}, claim.name
 
 
 def test_what_only_the_hardware_would_settle_is_not_called_reproduced(seeds):
-    assert [c.name for c in seeds.values() if c.needs and c.expect in {REPRODUCED, ELSEWHERE}] == []
+    assert [c.name for c in seeds.values() if c.needs and c.expect in {Word.REPRODUCED, Word.ELSEWHERE}] == []
 
 
 def test_compiled_for_a_tpu_or_gpu_that_was_not_named_is_another_target(seeds):
     for claim in seeds.values():
-        if claim.expect == REPRODUCED and claim.hardware != ANY:
+        if claim.expect == Word.REPRODUCED and claim.hardware != ANY:
             assert claim.targets == ("host",), claim.name
             assert "CPU" in claim.hardware, claim.name
 
@@ -182,9 +169,9 @@ def test_every_verdict_is_the_one_written_down(verdicts):
 
 def test_the_words_that_need_nothing_compiled(verdicts):
     counted = Counter(found.judged for found in verdicts.values() if not found.claim.context)
-    assert counted.keys() == {ADDS_UP, INCONSISTENT, IMPLAUSIBLE, NOT_CHECKABLE}
-    assert counted[IMPLAUSIBLE] == 1
-    assert counted[NOT_CHECKABLE] <= 2
+    assert counted.keys() == {Word.ADDS_UP, Word.INCONSISTENT, Word.IMPLAUSIBLE, Word.NOT_CHECKABLE}
+    assert counted[Word.IMPLAUSIBLE] == 1
+    assert counted[Word.NOT_CHECKABLE] <= 2
 
 
 def unspoken(text):
@@ -192,7 +179,7 @@ def unspoken(text):
     found = []
     for name, section in parts(text).items():
         verdict = re.search(r"^- verdict: \*\*([^*]+)\*\*(?: \([^)]*\))?: (.+)", section, re.MULTILINE)
-        if "/" not in name or (verdict and verdict[1] == NOT_CHECKABLE):
+        if "/" not in name or (verdict and verdict[1] == Word.NOT_CHECKABLE):
             continue
         sources = re.search(r"^- source: (.+)", section, re.MULTILINE)
         assert verdict is not None, name
@@ -285,7 +272,7 @@ def test_the_fwd_bwd_table_of_0328_is_beyond_the_hardware(verdicts):
     assert rate.found.value == pytest.approx(3.5 * 2 * (128 * KI) ** 2 * 32 * 128 / 98.72e-3 / 1e12)
     assert rate.found.value == pytest.approx(4990, rel=1e-4)
     assert rate.at_most.value == 2500
-    assert verdict.word == IMPLAUSIBLE
+    assert verdict.word == Word.IMPLAUSIBLE
     for row in verdict.claim.table.rows:
         cells = verdict.claim.table.numbers(row)
         if "dense_fb" in cells:
@@ -345,7 +332,7 @@ def test_shares_and_times_of_gating_disagree(verdicts):
     gain = reading(verdicts, "attention/gating-share", "gain of the kernel")
     assert gain.published.value == pytest.approx(7.26)
     assert gain.follows.value == pytest.approx(63 / 37 / (9 / 91))
-    assert verdicts["attention/gating-share"].word == INCONSISTENT
+    assert verdicts["attention/gating-share"].word == Word.INCONSISTENT
 
 
 def test_the_broadcast_compares_274_billion_elements(claims):

@@ -11,6 +11,7 @@ from harness.claims.expression import FunctionCall, parse
         ("1 + 2 * 3", 7),
         ("-(2 - 5)", 3),
         ("2 ** 10", 1024),
+        ("0.5 ** 1e6 + 1 ** 9 ** 9", 1),
         ("128Ki", 131072),
         ("1.5Mi", 1572864),
         ("1.3Mi", 1363148.8),  # an amount of memory need not be whole
@@ -39,14 +40,13 @@ def test_integers_stay_exact():
 TOO_MUCH = {
     "1" * 601: "at most",
     "(" * 200 + "1" + ")" * 200 + "+" * 300: "deeply|at most|not arithmetic",
-    **dict.fromkeys(["1e999", "1" + "0" * 301], "too large"),
     **dict.fromkeys(["-" * 500 + "1", "+".join("1" * 250)], "deeply|at most"),
     **dict.fromkeys(["f(" * 60 + "1" + ")" * 60, "not " * 100 + "true"], "deeply|at most"),
 }
 
 
 @pytest.mark.parametrize(("text", "why"), TOO_MUCH.items())
-def test_what_is_deep_long_or_not_finite_is_refused_at_once(text, why):
+def test_what_is_deep_or_long_is_refused_at_once(text, why):
     with pytest.raises(ValueError, match=why):
         parse(text)
 
@@ -88,7 +88,7 @@ NO_ARITHMETIC = (
 
 @pytest.mark.parametrize("text", NO_ARITHMETIC)
 def test_whatever_is_no_arithmetic_is_refused_unread(text):
-    with pytest.raises(ValueError, match=r"not|no comparison|neither"):
+    with pytest.raises(ValueError, match="is not arithmetic"):
         parse(text)
 
 
@@ -102,8 +102,9 @@ def test_a_name_of_python_is_a_name_like_any_other():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
+        ("1e999", "too large"), ("1" + "0" * 301, "too large"),
         ("9**9**9", "too large"), ("9" * 400 + "Ti", "too large"), ("(10**64)**64", "too large"),
-        ("1**9**9", "too large to be meant"), ("1e299 * 1e299", "too large"), ("exp(1000)", "exp"),
+        ("1e299 * 1e299", "too large"), ("exp(1000)", "exp"),
         ("1 / 0", "divides by zero"), ("0 ** -1", "divides by zero"), ("(-8) ** 0.5", "no real number"),
         ("log(0)", "log"), ("sqrt(-1)", "sqrt"), ("max()", "max"), ("log(1, 2, 3)", "log"),
         ("abs(x=1)", "abs"), ("1 + true", "not a number"), ("'a' * 9", "not a number"),

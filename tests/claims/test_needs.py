@@ -45,7 +45,6 @@ def test_modes_options_and_sizes(read_needs):
     [
         ('ops("mask/a", "tpu:v5p", "sort")', Need.COMPILE, "tpu:v5p"),
         ('calls("mask/a", "cuda:h200", "TopK")', Need.COMPILE, "cuda:h200"),
-        ('cycles("mask/a", "tpu:v5p")', Need.COMPILE, "tpu:v5p"),
         ('fact("mask/a", "path")', Need.COMPILE, "host"),
         ('trace_bytes("mask/t")', Need.COMPILE, "host"),
         ('cost_dense_flops("mask/a")', Need.COST, ""),

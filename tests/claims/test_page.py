@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.model import CONTRADICTED, IMPLAUSIBLE, Citation, FigureValue, Reading, Source, Verdict
+from harness.claims.model import Citation, FigureValue, Reading, Source, Verdict, Word
 from harness.claims.page import HEADLINES, PAGES, page
 from harness.claims.page_diff import parts
 from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, PULL, RATE, SUM, SURPRISE, claim, figure
@@ -41,7 +41,7 @@ def test_the_command_names_every_extra_that_it_needs():
 
 def test_headlines_are_ten_at_most_and_only_of_what_does_not_hold():
     many = [
-        Verdict(claim(f"c{place}", IMPLAUSIBLE, headline=f"Worst {place}."), IMPLAUSIBLE, "x")
+        Verdict(claim(f"c{place}", Word.IMPLAUSIBLE, headline=f"Worst {place}."), Word.IMPLAUSIBLE, "x")
         for place in range(HEADLINES + 2)
     ]
     text = page([*many, replace(MEMORY, claim=claim("fine", headline="All is well."))], VERSIONS)
@@ -62,12 +62,12 @@ def test_headlines_are_ten_at_most_and_only_of_what_does_not_hold():
     ],
 )
 def test_a_version_stands_beside_its_source_where_it_adds_something(source, line):
-    one = Verdict(claim("one", sources=(Citation(source, "3"),)), CONTRADICTED, "x")
+    one = Verdict(claim("one", sources=(Citation(source, "3"),)), Word.CONTRADICTED, "x")
     assert f"\n- source: {line}\n" in page([one], VERSIONS)
 
 
 def test_a_source_cited_twice_is_named_once():
-    one = Verdict(claim("one", sources=(Citation(PULL, "3"), Citation(PULL, "5"))), CONTRADICTED, "x")
+    one = Verdict(claim("one", sources=(Citation(PULL, "3"), Citation(PULL, "5"))), Word.CONTRADICTED, "x")
     assert page([one], VERSIONS).count("[Pull #1, description]") == 1
 
 
@@ -79,7 +79,7 @@ def test_a_page_without_claims_or_compilers_has_its_head():
 
 def test_a_bar_or_a_line_break_in_a_text_does_not_break_a_table():
     told = Reading(figure("a|b", published="1"), published=FigureValue(1), missing="one\ntwo")
-    text = page([Verdict(claim("bar"), CONTRADICTED, "x", (told,))], VERSIONS)
+    text = page([Verdict(claim("bar"), Word.CONTRADICTED, "x", (told,))], VERSIONS)
     assert "| a\\|b | 1 | – | none: one two | – | – |" in text
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from harness.claims.model import Citation, Claim
 from harness.core.units import parse_count
-from tests.claims.kept_numbers import HOW, KEPT, kept, numbers, read
+from tests.claims.kept_numbers import HOW, KEPT, kept, line_numbers, numbers, read
 from tests.claims.planted import document
 
 LITERAL = re.compile(r"(?<![\w.])(\d[\d_]*(?:\.\d+)?)(e[+-]?\d+)?(Ki|Mi|Gi|Ti)?(?![\w.])")
@@ -53,7 +53,7 @@ class Quote:
         for citation in self.citations:
             if citation.source.kept:
                 lines = read(citation.source.kept, folder)
-                cited = lines.keys() if anywhere else citation.line_numbers()
+                cited = lines.keys() if anywhere else line_numbers(citation.lines)
                 there.update(*(lines.get(line, ()) for line in cited))
         return bool(self.spellings() & there)
 
@@ -166,7 +166,7 @@ def test_a_changed_digit_is_found_in_nearly_every_number(seeds):
 
 def test_a_number_of_another_line_is_found(seeds):
     def later(citation):
-        return replace(citation, lines=",".join(str(line + 500) for line in citation.line_numbers()))
+        return replace(citation, lines=",".join(str(line + 500) for line in line_numbers(citation.lines)))
 
     def moved(one):
         return replace(one, citations=[later(citation) for citation in one.citations])

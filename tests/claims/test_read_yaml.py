@@ -7,6 +7,7 @@ import pytest
 from harness.claims.model import Citation, Source
 from harness.claims.read_yaml import claims_of
 from harness.core.errors import UsageError
+from tests.claims.kept_numbers import line_numbers
 from tests.claims.planted import CATALOG, FAMILY, WIDE, document
 
 WHOLE = """\
@@ -79,8 +80,8 @@ def test_rows_are_written_once_for_all_claims_that_name_their_table(read):
     _, times, _, beside = read(WHOLE)
     assert times.table is beside.table
     table = times.table
-    cited = [(one.source.id, one.line_numbers()) for one in table.sources]
-    assert cited == [("findings", frozenset(range(28, 40))), ("pull", frozenset({46, 51}))]
+    cited = [(one.source.id, one.lines) for one in table.sources]
+    assert cited == [("findings", "28-39"), ("pull", "46,51")]
     assert table.rows == ((65536, 8.0, 4.0, 2.0), (131072, 30, "OOM", None))
     assert table.written == (("64Ki", "8.0", "4.00", "2.0"), ("128Ki", "30", "OOM", "null"))
 
@@ -179,7 +180,7 @@ LINES = {"": (), "46": (46,), "28-39": range(28, 40), "46,51": (46, 51), "28-30,
 
 @pytest.mark.parametrize(("lines", "numbers"), LINES.items())
 def test_cited_lines_as_numbers(lines, numbers):
-    assert Citation(Source("a", "A"), lines).line_numbers() == set(numbers)
+    assert line_numbers(lines) == set(numbers)
 
 
 def test_a_published_number_is_held_to_no_literal_where_hardware_is_named(read):

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.claims.model import CONTEXT, VERDICTS
-from harness.claims.report import STYLES, claims_data, print_claims, totals
+from harness.claims.report import claims_data, print_claims, totals
 from tests.claims.judged import ALL, BESIDE, MEMORY
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -21,10 +20,6 @@ def test_totals_are_in_the_order_of_the_verdicts_and_context_is_not_counted():
     assert totals([MEMORY]) == "1 claim: 1 reproduced"
     assert totals([BESIDE]) == "0 claims; 1 more for context"
     assert totals([]) == "0 claims"
-
-
-def test_every_word_has_a_style():
-    assert STYLES.keys() == {*VERDICTS, CONTEXT}
 
 
 def render(verdicts, width=140):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.claims.model import ADDS_UP, CONTRADICTED, IMPLAUSIBLE, INCONSISTENT, NOT_CHECKABLE, VACUOUS
+from harness.claims.model import Word
 from harness.claims.wording import (
     bound_text,
     disagreement,
@@ -20,7 +20,7 @@ NARROW = "\u202f"
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (None, "", "—"), (True, "", "yes"), (False, "", "no"), (283467841536, "B", "264.0 GiB"),
+        (True, "", "yes"), (False, "", "no"), (283467841536, "B", "264.0 GiB"),
         (142606336, "bytes", f"142{NARROW}606{NARROW}336 bytes"), (274877906944, "", "2.749e11"),
         (10142.6, "×", f"10{NARROW}140×"), (6429.02, "×", f"6{NARROW}429×"), (4.3333, "×", "4.333×"),
         (84, "%", "84 %"), (0.0002943, "s", "0.0002943 s"), (-3.25, "", "-3.25"),
@@ -148,7 +148,7 @@ SPEEDUP = f"Printed speedup at 1Ki: 2× is published, 8 / 4 = 2× {OWN}; the 2 r
 ROWS = "t: {source: paper, columns: [n, dense, nsa, printed], rows: [[1Ki, 8, 4, 2.0], [2Ki, 9, 3, 3.0]]}"
 RATIO = "name: printed speedup, unit: ×, each: true, published: printed, follows: dense / nsa"
 SHARE = ", within: 5%, why: rounded"
-OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
+OF_ROWS = {"expect": Word.ADDS_UP, "tables": ROWS, "more": "table: t"}
 
 
 @pytest.mark.parametrize(
@@ -156,17 +156,17 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
     [
         (
             ["name: sum, unit: ms, published: 4, follows: 1 + 3"],
-            {"expect": ADDS_UP},
+            {"expect": Word.ADDS_UP},
             "Sum: 4 ms is published, 1 + 3 = 4 ms follows from its own numbers (Paper #1).",
         ),
         (
             ["name: sum, published: 4, follows: 1 + 4"],
-            {"expect": INCONSISTENT, "more": "because: One is counted twice."},
+            {"expect": Word.INCONSISTENT, "more": "because: One is counted twice."},
             "Sum: 4 is published, 1 + 4 = 5 follows from its own numbers (Paper #1). One is counted twice.",
         ),
         (
             ["""name: temp, published: 7, found: 'temp_bytes("mask/a", "tpu:v5p")'"""],
-            {"expect": CONTRADICTED, "temp": 8, "more": "because: it is more"},
+            {"expect": Word.CONTRADICTED, "temp": 8, "more": "because: it is more"},
             "Temp: 7 is published, 8 is found here (compiled for tpu:v5p; Paper #1). it is more.",
         ),
         (
@@ -176,7 +176,7 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
         ),
         (
             ["""name: rate, unit: TFLOP/s, follows: 4990 / 2, at_most: 'peak("cuda:b200") / 1e12'"""],
-            {"expect": IMPLAUSIBLE},
+            {"expect": Word.IMPLAUSIBLE},
             f"Rate: {RATE} follows from what is published, {BEYOND} (Paper #1).",
         ),
         (
@@ -184,17 +184,17 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
                 "name: recall, published: 1, follows: 1",
                 "name: candidates, published: 9, follows: 3, premise: true",
             ],
-            {"expect": VACUOUS, "more": "because: Nothing is approximated."},
+            {"expect": Word.VACUOUS, "more": "because: Nothing is approximated."},
             f"{PREMISE} Candidates: 9 is published, 3 {OWN}. Nothing is approximated.",
         ),
         (
             ["""name: it is dense, published: true, found: 'ops("mask/a", "tpu:v5p", "dot") > 0'"""],
-            {"expect": CONTRADICTED},
+            {"expect": Word.CONTRADICTED},
             "It is dense: so by what is published, not so here (compiled for tpu:v5p; Paper #1).",
         ),
         (
             ["name: it is less, published: true, follows: 3 < 2"],
-            {"expect": INCONSISTENT},
+            {"expect": Word.INCONSISTENT},
             "It is less: so by what is published, not so by its own numbers (Paper #1).",
         ),
         ([RATIO], OF_ROWS, f"{SPEEDUP} agree."),
@@ -202,12 +202,12 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
         ([RATIO, "name: sum, published: 4, follows: 1 + 3"], OF_ROWS, f"{SPEEDUP} and 1 more figure agree."),
         (
             ["name: a, published: 4, follows: 4", "name: b, published: 5, follows: 5"],
-            {"expect": ADDS_UP},
+            {"expect": Word.ADDS_UP},
             "A: 4 is published, 4 follows from its own numbers (Paper #1); 1 more figure agrees.",
         ),
         (
             ["name: time, unit: ms, published: 153"],
-            {"expect": NOT_CHECKABLE, "more": "not_checkable: it takes a TPU"},
+            {"expect": Word.NOT_CHECKABLE, "more": "not_checkable: it takes a TPU"},
             "Time: 153 ms is published (Paper #1). it takes a TPU.",
         ),
     ],
@@ -219,28 +219,28 @@ def test_a_verdicts_sentence_stands_alone(verdict, figures, of, said):
 
 def test_what_disagrees_has_both_numbers_and_no_source(verdict):
     figures = "name: a, published: 1, follows: 1", "name: b, published: 4, follows: 1 + 4"
-    told = verdict(*figures, expect=INCONSISTENT, more="because: One is counted twice.")
+    told = verdict(*figures, expect=Word.INCONSISTENT, more="because: One is counted twice.")
     assert disagreement(told) == "B: 4 is published, 1 + 4 = 5 follows from its own numbers"
 
 
 def test_every_source_is_named_once(verdict):
     source = "['paper:3', 'paper:5', letter]"
-    told = verdict("name: a, published: 4, follows: 4", source=source, expect=ADDS_UP)
+    told = verdict("name: a, published: 4, follows: 4", source=source, expect=Word.ADDS_UP)
     assert told.sentence.endswith("(Paper #1; Paper #1, a letter).")
 
 
 def test_the_authors_reasoning_stands_only_for_the_verdict_that_it_explains(verdict):
     more = "because: the two are one"
-    told = verdict("name: a, published: 1, follows: 2", more=more, expect=INCONSISTENT)
+    told = verdict("name: a, published: 1, follows: 2", more=more, expect=Word.INCONSISTENT)
     assert told.sentence.endswith("the two are one.")
-    told = verdict("name: a, published: 1, follows: 1", more=more, expect=INCONSISTENT)
-    assert (told.judged, told.unexpected) == (ADDS_UP, True)
+    told = verdict("name: a, published: 1, follows: 1", more=more, expect=Word.INCONSISTENT)
+    assert (told.judged, told.unexpected) == (Word.ADDS_UP, True)
     assert "the two are one" not in told.sentence
 
 
 def test_a_figure_that_only_decides_for_another_device_is_told_with_both_numbers(verdict):
     figure = """name: temp, published: 7, found: 'temp_bytes("mask/a", "tpu:v5p")'"""
-    told = verdict(figure, temp=8, hardware="a TPU", expect=NOT_CHECKABLE, more="because: whose?")
+    told = verdict(figure, temp=8, hardware="a TPU", expect=Word.NOT_CHECKABLE, more="because: whose?")
     assert told.sentence == "Temp: 7 is published, 8 is found here (compiled for tpu:v5p; Paper #1). whose?."
 
 

@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
         rest = running.stderr.read()
     assert running.returncode == 130
     assert "[1/60]" in heard
-    assert "go on with: seqsweep static mask" in rest
+    assert "static again with: seqsweep static mask" in rest
     again = seqsweep(*words[:2], "--seq", "256", "--json", folder=folder)
     assert again.json["overhead"]["cached"] == 3
 

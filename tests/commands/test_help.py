@@ -11,11 +11,12 @@ import pytest
 import typer.main
 
 from harness.commands.app import app
-from harness.commands.help import EXAMPLES
+from harness.commands.help import examples
 from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = typer.main.get_command(app)
+EXAMPLES = examples()
 
 
 def call(*words, **environment):

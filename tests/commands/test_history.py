@@ -9,7 +9,7 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.history import read_histories
 from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
-from harness.gate.store import GateFolder
+from harness.gate.store import GateFolder, GateHeader
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import FACTS, store
 
@@ -32,8 +32,8 @@ def results(tmp_path):
     store(tmp_path, RUNS[3], [timed(3.0), record_of("b", 1, timing=timing_of([1.0]), correctness=PASSED)])
     verdict = CaseVerdict(CASE, REGRESSED, "slower", effect=0.4, low=0.3, high=0.5, pairs=4)
     outcome = GateOutcome(TIME, "HEAD", (verdict,))
-    GateFolder.create(tmp_path, GATE, {"started": "2026-11-22T12:00:00+00:00", "outcome": outcome.to_json()})
-    GateFolder.create(tmp_path, "20261123T120000Z-bbbbbbb", {"outcome": None})
+    GateFolder.create(tmp_path, GATE, GateHeader(started="2026-11-22T12:00:00+00:00", outcome=outcome))
+    GateFolder.create(tmp_path, "20261123T120000Z-bbbbbbb", GateHeader())
     return tmp_path
 
 

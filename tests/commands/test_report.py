@@ -8,7 +8,7 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.findings import LOCK, gate_sentence
 from harness.gate.outcome import TIME, UNCHANGED, CaseVerdict, GateOutcome
-from harness.gate.store import GateFolder
+from harness.gate.store import GateFolder, GateHeader
 from harness.store.runs import RunFolder
 from tests.findings.kept import store_kept_run, sweep
 
@@ -79,10 +79,11 @@ def test_a_file_keeps_its_line_ends_its_mode_and_the_link_to_it(call, tmp_path):
 
 
 def test_a_damaged_gate_is_told_and_stops_no_receipt(call, tmp_path):
-    gate = GateFolder.create(tmp_path / "results", "20261122T120000Z-bbbbbbb", {"outcome": {"kind": 3}})
+    gate = GateFolder.create(tmp_path / "results", "20261122T120000Z-bbbbbbb", GateHeader())
+    (gate.path / "gate.json").write_text('{"outcome": {"kind": 3}}')
     code, out, err = call("report", "--pr")
     assert (code, out.startswith("<!-- seqsweep-receipt ")) == (0, True)
-    assert err.startswith(f"left out: {gate.path}/gate.json: its outcome is damaged")
+    assert err.startswith(f"left out: {gate.path}/gate.json: has another form")
 
 
 def test_without_a_file_it_is_printed(call, tmp_path):
@@ -156,14 +157,14 @@ def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch):
 
 
 def test_a_receipt_has_the_gate_of_its_own_code_and_no_newer_one(tmp_path):
-    outcome = GateOutcome(TIME, "main at 1a2b3c4", (CaseVerdict("case", UNCHANGED, "within Δ"),)).to_json()
+    outcome = GateOutcome(TIME, "main at 1a2b3c4", (CaseVerdict("case", UNCHANGED, "within Δ"),))
     own, others = {"mask/sparse": "closure:1"}, {"mask/sparse": "closure:2"}
     headers = (
-        {"sources": own, "outcome": outcome},
-        {"sources": others, "outcome": outcome},
-        {"sources": {**own, "topk/exact": "closure:3"}, "outcome": None},
-        {"outcome": outcome},
-        {"sources": {"topk/exact": "closure:3"}, "outcome": outcome},
+        GateHeader(sources=own, outcome=outcome),
+        GateHeader(sources=others, outcome=outcome),
+        GateHeader(sources={**own, "topk/exact": "closure:3"}),
+        GateHeader(outcome=outcome),
+        GateHeader(sources={"topk/exact": "closure:3"}, outcome=outcome),
     )
     for number, header in enumerate(headers):
         GateFolder.create(tmp_path, f"2026112{number}T000000Z-aaaaaaa", header)

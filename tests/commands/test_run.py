@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands.run import end_compilation, end_run
+from harness.commands.run import end_run
 from harness.core.static_figures import Static
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
@@ -70,12 +70,12 @@ def test_what_became_of_the_cases_is_said(capsys):
 
 
 def test_a_compilation_without_any_figure_is_no_success():
-    assert end_compilation(done(UNSUPPORTED, depth="static"), strict=False) == 3
-    assert end_compilation(done(JUDGED, UNSUPPORTED, depth="static"), strict=False) == 0
-    assert end_compilation(done(JUDGED, UNSUPPORTED, depth="static"), strict=True) == 3
+    assert end_run(done(UNSUPPORTED, depth="static"), strict=False) == 3
+    assert end_run(done(JUDGED, UNSUPPORTED, depth="static"), strict=False) == 0
+    assert end_run(done(JUDGED, UNSUPPORTED, depth="static"), strict=True) == 3
 
 
 def test_what_does_not_fit_is_a_figure():
     refused = {"tpu:v5p": replace(Static.none("out of memory"), fits=False)}
     oom = record_of("a", 1024, "oom", static=refused)
-    assert end_compilation(done(oom, depth="static"), strict=False) == 0
+    assert end_run(done(oom, depth="static"), strict=False) == 0

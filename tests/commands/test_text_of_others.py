@@ -11,7 +11,7 @@ import pytest
 
 from harness.analysis.compare_runs import SideBySide
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.model import REPRODUCED, Verdict
+from harness.claims.model import Verdict, Word
 from harness.claims.page import page
 from harness.commands import output
 from harness.commands.app import app
@@ -23,6 +23,7 @@ from harness.gate.output import report_outcome
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
+from harness.report.tables.run_listing import runs_table
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
@@ -113,7 +114,7 @@ def test_stored_runs(capsys, monkeypatch, tmp_path):
     folder.write_environment({"git": {"commit": NASTY}})
     folder.write_fingerprint({"cpu": NASTY})
     run = summarise(folder)
-    output.print_runs([run], json=False)
+    output.print_table({}, lambda: runs_table([run]), json=False)
     assert_fit(capsys.readouterr().out)
     output.print_pruned([PrunedRun(NASTY, 1, ""), PrunedRun(NASTY, 1, NASTY)], json=False, dry_run=True)
     assert_shown(capsys.readouterr().out)
@@ -169,7 +170,7 @@ def test_a_gate(capsys, monkeypatch, broken):
 
 
 def test_claims_page():
-    verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), REPRODUCED, LONE, ())
+    verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), Word.REPRODUCED, LONE, ())
     text = page([verdict], {"jax": LONE})
     assert_fit(text)
     assert "alert(1)" in text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.model import CONTRADICTED, REPRODUCED
+from harness.claims.model import Word
 from harness.core.errors import UsageError
 from harness.findings.blocks import fill_blocks, whole_page
 from harness.findings.compose import TITLES, compose
@@ -79,8 +79,8 @@ def test_every_row_names_its_record(tmp_path):
 
 def test_claims_that_do_not_hold_are_listed(tmp_path):
     false, true = (
-        replace(claim("a"), expect=CONTRADICTED, says="It is 9×."),
-        replace(claim("b"), expect=REPRODUCED),
+        replace(claim("a"), expect=Word.CONTRADICTED, says="It is 9×."),
+        replace(claim("b"), expect=Word.REPRODUCED),
     )
     text = page(store_kept_run(tmp_path, sweep()), claims=[false, true])
     assert f"| {false.name} | It is 9×. | contradicted |" in text

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.claims.answers import Compiled
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
-from harness.findings.receipt import CORRECT, FITS, SPEEDUP, receipt_of, require_picture_url
+from harness.findings.receipt import TargetPlans, TimedRatio, receipt_of, require_picture_url
 from harness.findings.receipt_data import MOST_BYTES, pack
 from harness.findings.receipt_text import read_receipt, to_text
-from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_lines
+from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -214,18 +215,19 @@ def here(receipt, *changed, machine=MACHINE["sha256:aa"], **more):
     """What a machine gives that makes the same of everything, but for the `changed` records."""
     made = {record.case: record for record in (*records(), *changed)}
     plans = {
-        (plan.case, line.target): planned(plan.bytes - 2 * K, fits=plan.fits)
-        for line in receipt.lines
-        for plan in line.plans
+        (plan.case, fit.target): Compiled(planned(plan.bytes - 2 * K, fits=plan.fits))
+        for panel in receipt.panels
+        for fit in panel.fits
+        for plan in fit.plans
     }
     return Here(machine, made, **{"plans": plans, **more})
 
 
 def outcomes(receipt, found):
-    return [(check.line.kind, check.outcome) for check in check_lines(receipt, found)]
+    return [(type(check.statement), check.outcome) for check in check_statements(receipt, found)]
 
 
-ALL = [(SPEEDUP, HOLDS), (SPEEDUP, HOLDS), (FITS, HOLDS), (FITS, HOLDS), (CORRECT, HOLDS)]
+ALL = [(TimedRatio, HOLDS), (TimedRatio, HOLDS), (TargetPlans, HOLDS), (TargetPlans, HOLDS), (tuple, HOLDS)]
 
 
 def test_the_same_holds(receipt):
@@ -233,25 +235,25 @@ def test_the_same_holds(receipt):
 
 
 def test_a_ratio_elsewhere_differs_with_both_intervals(receipt):
-    checks = check_lines(receipt, here(receipt, timed("sparse", 8 * K, 3e-3)))
+    checks = check_statements(receipt, here(receipt, timed("sparse", 8 * K, 3e-3)))
     assert [check.outcome for check in checks] == [HOLDS, DIFFERS, HOLDS, HOLDS, HOLDS]
     assert checks[1].why == "here 1.333× [1.333, 1.333], there 2.000× [2.000, 2.000]"
 
 
 def test_a_plan_differs_where_versions_agree_and_is_unchecked_where_not(receipt):
-    plans = {key: planned(1) for key in here(receipt).plans}
+    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
     other = {**MACHINE["sha256:aa"], "versions": {"jax": "0.9"}}
-    assert outcomes(receipt, here(receipt, plans=plans))[2:4] == [(FITS, DIFFERS)] * 2
-    checks = check_lines(receipt, here(receipt, plans=plans, machine=other))
+    assert outcomes(receipt, here(receipt, plans=plans))[2:4] == [(TargetPlans, DIFFERS)] * 2
+    checks = check_statements(receipt, here(receipt, plans=plans, machine=other))
     assert [check.outcome for check in checks[2:4]] == [UNCHECKED] * 2
     assert "this machine differs in versions.jax" in checks[3].why
 
 
 def test_another_processor_leaves_absent_targets_exact(receipt):
     other = {**MACHINE["sha256:aa"], "cpu": "another"}
-    plans = {key: planned(1) for key in here(receipt).plans}
-    found = check_lines(receipt, here(receipt, plans=plans, machine=other))
-    assert [(check.line.target, check.outcome) for check in found[2:4]] == [
+    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
+    found = check_statements(receipt, here(receipt, plans=plans, machine=other))
+    assert [(check.statement.target, check.outcome) for check in found[2:4]] == [
         ("host", UNCHECKED),
         (TPU, DIFFERS),
     ]
@@ -259,7 +261,7 @@ def test_another_processor_leaves_absent_targets_exact(receipt):
 
 def test_what_is_missing_is_named(receipt):
     found = Here(MACHINE["sha256:aa"], missing={TPU: "libtpu is not installed", records()[0].case: "unknown"})
-    checks = check_lines(receipt, found)
+    checks = check_statements(receipt, found)
     assert {check.outcome for check in checks} == {UNCHECKED}
     assert checks[3].why.endswith("libtpu is not installed; and 1 more")
 
@@ -268,6 +270,6 @@ def test_a_contract_that_fails_here_differs(receipt):
     failed = record_of(
         "sparse", 4 * K, status="incorrect", correctness=Correctness("exact", False, "whole", {})
     )
-    found = check_lines(receipt, here(receipt, failed))
+    found = check_statements(receipt, here(receipt, failed))
     assert found[4].outcome == DIFFERS
     assert "exact not met here, exact met there" in found[4].why

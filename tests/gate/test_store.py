@@ -3,21 +3,23 @@
 import errno
 import json
 import os
+from dataclasses import asdict, replace
 
 import pytest
 
 from harness.core.errors import MachineError, UsageError
+from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
-from harness.gate.store import HEADER, PAIRS, GateFolder, newest
+from harness.gate.store import HEADER, PAIRS, GateFolder, GateHeader, newest
 from harness.store import atomic
 
 
-def line_of(pair, case, effect):
-    rounds = {"log_ratios": [effect] * 5, "levels_s": [0.1, 0.1], "tail": 0.0}
-    return {"pair": pair, "case": case, "effect": effect, **rounds}
+def rounds_of(pair, case, effect):
+    return Rounds(pair, case, (effect,) * 5, (0.1, 0.1), 0.0)
 
 
-LINES = [line_of(1, "a", 0.01), line_of(1, "b", -0.02)]
+FIRST = [rounds_of(1, "a", 0.01), rounds_of(1, "b", -0.02)]
+OUTCOME = GateOutcome(TIME, "HEAD", (CaseVerdict("a", REGRESSED, "slower", effect=0.5),))
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def new_gate(tmp_path):
     """Makes a gate; ids sort by time."""
 
     def make(gate_id="20261120T113000Z-1", **header):
-        return GateFolder.create(tmp_path, gate_id, {"request": "sha256:a", "outcome": None, **header})
+        return GateFolder.create(tmp_path, gate_id, GateHeader(**{"request": "sha256:a", **header}))
 
     return make
 
@@ -35,38 +37,30 @@ def full_disk(*_):
 
 
 def test_what_was_written_is_read_again(new_gate, tmp_path):
-    gate = new_gate()
+    evidence = {"a": CaseEvidence(0.05, first=(0.5,), levels_s=((0.3, 0.2),))}
+    gate = new_gate(outcome=OUTCOME, evidence=evidence, sources={"a": "sha256:b"})
     assert gate.path == tmp_path / "gates" / "20261120T113000Z-1"
-    assert gate.pairs() == []
-    gate.append(LINES)
+    assert gate.rounds() == []
+    gate.append(FIRST)
     gate.append([])
-    gate.append([line_of(2, "a", 0.0)])
+    gate.append([rounds_of(2, "a", 0.0)])
     again = GateFolder(gate.path)
-    assert again.header == {"request": "sha256:a", "outcome": None}
-    assert again.pairs() == [*LINES, line_of(2, "a", 0.0)]
+    assert again.header == GateHeader(
+        request="sha256:a", outcome=OUTCOME, evidence=evidence, sources={"a": "sha256:b"}
+    )
+    assert again.rounds() == [*FIRST, rounds_of(2, "a", 0.0)]
 
 
-def test_a_pair_is_one_write(new_gate, monkeypatch):
-    writes = []
-    monkeypatch.setattr(atomic.os, "write", lambda _, data: writes.append(bytes(data)) or len(data))
-    new_gate().append(LINES)
-    assert [write.count(b"\n") for write in writes if b"effect" in write] == [2]
-
-
-def test_a_torn_line_is_a_pair_that_did_not_end_and_what_follows_is_not_lost_with_it(new_gate):
+def test_a_line_says_its_effect(new_gate):
     gate = new_gate()
-    gate.append(LINES)
-    torn = gate.path / PAIRS
-    torn.write_bytes(torn.read_bytes()[:-7])
-    assert gate.pairs() == LINES[:1]
-    more = [line_of(2, "b", 0.5), line_of(2, "a", 0.25)]
-    gate.append(more)
-    assert gate.pairs() == [LINES[0], *more]
+    gate.append([Rounds(7, "a", (0.1, 0.3, 0.2), (1.2e-3, 1e-3), 0.0)])
+    line = json.loads((gate.path / PAIRS).read_bytes())
+    assert (line["pair"], line["effect"], line["levels_s"]) == (7, 0.2, [1.2e-3, 1e-3])
 
 
 def test_a_full_disk_leaves_the_pairs_before(new_gate, monkeypatch):
     gate = new_gate()
-    gate.append(LINES)
+    gate.append(FIRST)
     write = os.write
 
     def partly(descriptor, data):
@@ -75,33 +69,33 @@ def test_a_full_disk_leaves_the_pairs_before(new_gate, monkeypatch):
 
     monkeypatch.setattr(atomic.os, "write", partly)
     with pytest.raises(MachineError, match=r"pairs\.jsonl: cannot be written \(No space left on device\)"):
-        gate.append([line_of(2, "a", 0.5)])
+        gate.append([rounds_of(2, "a", 0.5)])
     monkeypatch.undo()
-    assert gate.pairs() == LINES
+    assert gate.rounds() == FIRST
     assert (gate.path / PAIRS).read_bytes().endswith(b"\n")
 
 
 def test_ctrl_c_in_a_write_leaves_them_too(new_gate, monkeypatch):
     gate = new_gate()
-    gate.append(LINES)
+    gate.append(FIRST)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(atomic.os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        gate.append([line_of(2, "a", 0.5)])
-    assert gate.pairs() == LINES
+        gate.append([rounds_of(2, "a", 0.5)])
+    assert gate.rounds() == FIRST
 
 
 def test_a_header_changes_as_a_whole(new_gate, monkeypatch):
     gate = new_gate()
-    gate.write_header({**gate.header, "outcome": {"verdict": "unchanged"}})
-    assert gate.header["outcome"] == {"verdict": "unchanged"}
+    gate.write_header(replace(gate.header, outcome=OUTCOME))
+    assert gate.header.outcome == OUTCOME
     monkeypatch.setattr(atomic.os, "fsync", full_disk)
     with pytest.raises(MachineError, match=r"gate\.json: cannot be written"):
-        gate.write_header({})
-    assert gate.header["request"] == "sha256:a"
+        gate.write_header(GateHeader())
+    assert gate.header.request == "sha256:a"
     assert [path.name for path in gate.path.iterdir()] == [HEADER]
 
 
@@ -115,24 +109,28 @@ def test_a_damaged_header_is_a_sentence(new_gate, damaged):
 
 
 @pytest.mark.parametrize(
-    "header", [{"command": 3}, {"outcome": []}, {"evidence": {"a": {}}}, {"sources": []}]
+    "header",
+    [
+        {"command": 3},
+        {"outcome": []},
+        {"outcome": {"verdict": "unchanged"}},
+        {"evidence": {"a": {}}},
+        {"sources": []},
+    ],
 )
 def test_a_header_of_another_form_is_a_sentence(new_gate, header):
     gate = new_gate()
-    gate.write_header(header)
+    (gate.path / HEADER).write_text(json.dumps(header))
     with pytest.raises(UsageError, match=r"gate\.json: has another form .*; remove its folder"):
         _ = gate.header
 
 
-def test_an_outcome_that_is_none_is_a_sentence(new_gate):
-    assert new_gate().outcome is None
-    with pytest.raises(UsageError, match=r"gate\.json: its outcome is damaged .*; remove its folder"):
-        _ = new_gate("20261121T113000Z-1", outcome={"verdict": "unchanged"}).outcome
-    verdict = CaseVerdict("a", REGRESSED, "slower", effect=0.5)
-    outcome = GateOutcome(TIME, "HEAD", (verdict,)).to_json()
-    outcome["cases"][0]["effect"] = 1e300
-    with pytest.raises(UsageError, match=r"damaged \(an effect of 1e\+300 is no logarithm of a ratio"):
-        _ = new_gate("20261122T113000Z-1", outcome=outcome).outcome
+def test_an_effect_that_is_none_is_told(new_gate):
+    gate = new_gate(outcome=OUTCOME)
+    header = gate.path / HEADER
+    header.write_text(header.read_text().replace("0.5", "1e300"))
+    with pytest.raises(UsageError, match=r"form \(an effect of 1e\+300 is no logarithm of a ratio"):
+        _ = gate.header
 
 
 @pytest.mark.parametrize(
@@ -140,16 +138,16 @@ def test_an_outcome_that_is_none_is_a_sentence(new_gate):
     [
         b"3",
         b'{"pair": 1, "case": "a", "effect": 0.5}',
-        json.dumps(line_of("x", "a", 1)).encode(),
+        json.dumps(asdict(rounds_of("x", "a", 1))).encode(),
         b"[" * 9999,
     ],
 )
 def test_a_line_that_is_no_pair_is_passed_over(new_gate, line):
     gate = new_gate()
-    gate.append(LINES)
+    gate.append(FIRST)
     with (gate.path / PAIRS).open("ab") as file:
         file.write(line + b"\n")
-    assert gate.pairs() == LINES
+    assert gate.rounds() == FIRST
 
 
 def test_a_gate_is_never_written_over(new_gate):
@@ -161,7 +159,7 @@ def test_a_gate_is_never_written_over(new_gate):
 def test_results_that_cannot_be_written_are_told_at_once(tmp_path):
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(MachineError, match="--results"):
-        GateFolder.create(tmp_path / "results", "one", {})
+        GateFolder.create(tmp_path / "results", "one", GateHeader())
 
 
 def test_the_newest_is_the_last_that_was_started(new_gate, tmp_path):
@@ -173,7 +171,7 @@ def test_the_newest_is_the_last_that_was_started(new_gate, tmp_path):
 def test_only_an_unfinished_gate_of_the_same_request_goes_on(new_gate, tmp_path):
     new_gate("20261120T113001Z-x")
     new_gate("20261120T113002Z-x")
-    new_gate("20261120T113003Z-x", outcome={"verdict": "unchanged"})
+    new_gate("20261120T113003Z-x", outcome=OUTCOME)
     new_gate("20261120T113004Z-x", request="sha256:b")
     assert newest(tmp_path, "sha256:a").path.name == "20261120T113002Z-x"
     assert newest(tmp_path, "sha256:b").path.name == "20261120T113004Z-x"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness.core.errors import MachineError
-from harness.gate.sides.temp_folder import locked_folder
+from harness.gate.sides.temp_folder import LOCK, temp_folder
 
 
 @pytest.fixture(autouse=True)
@@ -15,60 +15,32 @@ def temporary(tmp_path, monkeypatch):
 
 
 def test_it_is_gone_at_the_end(temporary):
-    with locked_folder() as folder:
+    with temp_folder() as folder:
         (folder / "tree").mkdir()
         assert folder.parent == temporary
     assert list(temporary.iterdir()) == []
 
 
 def test_a_living_gates_folder_is_left_alone():
-    with locked_folder() as first, locked_folder() as second:
+    with temp_folder() as first, temp_folder() as second:
         assert first != second
         assert first.is_dir()
 
 
 def test_what_a_killed_gate_left_goes_and_nothing_else(temporary):
-    (temporary / "seqsweep-gate-left" / "0-work").mkdir(parents=True)
-    (temporary / "seqsweep-other").mkdir()
-    elsewhere = temporary / "elsewhere"
-    elsewhere.mkdir()
-    (temporary / "seqsweep-gate-link").symlink_to(elsewhere)
-    with locked_folder():
+    for name in ("seqsweep-gate-left", "seqsweep-other", "seqsweep-gate-begun"):
+        (temporary / name / "0-work").mkdir(parents=True)
+    (temporary / "seqsweep-gate-left" / LOCK).touch()
+    with temp_folder():
         assert not (temporary / "seqsweep-gate-left").exists()
         assert (temporary / "seqsweep-other").is_dir()
-        assert elsewhere.is_dir()
-
-
-def test_a_folder_swept_before_it_was_locked_is_made_again(temporary, monkeypatch):
-    import tempfile
-
-    made = []
-
-    def make(prefix):
-        made.append(temporary / f"{prefix}{len(made)}")
-        if len(made) > 1:  # the first is gone when it is opened
-            made[-1].mkdir()
-        return str(made[-1])
-
-    monkeypatch.setattr(tempfile, "mkdtemp", make)
-    with locked_folder() as folder:
-        assert folder == made[1]
-
-
-def test_a_folder_that_no_import_path_can_name_is_refused(temporary, monkeypatch):
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: f"{temporary}{os.pathsep}x")
-    with pytest.raises(MachineError, match="set TMPDIR"), locked_folder():
-        pass
+        assert (temporary / "seqsweep-gate-begun").is_dir()
 
 
 def test_no_room_is_a_sentence(monkeypatch):
-    import tempfile
-
-    def refuse(prefix):
+    def refuse(*_):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
-    with pytest.raises(MachineError, match="No space left on device"), locked_folder():
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.raises(MachineError, match="No space left on device"), temp_folder():
         pass

@@ -16,9 +16,10 @@ from harness.core.errors import MachineError, UsageError
 from harness.core.plain_data import digest
 from harness.machines import inbox as inbox_module
 from harness.machines import node as node_module
+from harness.machines import sweep as sweep_module
 from harness.machines.measured_unit import NodeAnswer
 from harness.machines.node import MeasuringNode, SweepOrder
-from harness.machines.node_info import InstalledCode, NodeInfo
+from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster, seats
 from harness.machines.sweep import measure_on, static_units
 from harness.run.compile import Pool
@@ -138,13 +139,13 @@ def survey_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
 
 def code_of(versions=None, sources=None):
     versions = {"seqsweep": "0.1.0 (abc)", "torch": "2.13.0", **(versions or {})}
-    return InstalledCode(versions, sources or {})
+    return {**versions, **{f"source of {name}": digest for name, digest in (sources or {}).items()}}
 
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     (tmp_path / "bench.yaml").write_text(BENCH)
-    monkeypatch.setattr(InstalledCode, "of", lambda _: code_of())
+    monkeypatch.setattr(sweep_module, "installed_code", lambda _: code_of())
     monkeypatch.setattr(node_module, "probe_noise", lambda: QUIET)
     monkeypatch.setattr(discovery, "catalog", registered)
     project = Project(tmp_path / "bench.yaml")
@@ -380,7 +381,7 @@ def test_a_node_with_other_code_is_refused_with_the_difference(theirs, says):
 
 
 def test_no_node_that_may_measure_is_an_error(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(InstalledCode, "of", lambda _: code_of({"torch": "1"}))
+    monkeypatch.setattr(sweep_module, "installed_code", lambda _: code_of({"torch": "1"}))
     with pytest.raises(MachineError, match="no machine may measure"):
         bench(Here(Node("a", tmp_path / "a")))
     assert "a: refused: torch is 1 here and 2.13.0 there" in bench.said[0]

@@ -53,7 +53,7 @@ def test_the_latest_is_what_no_name_means(results):
 
 
 def test_counting_back_too_far_says_how_many_there_are(results):
-    with pytest.raises(UsageError, match=r"^latest~3: .*runs holds 3 runs; the oldest is latest~2, and"):
+    with pytest.raises(UsageError, match=r"^latest~3: the oldest run in .*runs is latest~2;"):
         find(results, "latest~3")
     with pytest.raises(UsageError, match='no run "latest~one"'):
         find(results, "latest~one")

@@ -62,7 +62,7 @@ def test_defaults_alone_are_enough_of_a_file(bench):
 
 TYPOS = [
     ("defualt: mask", 1, 'unknown key "defualt" at the top level; nearest: "default"'),
-    ("default: [mask, maks]", 1, 'unknown suite "maks" in default; nearest: "mask"'),
+    ("default: [mask, maks]", 1, 'unknown default "maks"; nearest: "mask"'),
     ("default: [mask, mask]", 1, "default lists mask twice"),
     ("default: []", 1, "default is an empty list"),
     ("default: {mask: 1}", 1, "default takes a value or a list of values"),
@@ -84,7 +84,7 @@ TYPOS = [
 
 
 SUITE_TYPOS = [
-    ("famly: mask", 3, 'unknown key "famly" of suite mask; nearest: "family"'),
+    ("famly: mask", 2, "suite mask names no family"),
     ("seq: 4Ki", 2, "suite mask names no family"),
     ("family: [mask, topk]", 3, "family needs one value"),
     ("family:", 3, "family needs one value"),

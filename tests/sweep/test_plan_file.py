@@ -260,7 +260,7 @@ def test_a_required_field_without_value(bench, catalog):
     config = bench("suites:\n  s: {family: mask, topk: 1}\n")
     with pytest.raises(UsageError) as caught:
         plan(config, catalog, [], NONE)
-    says = "bench.yaml:2: suite s has no rows and seq; add it there, or --set rows=VALUE --seq N"
+    says = "bench.yaml:2: s needs rows and seq; add --set rows=VALUE --seq N, or write them in bench.yaml"
     assert str(caught.value) == says
     given = Overrides(seqs=("1Ki",), fields={"rows": ("4",)})
     assert plan(config, catalog, [], given).suites[0].cases[0].seq == 1024

@@ -49,7 +49,7 @@ def test_family_without_any_suite_is_made_from_flags(bench, catalog):
     assert found["topk"].baseline == "topk/exact"
     assert found["topk"].axes["k"] == [8, 16]
     assert refusal(config, catalog, families=("topk",)) == (
-        "--family: family topk has no suite in bench.yaml and needs seq and k; add --seq N --set k=VALUE"
+        "--family: topk needs seq and k; add --seq N --set k=VALUE, or write them in bench.yaml"
     )
 
 
@@ -150,7 +150,7 @@ def test_a_plugin_family_gets_a_suite_of_its_own(config, with_plugin):
 
 def test_a_plugin_family_with_required_fields_asks_for_them(config, with_plugin):
     assert refusal(config, with_plugin, plugins=("sort/bitonic",), seqs=("8",)) == (
-        "--plugin: family sort has no suite in bench.yaml and needs depth; add --set depth=VALUE"
+        "--plugin: sort needs depth; add --set depth=VALUE, or write them in bench.yaml"
     )
     found = suites(config, with_plugin, plugins=("sort/bitonic",), seqs=("8",), fields={"depth": ("2",)})
     assert found["sort"].axes["depth"] == [2]
@@ -178,7 +178,7 @@ def test_seq_and_set_replace_axes(config, catalog):
         ([], {"modes": ("backward",)}, '--mode: unknown mode "backward"; known: bwd, fwd, fwd_bwd'),
         ([], {"devices": ("gpu",)}, '--device: unknown device "gpu"; nearest: "cuda"'),
         ([], {"settings": {"budget": "4 parsecs"}}, '--budget: unknown unit "parsecs"'),
-        ([], {"settings": {"threads": "0"}}, "--threads: must be at least 1"),
+        ([], {"settings": {"threads": "0"}}, "--threads: must be more than 0"),
         ([], {"replicates": 0}, "--replicates: must be at least 1, not 0"),
     ],
 )

@@ -3,12 +3,11 @@
 import re
 
 from harness.core.shown_text import escape_html
-from harness.findings.html.element import Markup
 
 _REFERENCE = re.compile(r'(url\(#|href="#)([^)"]+)')
 
 
-def inline_svg(svg: bytes, says: str, prefix: str) -> Markup:
+def inline_svg(svg: bytes, says: str, prefix: str) -> str:
     """The element alone, with a text for those who do not see it.
 
     Of its ids only those that it refers to stay, and begin with `prefix`: a page has several charts.
@@ -21,4 +20,4 @@ def inline_svg(svg: bytes, says: str, prefix: str) -> Markup:
         return f' id="{prefix}{match[1]}"' if match[1] in used else ""
 
     text = _REFERENCE.sub(rf"\g<1>{prefix}\g<2>", re.sub(r' id="([^"]+)"', rename, text))
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{escape_html(says)}" ', 1))
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape_html(says)}" ', 1)

@@ -2,14 +2,13 @@
 
 from harness.core.record import Timing
 from harness.core.units import format_seconds
-from harness.findings.html.element import Markup, element
 
 WIDTH, HEIGHT, ROOM = 600, 48, 6  # of the strip, in its own units; the room at its edges
 LEGEND = "the first on top; line: the median, band: its 95 % interval"
 
 
-def sample_strip(timing: Timing) -> Markup:
-    """A dot per reading, with what the strip spans in words."""
+def sample_strip(timing: Timing) -> str:
+    """A dot per reading, with what the strip spans in words. All of it are numbers: nothing to escape."""
     low, high = min(timing.samples_s), max(timing.samples_s)
     steps = max(len(timing.samples_s) - 1, 1)
 
@@ -21,19 +20,13 @@ def sample_strip(timing: Timing) -> Markup:
     band = ""
     if timing.low_s is not None and timing.high_s is not None:
         left, right = across(timing.low_s), across(timing.high_s)
-        band = element(
-            "rect", x=f"{left:.1f}", y="0", width=f"{max(right - left, 1):.1f}", height=str(HEIGHT)
-        )
-    rounds = len(set(timing.round))
+        width = max(right - left, 1)
+        band = f'<rect x="{left:.1f}" y="0" width="{width:.1f}" height="{HEIGHT}"></rect>'
+    median = f'<path class="median" d="M{across(timing.median_s):.1f} 0v{HEIGHT}"></path>'
     span = f"{format_seconds(low)} to {format_seconds(high)}"
-    says = f"{len(timing.samples_s)} readings in {rounds} rounds, {span}"
-    strip = element(
-        "svg",
-        band,
-        element("path", class_="median", d=f"M{across(timing.median_s):.1f} 0v{HEIGHT}"),
-        element("path", class_="dots", d=dots),
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        aria_label=says,
+    says = f"{len(timing.samples_s)} readings in {len(set(timing.round))} rounds, {span}"
+    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{says}">'
+    return (
+        f'<figure class="strip">{head}{band}{median}<path class="dots" d="{dots}"></path></svg>'
+        f"<figcaption>{says}; {LEGEND}</figcaption></figure>"
     )
-    return element("figure", strip, element("figcaption", f"{says}; {LEGEND}"), class_="strip")

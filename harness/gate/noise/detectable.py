@@ -7,8 +7,8 @@ draws; the confirmation on fresh pairs asks for it once more, so that some four 
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.analysis.stats import PROCESSES, t_half_width
 from harness.gate.timed.decision import Margin
@@ -63,38 +63,3 @@ def held_delta(spreads: Sequence[Spread]) -> float | None:
         return None
     delta = deltas[math.ceil(QUARTER * len(deltas)) - 1]
     return delta if math.isfinite(delta) else None
-
-
-@dataclass
-class Tally:
-    """Stand-in for a gate's sequential test: it decides nothing, and gives every case as many pairs."""
-
-    wanted: int
-    effects: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-
-    @classmethod
-    def of(cls, cases: Sequence[str], wanted: int = PAIRS) -> "Tally":
-        return cls(wanted, {case: [] for case in cases})
-
-    def undecided(self) -> set[str]:
-        return {case for case, effects in self.effects.items() if len(effects) < self.wanted}
-
-    def missing(self, case: str) -> int:
-        return max(1, self.wanted - len(self.effects.get(case, ())))
-
-    def feed(self, case: str, effect: float) -> None:
-        self.effects[case].append(effect)
-
-    def advise(self, case: str) -> None:
-        """Do nothing: equal sides always are the same program."""
-
-    def drop(self, case: str) -> None:
-        self.effects.pop(case, None)
-
-    def spreads(self, calls_s: Mapping[str, float]) -> list[Spread]:
-        """The spreads of the cases that have all their pairs."""
-        return [
-            Spread(case, tuple(effects), calls_s[case])
-            for case, effects in self.effects.items()
-            if len(effects) >= self.wanted
-        ]

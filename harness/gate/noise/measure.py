@@ -1,4 +1,7 @@
-"""`doctor --noise`: gates of equal sides, alone and beside a neighbour, and what they let a gate promise."""
+"""`doctor --noise`: gates of equal sides, alone and beside a neighbour, and what they let a gate promise.
+
+What was last measured on this machine is kept in `results/noise.json`.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,26 @@ from typing import TYPE_CHECKING, Any
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.grouped import grouped
-from harness.gate.noise import store as stored
-from harness.gate.noise.detectable import MOST, Spread, Tally, held_delta
+from harness.gate.noise.detectable import MOST, PAIRS, Spread, held_delta
 from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
+from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
+from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.store import json_file
+from harness.store.atomic import write_files
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 
 if TYPE_CHECKING:
     from harness.gate.report.progress import GateProgress
 
+FILE = "noise.json"
 REGIMES = {"alone": 0, "with a neighbour": 1}
 PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow baseline
 REGIME_SECONDS = 120.0  # a case that does not fit into this is too slow for this measurement
@@ -88,14 +95,12 @@ def measure(project: Project, options: GateOptions, progress: GateProgress) -> l
                     f"no case had all its pairs in {REGIME_SECONDS:g} s; measure on a quieter machine, or "
                     "give bench.yaml a default suite with shorter lengths"
                 )
-    stored.write(
-        project.results,
-        {
-            "machine": identity(plan.schedule.suites[0].settings.threads),
-            "measured": datetime.now(UTC).isoformat(timespec="seconds"),
-            "regimes": [regime.to_json() for regime in regimes],
-        },
-    )
+    noise = {
+        "machine": identity(plan.schedule.suites[0].settings.threads),
+        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
+        "regimes": [regime.to_json() for regime in regimes],
+    }
+    write_files(project.results, {FILE: json_file.to_text(noise)})
     return regimes
 
 
@@ -111,14 +116,21 @@ def short_cases(plan: GatePlan) -> dict[Case, Case]:
 
 
 def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:
-    tally = Tally.of([case.id for case in cases])
+    ids = [case.id for case in cases]
+    # Advisory cases are analysed once: here after all their pairs, and nothing follows from it.
+    test = SequentialTest(dict.fromkeys(ids, Margin(looks=(PAIRS,))), advisory=ids)
     started = progress.clock()
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
-        # Nobody explains these pairs later: their effects are in the tally.
-        GateLoop(shared, paired_cases, tally, progress, lambda _number, _rounds: None, REGIME_SECONDS).run()
+        # Nobody explains these pairs later: their effects are in the test.
+        GateLoop(shared, paired_cases, test, progress, lambda _rounds: None, REGIME_SECONDS).run()
         calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
-    pair_s = (progress.clock() - started) / tally.wanted
-    return Regime(name, tuple(tally.spreads(calls)), pair_s)
+    pair_s = (progress.clock() - started) / PAIRS
+    spreads = (
+        Spread(case, tuple(state.first), calls[case])
+        for case, state in test.cases.items()
+        if len(state.first) >= PAIRS
+    )
+    return Regime(name, tuple(spreads), pair_s)
 
 
 def identity(threads: int) -> dict[str, Any]:
@@ -130,8 +142,8 @@ def refuse_below(results: Path, delta: float, threads: int) -> None:
     """UsageError for a Δ below 5 % that this machine is not known to hold."""
     if delta >= USUAL:
         return
-    noise = stored.read(results)
-    measure_it = "measure it with: seqsweep doctor --noise"
+    path, measure_it = results / FILE, "measure it with: seqsweep doctor --noise"
+    noise = json_file.read_object(path, measure_it) if path.exists() else None
     share = f"{100 * delta:g} %"
     if noise is None or noise.get("machine") != identity(threads):
         raise UsageError(

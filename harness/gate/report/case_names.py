@@ -32,6 +32,10 @@ class Name:
         return short_label(self.label) if "/" in self.label else self.label
 
     @property
+    def length(self) -> str:
+        return "–" if self.seq is None else format_count(self.seq)
+
+    @property
     def short(self) -> str:
         """`mask/scatter at 16Ki`: enough for a title, beside which the id stands in full."""
         return self.label if self.seq is None else f"{self.label} at {format_count(self.seq)}"

@@ -5,19 +5,18 @@ Everything is computed from the evidence given; nothing is measured here, and no
 
 import statistics
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.stats import PROCESSES
-from harness.core.units import format_count, format_seconds
-from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
+from harness.core.units import format_seconds
+from harness.gate.case_evidence import CaseEvidence
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report import wording
-from harness.gate.report.case_names import name_of
-from harness.gate.report.evidence import CaseEvidence
 from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.report.required_pairs import required_pairs
-from harness.gate.report.strip_plot import LABELS, LEAST, WIDTH, Strip, strip_chart
 from harness.gate.timed.decision import Decision, judge
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
@@ -31,33 +30,26 @@ _PAIRS = (
     Column("candidate", rank=1),
     Column("base", rank=1),
 )
-_LENGTHS = (Column("seq"), Column("change"), Column("verdict", right=False), Column("", 1, right=False))
 
 
-def print_explanation(console: Console, evidence: CaseEvidence) -> None:
-    """The claim first, then its evidence: a chart, the pairs, other lengths, the compiler's figures."""
-    case = evidence.verdict
-    title = Text(evidence.case, style="bold").append(": ", style="not bold")
+def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidence) -> None:
+    """The claim first, then its evidence: the pairs, and the compiler's figures."""
+    title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
         title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
     )
     console.print(Text(case.reason))
-    for line in claim(evidence):
+    for line in claim(case, evidence):
         console.print(Text(line))
     console.print()
-    if evidence.first:
-        for line in chart(evidence, max(LEAST, min(WIDTH, console.width - LABELS))):
-            console.print(Text(line), no_wrap=True, crop=False)
-        console.print(Text(_legend(evidence), style="dim"))
-        console.print()
-    print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
-    for line in (*required_pairs(evidence), *_programs(evidence)):
+    print_tables(console, *pairs_tables(evidence))
+    for line in (*required_pairs(case, evidence), *_programs(case, evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
         console.print(Text(line, style="dim"))
 
 
-def claim(evidence: CaseEvidence) -> list[str]:
+def claim(case: CaseVerdict, evidence: CaseEvidence) -> list[str]:
     """The claim in sentences: the mean, its bounds, and the thresholds they are compared with."""
     if not evidence.first:
         return ["nothing was timed, so there is no effect to explain"]
@@ -72,13 +64,13 @@ def claim(evidence: CaseEvidence) -> list[str]:
         UNCHANGED: f"unchanged: the upper bound lies below {delta}, so that slowdown is excluded",
         NOT_ENOUGH: f"open: neither does the lower bound lie above {limit} nor the upper one below {delta}",
     }
-    by_bounds = judge(evidence.deciding, margin).verdict
-    if evidence.verdict.verdict not in meanings:
+    by_bounds, verdict = judge(evidence.deciding, margin).verdict, case.verdict
+    if verdict not in meanings:
         return lines
-    if by_bounds != evidence.verdict.verdict:
-        alone = f"by these bounds alone: {meanings[by_bounds]}; the reason above says what outweighs them"
-        return [*lines, alone]
-    return [*lines, meanings[by_bounds]]
+    meaning = meanings[by_bounds]
+    if by_bounds != verdict:
+        meaning = f"by these bounds alone: {meaning}; the reason above says what outweighs them"
+    return [*lines, meaning]
 
 
 def _bounds(label: str, decision: Decision) -> str:
@@ -90,77 +82,32 @@ def _bounds(label: str, decision: Decision) -> str:
     return f"{label}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
 
 
-def chart(evidence: CaseEvidence, width: int = WIDTH) -> list[str]:
-    """A dot per pair, the bounds as a bar below, and lines at 0, Δ/2 and Δ."""
-    margin = evidence.margin
-    strips: list[Strip] = []
-    for label, effects in (("first", evidence.first), ("confirmation", evidence.fresh)):
-        if effects:
-            strips += [Strip(label, effects), *_bar(judge(effects, margin))]
-    marks = (("0", 0.0), ("½", margin.least), ("Δ", margin.excluded))
-    return strip_chart(strips, marks, width)
-
-
-def _legend(evidence: CaseEvidence) -> str:
-    limit, delta = wording.percent(evidence.margin.least), wording.percent(evidence.margin.excluded)
-    return f"0 no difference, ½ {limit} (regressed: bar right of it), Δ {delta} (unchanged: bar left of it)"
-
-
-def _bar(decision: Decision) -> list[Strip]:
-    if decision.low is None or decision.effect is None or decision.high is None:
-        return []
-    return [Strip("", bar=(decision.low, decision.effect, decision.high))]
-
-
-def _programs(evidence: CaseEvidence) -> Sequence[str]:
+def _programs(case: CaseVerdict, evidence: CaseEvidence) -> Sequence[str]:
     if evidence.same_program is None:
         return []
     if not evidence.same_program:
         return ["the compiler made different programs of the two sides"]
     same = "the compiler made the same program of both sides"
-    return [f"{same}: a difference in time is the machine's" if evidence.verdict.effect else same]
+    return [f"{same}: a difference in time is the machine's" if case.effect else same]
 
 
 def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
     """A row per pair: the first ones, and apart from them those of the confirmation."""
+    effects = [*evidence.first, *evidence.fresh]
+    pairs = zip_longest(effects, evidence.rounds[: len(effects)], evidence.levels_s[: len(effects)])
+    rows = [_pair_row(number, *pair) for number, pair in enumerate(pairs, start=1)]
     count = len(evidence.first)
-    titles = (("first pairs", evidence.first, 0), ("confirmation, fresh pairs", evidence.fresh, count))
     return [
-        TableData(
-            title,
-            _PAIRS,
-            tuple(_pair_row(evidence, start + i, e) for i, e in enumerate(effects)),
-        )
-        for title, effects, start in titles
+        TableData("first pairs", _PAIRS, tuple(rows[:count])),
+        TableData("confirmation, fresh pairs", _PAIRS, tuple(rows[count:])),
     ]
 
 
-def _pair_row(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, ...]:
-    rounds = evidence.rounds[position] if position < len(evidence.rounds) else ()
-    levels = evidence.levels_s[position] if position < len(evidence.levels_s) else None
-    return (
-        Cell(str(position + 1)),
-        Cell(wording.percent(effect)),
-        Cell(str(len(rounds)) if rounds else wording.ABSENT),
-        Cell(f"{100 * statistics.stdev(rounds):.1f} %" if len(rounds) > 1 else wording.ABSENT),
-        *(Cell(format_seconds(level)) for level in levels or ()),
-        *([Cell(wording.ABSENT)] * 2 if levels is None else []),
-    )
-
-
-def lengths_table(evidence: CaseEvidence) -> TableData:
-    """The case among the other lengths of its implementation."""
-    case_seq = name_of(evidence.case).seq
-    if case_seq is None or not evidence.neighbours:
-        return TableData("", _LENGTHS, ())
-    lengths = [*evidence.neighbours, (case_seq, evidence.verdict.verdict, evidence.verdict.effect)]
-    rows = tuple(
-        (
-            Cell(format_count(seq)),
-            Cell(wording.ABSENT if effect is None else wording.percent(effect)),
-            Cell(wording.in_words(verdict), style=PRESENTATIONS[verdict].style),
-            Cell("this case" if seq == case_seq else ""),
-        )
-        for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])
-    )
-    return TableData("effect over length", _LENGTHS, rows)
+def _pair_row(
+    number: int, effect: float, rounds: Sequence[float] | None, levels_s: tuple[float, float] | None
+) -> tuple[Cell, ...]:
+    count = len(rounds or ())
+    spread = f"{100 * statistics.stdev(rounds or ()):.1f} %" if count > 1 else wording.ABSENT
+    levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
+    texts = (str(number), wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
+    return tuple(map(Cell, texts))

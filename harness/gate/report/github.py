@@ -4,15 +4,17 @@ GitHub shows ten annotations of a level per step and drops the rest in silence, 
 here how many there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core.shown_text import clean_line, clean_text, escape_markdown
-from harness.core.units import format_count
-from harness.gate.outcome import IMPROVED, STATIC, UNCHANGED, WEIGHT, CaseVerdict, GateOutcome
+from harness.gate.outcome import IMPROVED, STATIC, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
+from harness.gate.report.case_names import Name, by_family, heading, name_of
 from harness.gate.report.presentation import LEVELS, PRESENTATIONS
+from harness.gate.report.table import row
+from harness.report.markdown_table import markdown_table
+from harness.report.templates import fill, without_gaps
 
 SHOWN = 10
 
@@ -40,26 +42,21 @@ def _level_lines(level: str, cases: Sequence[CaseVerdict], root: str) -> list[st
 
 
 def _annotation(level: str, case: CaseVerdict, root: str) -> str:
-    measured = f" ({wording.change(case)} {wording.interval(case)})" if case.effect is not None else ""
-    message = "\n".join([f"{case.case}{measured}", case.reason, *case.notes])
+    measured = wording.measured(case)
+    message = f"{case.case} ({measured})" if measured else case.case
     title = f"{wording.in_words(case.verdict)}: {name_of(case.case).short}"
     file = _relative(case.file, root)
-    place = {"file": file} if file else {}
-    if file and case.line:
-        place["line"] = str(case.line)
-    return _command(level, message, **place, title=title)
+    place = {"file": file, "line": str(case.line or "")} if file else {}
+    shown = {name: value for name, value in place.items() if value}
+    return _command(level, f"{message}\n{wording.said(case)}", **shown, title=title)
 
 
-def _relative(file: str | None, root: str) -> str | None:
+def _relative(file: str | None, root: str) -> str:
     """The file as GitHub names it; one outside of the checkout has no place in the diff."""
-    if not file:
-        return None
-    path = Path(file)
+    path = Path(file or "")
     if not path.is_absolute():
-        return path.as_posix()
-    if not root or not path.is_relative_to(root):
-        return None
-    return path.relative_to(root).as_posix()
+        return path.as_posix() if file else ""
+    return path.relative_to(root).as_posix() if root and path.is_relative_to(root) else ""
 
 
 def _command(level: str, message: str, **properties: str) -> str:
@@ -81,60 +78,37 @@ def summary(outcome: GateOutcome) -> str:
         return f"### Gate: a side does not load\n\n{escape_markdown(outcome.broken)}\n"
     loud = [case for case in outcome.cases if PRESENTATIONS[case.verdict].level]
     quiet = [case for case in outcome.cases if not (PRESENTATIONS[case.verdict].level or case.same_code)]
-    same_code = wording.same_code_line(outcome)
-    left_out = [f"- {escape_markdown(line)}" for line in wording.left_out_lines(outcome)]
-    means = wording.means_line(outcome)
-    parts = [
-        f"### Gate: {escape_markdown(wording.conclusion(outcome))}",
-        "\n".join(
-            f"{escape_markdown(line)}  " for line in (wording.comparison(outcome), *wording.promises(outcome))
-        ),
-        *_tables(outcome, loud),
-        *_details(wording.counts(quiet), _tables(outcome, quiet)),
-        *([escape_markdown(same_code)] if same_code else []),
-        *_details(f"{len(outcome.left_out)} left out", ["\n".join(left_out)] if left_out else []),
-        *([escape_markdown(means)] if means else []),
-        *(f"> {escape_markdown(note)}" for note in outcome.notes),
-        "\n".join(f"- {_code(step)}" for step in wording.next_steps(outcome)),
-    ]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    page = fill(
+        Path(__file__).with_name("summary.md.j2"),
+        escape_markdown,
+        outcome=outcome,
+        wording=wording,
+        loud=_tables(outcome, loud),
+        quiet=_tables(outcome, quiet),
+        counts=wording.counts(quiet),
+        code=_code,
+    )
+    return without_gaps(page) + "\n"
 
 
-def _details(title: str, parts: Sequence[str]) -> list[str]:
-    if not parts:
-        return []
-    return [f"<details><summary>{title}</summary>", *parts, "</details>"]
-
-
-def _tables(outcome: GateOutcome, cases: Sequence[CaseVerdict]) -> list[str]:
-    """A heading and a table per family."""
+def _tables(outcome: GateOutcome, cases: Sequence[CaseVerdict]) -> list[tuple[str, str]]:
+    """(heading, table) of every family."""
     verdicts = {case.case: case for case in cases}
-    families = by_family([name_of(case) for case in verdicts])
-    return [
-        f"{escape_markdown(heading(names))}\n\n"
-        f"{_table(outcome, names, [verdicts[name.case] for name in names])}"
-        for names in families.values()
-    ]
+    families = by_family([name_of(case) for case in verdicts]).values()
+    return [(heading(names), _table(outcome, names, verdicts)) for names in families]
 
 
-def _table(outcome: GateOutcome, names: Sequence[Name], cases: Sequence[CaseVerdict]) -> str:
-    timed = outcome.kind != STATIC
-    titles = ["case", "seq", "verdict", *(["change", "98 %", "pairs"] if timed else []), "reason"]
-    lines = [titles, ["---"] * len(titles)]
-    for name, case in zip(names, cases, strict=True):
-        at = distinction(name, names)
-        figures = [wording.change(case), wording.interval(case), str(case.pairs or wording.ABSENT)]
-        reasons = [*([] if case.verdict == UNCHANGED else [case.reason]), *case.notes]
-        lines.append(
-            [
-                _code(f"{name.implementation} {at}".rstrip()),
-                wording.ABSENT if name.seq is None else format_count(name.seq),
-                wording.in_words(case.verdict),
-                *(figures if timed else []),
-                "; ".join(map(escape_markdown, reasons)),
-            ]
-        )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _table(outcome: GateOutcome, names: Sequence[Name], verdicts: Mapping[str, CaseVerdict]) -> str:
+    timed, rows = outcome.kind != STATIC, list[list[str]]()
+    for name in names:
+        implementation, at, seq, verdict, *rest = row(name, names, verdicts, static=not timed)
+        label = _code(f"{implementation.text} {at.text}".rstrip())
+        shown, reasons = (rest, []) if timed else ([], rest)
+        reasons = [*filter(None, (cell.text for cell in reasons)), *verdict.notes]
+        texts = [cell.text for cell in (seq, verdict, *shown)]
+        rows.append([label, *texts, "; ".join(map(escape_markdown, reasons))])
+    figures = ["change", "98 %", "pairs"] if timed else []
+    return markdown_table(["case", "seq", "verdict", *figures, "reason"], rows)
 
 
 def _code(text: str) -> str:

@@ -2,36 +2,44 @@
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness.core.units import format_seconds
-from harness.gate.noise.detectable import DELTAS, MOST
+from harness.gate.noise.detectable import DELTAS, MOST, PAIRS
 from harness.gate.noise.measure import USUAL, Regime
 from harness.gate.report.case_names import by_family, distinction, name_of
 from harness.report.format import duration
+from harness.report.tables.cells import Cell
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
+
+_COLUMNS = (
+    Column("case", right=False, folds=True),
+    Column("a call"),
+    Column("spread between pairs"),
+    Column(f"holds, {MOST} pairs"),
+    Column("pairs for 5 %"),
+)
 
 
 def print_noise(console: Console, regimes: Sequence[Regime]) -> None:
     """A table per regime, and below each the Δ that a gate can hold, with its price."""
     for regime in regimes:
-        console.print(Text(f"{regime.name}: equal sides, {_count(regime)}", style="bold"))
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        for title in ("case", "a call", "spread between pairs", f"holds, {MOST} pairs", "pairs for 5 %"):
-            table.add_column(title, justify="left" if title == "case" else "right", overflow="fold")
         names = [name_of(spread.case) for spread in regime.spreads]
         families = by_family(names)
-        for spread, name in zip(regime.spreads, names, strict=True):
-            table.add_row(
-                f"{name.short} {distinction(name, families[name.family])}".rstrip(),
-                format_seconds(spread.call_s, 2),
-                f"{100 * spread.spread:.2g} %",
-                _share(spread.holds),
-                str(spread.pairs_for(USUAL) or f"more than {MOST}"),
+        rows = tuple(
+            (
+                Cell(f"{name.short} {distinction(name, families[name.family])}".rstrip()),
+                Cell(format_seconds(spread.call_s, 2)),
+                Cell(f"{100 * spread.spread:.2g} %"),
+                Cell(_share(spread.holds)),
+                Cell(str(spread.pairs_for(USUAL) or f"more than {MOST}")),
             )
-        console.print(table)
+            for spread, name in zip(regime.spreads, names, strict=True)
+        )
+        each = f"{PAIRS} pairs of processes for each of {len(rows)} cases"
+        print_tables(console, TableData(f"{regime.name}: equal sides, {each}", _COLUMNS, rows))
         console.print(Text(promise(regime)), soft_wrap=True)
         console.print()
 
@@ -49,11 +57,6 @@ def promise(regime: Regime) -> str:
         f"{pairs} pairs, about {duration(pairs * regime.pair_s)}, and as much again to confirm a suspicion"
     )
     return f"{claim}: {price}"
-
-
-def _count(regime: Regime) -> str:
-    pairs = len(regime.spreads[0].effects) if regime.spreads else 0
-    return f"{pairs} pairs of processes for each of {len(regime.spreads)} cases"
 
 
 def _share(value: float | None) -> str:

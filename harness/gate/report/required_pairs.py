@@ -3,16 +3,16 @@
 import statistics
 
 from harness.analysis.stats import PROCESSES, t_half_width
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.noise.detectable import pairs_needed
-from harness.gate.outcome import NOT_ENOUGH
+from harness.gate.outcome import NOT_ENOUGH, CaseVerdict
 from harness.gate.report import wording
-from harness.gate.report.evidence import CaseEvidence
 from harness.gate.timed.decision import Margin, judge
 
 MOST_PAIRS = 1000  # a verdict that needs more is called out of reach
 
 
-def required_pairs(evidence: CaseEvidence) -> list[str]:
+def required_pairs(case: CaseVerdict, evidence: CaseEvidence) -> list[str]:
     """Sentences: the smallest effect these pairs can detect, and how many would settle an open case."""
     effects, margin = evidence.deciding, evidence.margin
     if len(effects) < PROCESSES:
@@ -23,7 +23,7 @@ def required_pairs(evidence: CaseEvidence) -> list[str]:
         f"smallest detectable now, with {count} pairs that spread by {100 * spread:.1f} %: "
         f"a mean of {wording.percent(margin.least + reach)} is called regressed"
     )
-    if judge(effects, margin).verdict != NOT_ENOUGH or evidence.verdict.verdict != NOT_ENOUGH:
+    if judge(effects, margin).verdict != NOT_ENOUGH or case.verdict != NOT_ENOUGH:
         return [now]
     answers = (("regressed", mean - margin.least), ("unchanged", margin.excluded - mean))
     needs = [

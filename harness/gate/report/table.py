@@ -7,7 +7,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from harness.core.units import format_count
 from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
@@ -27,6 +26,7 @@ _TIME_COLUMNS = (
     Column("98 %", rank=3, right=False),
     Column("pairs", rank=4),
 )
+BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 
 
@@ -40,11 +40,9 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(promise, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
-    for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
+    same_code, means = wording.same_code_line(outcome), wording.means_line(outcome)
+    for line in filter(None, [same_code, *wording.left_out_lines(outcome), means]):
         console.print(Text(line, style="dim"))
-    means = wording.means_line(outcome)
-    if means:
-        console.print(Text(means, style="dim"))
     for note in outcome.notes:
         console.print(Text(f"! {note}", style="yellow"))
     style = PRESENTATIONS[outcome.verdict if outcome.cases else NOT_ENOUGH].style
@@ -59,24 +57,24 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
     families = by_family([name_of(case) for case in verdicts])
     static = outcome.kind == STATIC
     columns = (*_NAME_COLUMNS, *(_REASON_COLUMN if static else _TIME_COLUMNS))
-    rows = {
-        family: tuple(_row(name, names, verdicts, static) for name in names)
-        for family, names in families.items()
-    }
-    timed = [case for case in outcome.cases if case.low is not None]
-    caption = "98 %: between two one-sided bounds of 99 % each, over pairs of processes." if timed else ""
+    has_bounds = any(case.low is not None for case in outcome.cases)
     return [
-        TableData(heading(names), columns, rows[family], caption=caption * (position == 0))
-        for position, (family, names) in enumerate(families.items())
+        TableData(
+            heading(names),
+            columns,
+            tuple(row(name, names, verdicts, static=static) for name in names),
+            caption=BOUNDS if has_bounds and not position else "",
+        )
+        for position, names in enumerate(families.values())
     ]
 
 
-def _row(
-    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], static: bool
+def row(
+    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
+    """The cells of a case: the reason of a static one stands last, that of a timed one below its verdict."""
     case = verdicts[name.case]
-    seq = wording.ABSENT if name.seq is None else format_count(name.seq)
-    name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(seq))
+    name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason
     text, style = wording.in_words(case.verdict), PRESENTATIONS[case.verdict].style
     if static:

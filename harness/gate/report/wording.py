@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.core.grouped import collected, grouped
-from harness.core.units import format_count, format_ratio
+from harness.core.units import format_ratio
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -32,7 +32,6 @@ _EQUAL_SIDES = (
     "trusted"
 )
 LEFT_OUT_LINES = 8  # reasons that are written out
-LEFT_OUT_LENGTHS = 6  # lengths that are written out, per implementation
 
 
 def in_words(verdict: str) -> str:
@@ -70,6 +69,16 @@ def interval(case: CaseVerdict) -> str:
     if case.low is None or case.high is None:
         return ABSENT
     return f"[{percent(case.low)}, {percent(case.high)}]"
+
+
+def measured(case: CaseVerdict) -> str:
+    """`+5.1 % [+3.2 %, +7.0 %]`; empty where nothing was timed."""
+    return "" if case.effect is None else f"{change(case)} {interval(case)}"
+
+
+def said(case: CaseVerdict) -> str:
+    """The reason and the notes, a line each."""
+    return "\n".join([case.reason, *case.notes])
 
 
 def comparison(outcome: GateOutcome) -> str:
@@ -209,8 +218,6 @@ def _by_label(cases: Sequence[str]) -> str:
     """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
     shown: list[str] = []
     for label, names in grouped(map(name_of, cases), lambda name: name.label).items():
-        label_lengths = list(dict.fromkeys(format_count(name.seq) for name in names if name.seq is not None))
-        more = ", …" if len(label_lengths) > LEFT_OUT_LENGTHS else ""
-        at = f" at {', '.join(label_lengths[:LEFT_OUT_LENGTHS])}{more}" if label_lengths else ""
-        shown.append(f"{label}{at}")
+        lengths = dict.fromkeys(name.length for name in names if name.seq is not None)
+        shown.append(f"{label} at {', '.join(lengths)}" if lengths else label)
     return "; ".join(shown)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,15 +19,8 @@ SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
 MASTER = "refs/remotes/origin/master"  # where there is no main
 
-# Set by git for its hooks: with them every command would address the repository of the hook.
-OF_A_HOOK = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-)
+# Git sets these for its hooks: with them every command would address the repository of the hook.
+OF_A_HOOK = re.compile("GIT_(?!CONFIG|CEILING|DISCOVERY)")
 QUIET = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
@@ -41,7 +35,7 @@ class NoHistory(UsageError):  # noqa: N818 - named after what a clone lacks
 
 def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
     """Run git in a folder. MachineError when it cannot be run, or takes too long."""
-    environment = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
+    environment = {name: value for name, value in os.environ.items() if not OF_A_HOOK.match(name)}
     try:
         return subprocess.run(
             ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *words],
@@ -98,11 +92,6 @@ def default_commit(repo: Path) -> tuple[str, str]:
     On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
     the commit before, or with changes that are not committed yet, the last one.
     """
-    if toplevel(repo) is None:
-        raise NoHistory(
-            f"{repo} is in no git repository that can be asked for a base; "
-            "commit it to one, or name a base with --against impl:NAME or py:INTERPRETER"
-        )
     head = _commit(repo, "HEAD")
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
     main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")

@@ -2,69 +2,37 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
+from harness.core.file_lock import FileLock, holder_of
 
 PREFIX = "seqsweep-gate-"
+LOCK = "gate.lock"  # of a living gate, whose death frees it however it dies
 
 
 @contextmanager
-def locked_folder() -> Generator[Path]:
-    """An empty folder, removed at the end. Folders that killed gates have left are removed first.
-
-    A living gate holds a lock on its folder, which the kernel releases however the gate ends.
-    """
+def temp_folder() -> Generator[Path]:
+    """A folder with nothing but a lock, removed at the end, and what killed gates have left with it."""
     try:
-        _refuse_separator(tempfile.gettempdir())
         _remove_leftovers()
-        folder, descriptor = _make_locked()
+        folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        lock = FileLock(Path(folder.name, LOCK))
     except OSError as error:
         raise MachineError(
             f"no temporary folder can be made ({error.strerror}); free space there, or set TMPDIR"
         ) from None
-    try:
-        yield folder.resolve()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _refuse_separator(place: str) -> None:
-    """Refuse a path with the separator of import paths in it: the folder stands on one."""
-    if os.pathsep in place:
-        raise MachineError(
-            f'no base can be imported from {place}, since "{os.pathsep}" separates folders; set TMPDIR'
-        )
-
-
-def _make_locked() -> tuple[Path, int]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        with suppress(FileNotFoundError):  # another gate took it for one left behind
-            descriptor = _open(folder)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if folder.exists():
-                return folder, descriptor
-            os.close(descriptor)
+    with folder as path, closing(lock):
+        lock.take("seqsweep gate")
+        yield Path(path).resolve()
 
 
 def _remove_leftovers() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another user's, or of a gate that lives
-            descriptor = _open(folder)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(descriptor)
-
-
-def _open(folder: Path) -> int:
-    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        with suppress(OSError):  # another user's
+            if holder_of(lock) is None:
+                shutil.rmtree(lock.parent, ignore_errors=True)

@@ -18,7 +18,8 @@ from typing import Any
 from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain
 from harness.core.regular_file import read_regular
-from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, change, known
+from harness.core.static_figures import EXACT_FIGURES, change
+from harness.gate.static.diff import STORED, StaticFigures
 from harness.store.atomic import write_files
 
 SCHEMA = 1
@@ -40,36 +41,18 @@ class ProcessorKey:
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A case of the file. A figure that is None is unavailable."""
-
-    framework: str
-    figures: Mapping[str, int | float | None]
-    flops_source: str | None = None
-    program: str | None = None
-    custom_calls: tuple[str, ...] = ()
-    contract: str | None = None
-    passed: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in self.figures.items():
-            if value is not None and known(value) is None:
-                raise ValueError(f"{name} is {value}, which is no figure")
-        if self.flops_source not in {None, *FLOPS_SOURCES}:
-            raise ValueError(f"flops_source is {self.flops_source}")
-
-
-@dataclass(frozen=True)
 class Baseline:
+    """The file. `cases` have the fields that are stored, and defaults in the others."""
+
     target: str
     versions: Mapping[str, str]
     processor: ProcessorKey
     threads: int
-    cases: Mapping[str, Planned] = field(default_factory=dict[str, Planned])
+    cases: Mapping[str, StaticFigures] = field(default_factory=dict[str, StaticFigures])
 
-    def planned_alike(self, processor: ProcessorKey, threads: int) -> bool:
-        """Whether a compiler for the host plans here as it did for the file."""
-        return (self.processor.flags, self.threads) == (processor.flags, threads)
+    def planned_alike(self, other: Baseline) -> bool:
+        """Whether a compiler for the host plans for both files alike."""
+        return (self.processor.flags, self.threads) == (other.processor.flags, other.threads)
 
 
 def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
@@ -92,15 +75,15 @@ def read(path: Path) -> Baseline | None:
             raise _DamageError(
                 f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it", "schema"
             )
-        return _parse_baseline(data)
+        cases = {case: _parse_case(case, entry) for case, entry in data["cases"].items()}
+        return replace(from_plain(Baseline, {**data, "cases": {}}), cases=cases)
     except json.JSONDecodeError as error:
-        raise UsageError(_damage_sentence(path, error.lineno, f"not JSON ({error.msg})")) from None
+        line, what = error.lineno, f"not JSON ({error.msg})"
     except _DamageError as error:
-        raise UsageError(
-            _damage_sentence(path, _line(text, error.key, last=error.last), str(error))
-        ) from None
+        line, what = _line(text, error.key), str(error)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise UsageError(_damage_sentence(path, 1, f"not a file of exact figures ({error})")) from None
+        line, what = 1, f"not a file of exact figures ({error})"
+    raise UsageError(f"{path}:{line}: {what}; restore it from git, or remove it and write another: {UPDATE}")
 
 
 def write(path: Path, baseline: Baseline) -> None:
@@ -113,56 +96,45 @@ def write(path: Path, baseline: Baseline) -> None:
         "threads": baseline.threads,
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
-    cases = [
-        f"{json.dumps(case)}: {_planned_json(planned)}" for case, planned in sorted(baseline.cases.items())
-    ]
+    cases = [f"{json.dumps(case)}: {_entry(figures)}" for case, figures in sorted(baseline.cases.items())]
     text = "\n".join(["{", *lines, '"cases": {', ",\n".join(cases), "}", "}", ""])
     write_files(path.parent, {path.name: text.encode()})
 
 
-def _planned_json(planned: Planned) -> str:
+def _entry(case: StaticFigures) -> str:
     """A case as JSON, whole numbers without a point: int and float counts then give the same file."""
-    figures = {name: planned.figures.get(name) for name in EXACT_FIGURES}
+    stored = {name: getattr(case, name) for name in STORED}
+    figures = {name: case.figures.get(name) for name in EXACT_FIGURES}
     whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
-    return json.dumps({**asdict(planned), "figures": whole})
+    return json.dumps({**stored, "figures": whole})
 
 
 class _DamageError(ValueError):
-    """`key` stands in the line that is wrong: its last line where the key stands there twice."""
+    """`key` stands in the line that is wrong."""
 
-    def __init__(self, text: str, key: str, *, last: bool = False) -> None:
+    def __init__(self, text: str, key: str) -> None:
         super().__init__(text)
-        self.key, self.last = key, last
+        self.key = key
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:  # a merge that kept both lines
-            raise _DamageError(f"{name} stands there twice", name, last=True)
+            raise _DamageError(f"{name} stands there twice", name)
         members[name] = value
     return members
 
 
-def _line(text: str, key: str, *, last: bool) -> int:
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if json.dumps(key) in line]
-    return lines[-1 if last else 0] if lines else 1
+def _line(text: str, key: str) -> int:
+    return next((number for number, line in enumerate(text.splitlines(), 1) if json.dumps(key) in line), 1)
 
 
-def _damage_sentence(path: Path, line: int, what: str) -> str:
-    return f"{path}:{line}: {what}; restore it from git, or remove it and write another: {UPDATE}"
-
-
-def _parse_baseline(data: Mapping[str, Any]) -> Baseline:
-    cases = {case: _parse_planned(case, entry) for case, entry in data["cases"].items()}
-    return replace(from_plain(Baseline, {**data, "cases": {}}), cases=cases)
-
-
-def _parse_planned(case: str, data: Any) -> Planned:
+def _parse_case(case: str, data: Any) -> StaticFigures:
     """A case of the file. A figure that joined later is unavailable in older lines."""
     try:
         figures = {name: data["figures"].get(name) for name in EXACT_FIGURES}
-        return from_plain(Planned, {**data, "figures": figures})
+        return from_plain(StaticFigures, {**data, "figures": figures})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _DamageError(f"the line of {case} is no case ({error})", case) from None
 
@@ -172,9 +144,9 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
 
     UsageError where lines of another processor or number of threads would stay beside new ones.
     """
-    remaining = {case: planned for case, planned in old.cases.items() if case not in gone} if old else {}
+    remaining = {case: kept for case, kept in old.cases.items() if case not in gone} if old else {}
     untouched = remaining.keys() - new.cases.keys()
-    if old and untouched and not old.planned_alike(new.processor, new.threads):
+    if old and untouched and not old.planned_alike(new):
         raise UsageError(
             f"the file was written on {old.processor.name} with threads {old.threads}, and "
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
@@ -200,7 +172,7 @@ def diff(old: Baseline | None, new: Baseline) -> list[str]:
     return lines
 
 
-def _changes(old: Planned, new: Planned) -> list[str]:
+def _changes(old: StaticFigures, new: StaticFigures) -> list[str]:
     changes = [
         change(name, old.figures.get(name), new.figures.get(name))
         for name in EXACT_FIGURES

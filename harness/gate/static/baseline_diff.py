@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
 from harness.core.static_figures import EXACT_FIGURES
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
-from harness.gate.static.baseline import UPDATE, Baseline, Planned
-from harness.gate.static.diff import StaticFigures, StaticVerdict, compare
+from harness.gate.static.baseline import UPDATE, Baseline
+from harness.gate.static.diff import STORED, StaticFigures, StaticVerdict, compare
 
 ANYWHERE = ("argument_bytes", "output_bytes")  # figures that do not depend on the processor
 OUTDATED = f"update the file: {UPDATE}"
 
 
-def planned_of(candidate: StaticFigures) -> Planned:
-    """The entry of the file for a case that is ok."""
-    entry: dict[str, Any] = {each.name: getattr(candidate, each.name) for each in fields(Planned)}
-    entry["figures"] = {name: candidate.figures.get(name) for name in EXACT_FIGURES}
-    return Planned(**entry)
-
-
-def figures_of(planned: Planned) -> StaticFigures:
-    return StaticFigures(**vars(planned))
+def stored(case: StaticFigures) -> StaticFigures:
+    """What the file has of a case that is ok."""
+    entry: dict[str, Any] = {name: getattr(case, name) for name in STORED}
+    entry["figures"] = {name: case.figures.get(name) for name in EXACT_FIGURES}
+    return StaticFigures(**entry)
 
 
 def compare_with_file(
@@ -41,8 +37,7 @@ def compare_with_file(
     """
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
-        planned = baseline.cases.get(case)
-        base = figures_of(planned) if planned else None
+        base = baseline.cases.get(case)
         elsewhere = traits_of(candidate.framework).compiles_calls and not same_processor
         if base and elsewhere:
             base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
@@ -67,7 +62,7 @@ def _explain_base(
         )
     if finding.verdict == NEW:
         return StaticVerdict(NEW, "the file has no such case", (*notes, OUTDATED))
-    if base and finding.verdict in {IMPROVED, UNCHANGED} and planned_of(base) != planned_of(candidate):
+    if base and finding.verdict in {IMPROVED, UNCHANGED} and stored(base) != stored(candidate):
         notes.append(OUTDATED)
     against = "against the file: " if finding.verdict in {REGRESSED, IMPROVED} else ""
     return StaticVerdict(finding.verdict, f"{against}{finding.reason}", tuple(notes))

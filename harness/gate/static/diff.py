@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.core.record import Correctness
-from harness.core.static_figures import EXACT_FIGURES, WORDS, Static, change, known
+from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 
 SAME_PROGRAM = "same program"
@@ -19,6 +19,8 @@ SAME_FIGURES = "another program with the same figures"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
+
+STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed")
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
@@ -28,10 +30,11 @@ class StaticFigures:
     """The deterministic figures of a case on one target.
 
     `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
-    first. `expected`: the case is declared to fail its contract.
+    first. `expected`: the case is declared to fail its contract. Those named in STORED are committed.
     """
 
-    figures: Mapping[str, float | None]
+    figures: Mapping[str, int | float | None]
+    framework: str
     unavailable: Mapping[str, str] = field(default_factory=dict[str, str])
     program: str | None = None
     custom_calls: tuple[str, ...] = ()
@@ -45,7 +48,13 @@ class StaticFigures:
     status: str = "ok"
     reason: str | None = None
     expected: bool = False
-    framework: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in self.figures.items():
+            if value is not None and known(value) is None:
+                raise ValueError(f"{name} is {value}, which is no figure")
+        if self.flops_source not in {None, *FLOPS_SOURCES}:
+            raise ValueError(f"flops_source is {self.flops_source}")
 
     @property
     def state(self) -> str:
@@ -56,7 +65,7 @@ class StaticFigures:
     def of(cls, static: Static, correctness: Correctness | None = None, **outcome: Any) -> StaticFigures:
         """Those of a compiled case; `outcome` are the fields from `compiles` on."""
         return cls(
-            figures={name: known(getattr(static, name)) for name in EXACT_FIGURES},
+            figures={name: getattr(static, name) for name in EXACT_FIGURES},
             unavailable=static.unavailable,
             program=static.program,
             custom_calls=static.custom_calls,
@@ -168,7 +177,7 @@ def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, flo
     """(figure, base's, candidate's) of every figure that both have, counted in one way."""
     pairs: list[tuple[str, float, float]] = []
     for name in EXACT_FIGURES:
-        old, new = known(base.figures.get(name)), known(candidate.figures.get(name))
+        old, new = base.figures.get(name), candidate.figures.get(name)
         counted_alike = name != "flops" or base.flops_source == candidate.flops_source
         if old is not None and new is not None and counted_alike:
             pairs.append((name, old, new))
@@ -179,7 +188,7 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
     """What could be compared before and cannot be now."""
     notes: list[str] = []
     for name in EXACT_FIGURES:
-        old, new = known(base.figures.get(name)), known(candidate.figures.get(name))
+        old, new = base.figures.get(name), candidate.figures.get(name)
         if old is not None and new is None:
             why = candidate.unavailable.get(name, "not given")
             notes.append(f"{WORDS[name]} cannot be compared any more: {why}")

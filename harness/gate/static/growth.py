@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 from harness.analysis.power_law import fit
 from harness.core.case import Case
-from harness.core.static_figures import WORDS, known
+from harness.core.grouped import grouped
+from harness.core.static_figures import WORDS
 from harness.gate.outcome import IMPROVED, REGRESSED, UNCHANGED
 from harness.gate.static.diff import MEANT, StaticFigures, StaticVerdict, compare
 
@@ -35,15 +36,14 @@ def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
 
     A verdict None stands where the growth is accepted: its notes say why.
     """
-    series: dict[str, dict[int, tuple[StaticFigures, StaticFigures]]] = {}
-    longest: dict[str, Case] = {}
-    for case, (base, candidate) in sorted(pairs.items(), key=lambda pair: pair[0].seq):
-        if base is not None and base.state == candidate.state == "ok":
-            series.setdefault(case.series, {})[case.seq] = base, candidate
-            longest[case.series] = case
+    known = {
+        case: (base, candidate)
+        for case, (base, candidate) in pairs.items()
+        if base is not None and base.state == candidate.state == "ok"
+    }
     verdicts: dict[str, StaticVerdict] = {}
-    for name, lengths in series.items():
-        case = longest[name].id
+    for cases in grouped(sorted(known, key=lambda case: case.seq), lambda case: case.series).values():
+        case, lengths = cases[-1].id, {case.seq: known[case] for case in cases}
         sentences = [text for figure in GROWING if (text := _growth_sentence(figure, lengths))]
         why = accept(case, "exponent") if sentences else None
         if sentences and why is None:
@@ -59,7 +59,7 @@ def _growth_sentence(figure: str, lengths: Mapping[int, tuple[StaticFigures, Sta
     for seq, (base, candidate) in lengths.items():
         if figure == "flops" and base.flops_source != candidate.flops_source:
             continue
-        old, new = known(base.figures.get(figure)), known(candidate.figures.get(figure))
+        old, new = base.figures.get(figure), candidate.figures.get(figure)
         if old and new:  # 0 is on no power of the length
             both[seq] = old, new
     if len(both) < 2:

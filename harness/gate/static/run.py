@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree
 from harness.gate.static.baseline import UPDATE, Baseline, ProcessorKey, diff, merge, path_of, read, write
-from harness.gate.static.baseline_diff import compare_with_file, planned_of
+from harness.gate.static.baseline_diff import compare_with_file, stored
 from harness.gate.static.compile_sides import compile_sides
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
@@ -33,20 +33,12 @@ HOST = "host"
 STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
 
 
-@dataclass(frozen=True)
-class BaselineMachine:
-    """The compilers and the processor that figures belong to."""
-
-    versions: Mapping[str, str]
-    processor: ProcessorKey
-    threads: int
-
-    @classmethod
-    def here(cls, threads: int) -> BaselineMachine:
-        facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
-        reported = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
-        versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
-        return cls(versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
+def baseline_here(threads: int) -> Baseline:
+    """A file without cases, for the compilers and the processor of this machine."""
+    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
+    reported = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
+    versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
+    return Baseline(HOST, versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
 
 
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
@@ -54,9 +46,8 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     with ExitStack() as stack:
         _wait_for_host(options, progress, stack)
         plan, missing = _plan(project, options, stack)
-        threads = plan.schedule.suites[0].settings.threads
-        machine = BaselineMachine.here(threads)
-        path = path_of(project.results, HOST, machine.versions)
+        here = baseline_here(plan.schedule.suites[0].settings.threads)
+        path = path_of(project.results, HOST, here.versions)
         baseline = read(path)
         if baseline is None and BASE not in plan.sides:
             raise UsageError(
@@ -73,14 +64,14 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     if baseline is not None:
         candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
-        alike = baseline.planned_alike(machine.processor, threads)
+        alike = baseline.planned_alike(here)
         by_file = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
         verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
         stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
     cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
-        base=_base_names(plan, bool(plan.opponents and baseline), str(path)),
+        base=" and ".join(filter(None, [plan.base, str(path) if plan.opponents and baseline else ""])),
         cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
         left_out={**plan.left_out, **left_out},
         notes=(*plan.notes, *notes),
@@ -101,22 +92,19 @@ def update(
     with ExitStack() as stack:
         _wait_for_host(options, progress, stack)
         plan = plan_of_candidate(project, options)
-        threads = plan.schedule.suites[0].settings.threads
-        machine = BaselineMachine.here(threads)
-        path = path_of(project.results, HOST, machine.versions)
+        here = baseline_here(plan.schedule.suites[0].settings.threads)
+        path = path_of(project.results, HOST, here.versions)
         old = read(path)  # what is damaged is told before anything is compiled
         states = _compile(plan, progress)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
-    planned = {
-        case.id: planned_of(candidate) for case, candidate in figures.items() if candidate.state == "ok"
-    }
+    planned = {case.id: stored(candidate) for case, candidate in figures.items() if candidate.state == "ok"}
     refused = [
         f"{case.id}: {candidate.state}: {candidate.reason}"
         for case, candidate in figures.items()
         if candidate.state != "ok"
     ]
     unregistered = _unregistered_cases(old, plan) if old else set[str]()
-    new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, planned), unregistered)
+    new = merge(old, replace(here, cases=planned), unregistered)
     write(path, new)
     return str(path), diff(old, new), refused
 
@@ -190,12 +178,10 @@ def _graver_verdict(live: StaticVerdict | None, by_file: StaticVerdict) -> Stati
     """Both verdicts on a case as one: the graver, with the notes on the difference from the file."""
     if live is None or live.verdict is None:
         return by_file if live is None else live
-    file_notes = [f"against the file: {note}" for note in by_file.notes]
-    if by_file.verdict is None or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
-        return live._replace(notes=(*live.notes, *file_notes))
-    if by_file.verdict == NEW:
-        return live._replace(notes=(*live.notes, *file_notes))
-    return StaticVerdict(by_file.verdict, by_file.reason, (*live.notes, *file_notes))
+    notes = (*live.notes, *(f"against the file: {note}" for note in by_file.notes))
+    if by_file.verdict in {None, NEW} or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
+        return live._replace(notes=notes)
+    return by_file._replace(notes=notes)
 
 
 def _verdicts(
@@ -209,11 +195,5 @@ def _verdicts(
             left_out[case.id] = finding.reason if finding else "its group did not run"
             continue
         reason = plan.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
-        notes = (*finding.notes, *plan.bound_notes(case))
-        cases.append(plan.verdict_on(case, finding.verdict, reason, notes))
+        cases.append(plan.verdict_on(case, finding.verdict, reason, finding.notes))
     return (*cases, *unmeasured_verdicts(plan)), left_out
-
-
-def _base_names(plan: GatePlan, has_file: bool, path: str) -> str:
-    sides = [plan.base] if plan.base else []
-    return " and ".join([*sides, *([path] if has_file else [])])

@@ -6,16 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.gate.case_evidence import Rounds
 from harness.gate.timed.context import GateContext, Lost
-from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
-from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.machine.interference import Interference
 
 if TYPE_CHECKING:
-    from harness.gate.noise.detectable import Tally
     from harness.gate.report.progress import GateProgress
 
 
@@ -28,9 +26,9 @@ class GateLoop:
 
     shared: GateContext
     paired_cases: Sequence[PairedCase]
-    sequential_test: SequentialTest | Tally
+    sequential_test: SequentialTest
     progress: GateProgress
-    keep: Callable[[int, Sequence[Rounds]], None]
+    keep: Callable[[Sequence[Rounds]], None]
     budget_s: float
     first: int = 1
     demoting: bool = False
@@ -85,9 +83,9 @@ class GateLoop:
                 queue = [paired for paired in queue if paired.living]
                 continue
             self._update_test()
-            self.keep(number, rounds)
+            self.keep(rounds)
             for case_rounds in rounds:
-                self.sequential_test.feed(case_rounds.case, pair_effect(case_rounds.log_ratios))
+                self.sequential_test.feed(case_rounds.case, case_rounds.effect)
             collected += rounds
             if not rounds and len(later) == len(queue):
                 break
@@ -135,7 +133,7 @@ class GateLoop:
         Verification and sampling are per case, and the first compilation (with static figures, one
         side after the other) is slower than later ones.
         """
-        known = all(state.compiled for paired in paired_cases for state in paired.sides.values())
+        known = all(paired.compiled for paired in paired_cases)
         return ("contract", "turns") if known else ("contract", "turns", "compile")
 
     def _seconds_spent(self, activities: Collection[str]) -> float:

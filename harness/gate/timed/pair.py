@@ -12,11 +12,12 @@ from functools import partial
 
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
+from harness.gate.case_evidence import Rounds
 from harness.gate.outcome import INVALID, NOT_ENOUGH
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
-from harness.gate.timed.sampling import PairSampler, Rounds
+from harness.gate.timed.sampling import PairSampler
 from harness.run.group.at_once import exhaust_at_once
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_case
@@ -47,7 +48,7 @@ class Pair:
         frameworks = sorted(
             {state.info.framework for paired in paired_cases for state in paired.sides.values()}
         )
-        tracing = not all(state.compiled for paired in paired_cases for state in paired.sides.values())
+        tracing = not all(paired.compiled for paired in paired_cases)
         shared = self.shared
         self.started = shared.run.clock()
         processes: dict[str, SideProcess] = {}
@@ -71,9 +72,8 @@ class Pair:
             # Pinned, a process could not step aside for a neighbour on its core (docs/2026-11-20-gate.md).
             for process in processes.values():
                 self._release(process)
-            return PairSampler(shared, self.random).sample(
-                [paired for paired in chosen if paired.living]
-            ), waiting
+            sampler = PairSampler(shared, self.number, self.random)
+            return sampler.sample([paired for paired in chosen if paired.living]), waiting
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():
@@ -99,11 +99,7 @@ class Pair:
         """
         for paired in paired_cases:
             paired.resolve()  # the reference worker of its group may have failed meanwhile
-        known = [
-            paired
-            for paired in paired_cases
-            if paired.living and paired.candidate.compiled and paired.base.compiled
-        ]
+        known = [paired for paired in paired_cases if paired.living and paired.compiled]
         placed = list(known)
         for paired in paired_cases:
             if placed and self._over_share(COMPILE_SHARE):
@@ -198,12 +194,10 @@ class Pair:
         """Settle a case whose shorter lengths predict that its first analysis is beyond the budget."""
         case, work = paired.candidate.case, paired.candidate.work
         predicted = self.shared.run.prediction.call(case, work)
-        if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.shared.budget_s:
+        whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
+        if predicted is None or whole_s <= self.shared.budget_s:
             return False
-        call, whole = (
-            format_seconds(seconds, 2)
-            for seconds in (predicted.seconds, predicted.seconds * FIRST_LOOK_CALLS)
-        )
+        call, whole = format_seconds(predicted.seconds, 2), format_seconds(whole_s, 2)
         paired.settle(
             NOT_ENOUGH,
             f"predicted {call} a call (exponent {predicted.exponent:.2f}, from {predicted.basis}), "

@@ -58,6 +58,10 @@ class PairedCase:
         return self.verdict is None
 
     @property
+    def compiled(self) -> bool:
+        return all(state.compiled for state in self.sides.values())
+
+    @property
     def same_program(self) -> bool:
         """Whether both sides run the same compiled program and nothing else.
 

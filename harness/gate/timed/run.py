@@ -8,29 +8,24 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.core.errors import SeqsweepError
+from harness.core.grouped import grouped
 from harness.core.typed_command import typed_command
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.noise.measure import refuse_below
 from harness.gate.options import GateOptions
 from harness.gate.outcome import TIME, GateOutcome
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
 from harness.gate.sides.git import state, toplevel
-from harness.gate.store import GateFolder, newest
+from harness.gate.store import GateFolder, GateHeader, newest
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
-from harness.gate.timed.verdicts import (
-    RoundsWriter,
-    TimedResult,
-    evidence_of,
-    left_out_reasons,
-    note_isolated,
-    verdicts,
-)
+from harness.gate.timed.verdicts import TimedResult, evidence_of, left_out_reasons, verdicts
 from harness.run.machine.lock import device_lock
 from harness.store.json_file import digest
 from harness.store.run_id import new_run_id
@@ -49,7 +44,7 @@ def looks(max_pairs: int) -> tuple[int, ...]:
 
 def run_timed(
     project: Project, options: GateOptions, progress: GateProgress
-) -> tuple[GateOutcome, GateFolder]:
+) -> tuple[GateOutcome, dict[str, CaseEvidence]]:
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
         plan = stack.enter_context(plan_of(project, options))
@@ -60,61 +55,46 @@ def run_timed(
             stack.enter_context(device_lock(device, wait=tell))
         folder = newest(project.results, request) if options.resume else _new(project.results, request, plan)
         progress.kept = folder.path
-        writer = RoundsWriter(folder, folder.pairs())
-        with_counterpart = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
         started = progress.clock()
-        empty = TimedResult((), SequentialTest({}))
         try:
-            result = _loop(plan, options, with_counterpart, writer, progress) if with_counterpart else empty
+            result = _measure(plan, options, folder, progress)
         except SeqsweepError:
             folder.discard_empty()
             raise
-        paired_cases, sequential_test = result.paired_cases, result.sequential_test
         outcome = GateOutcome(
             kind=TIME,
             base=plan.base,
-            cases=verdicts(plan, result, writer, options),
-            left_out={**plan.left_out, **left_out_reasons(paired_cases)},
+            cases=verdicts(plan, result, options),
+            left_out={**plan.left_out, **left_out_reasons(result.paired_cases)},
             notes=(*plan.notes, *result.disturbances),
             slowdown=plan.deltas,
             self_check=options.self_check,
             inconclusive=options.inconclusive,
             wall_s=progress.clock() - started,
         )
-        outcome = replace(outcome, cases=note_isolated(outcome.cases, list(plan.opponents)))
-        evidence = {paired.id: evidence_of(paired, sequential_test, writer, plan) for paired in paired_cases}
-        folder.write_header({**folder.header, "outcome": outcome.to_json(), "evidence": evidence})
-        return outcome, folder
+        evidence = {paired.id: evidence_of(paired, result, plan) for paired in result.paired_cases}
+        folder.write_header(replace(folder.header, outcome=outcome, evidence=evidence))
+        return outcome, evidence
 
 
-def _loop(
-    plan: GatePlan,
-    options: GateOptions,
-    with_counterpart: Mapping[Any, Any],
-    writer: RoundsWriter,
-    progress: GateProgress,
-) -> TimedResult:
-    steps = looks(options.max_pairs)
-    with set_up(plan.groups(), with_counterpart, plan.sides, progress) as (shared, paired_cases):
-        margins = {
-            paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases
-        }
-        sequential_test = SequentialTest(margins)
-        for line in writer.lines:
-            sequential_test.feed(line["case"], line["effect"])
-        first = 1 + max((line["pair"] for line in writer.lines), default=0)
-        loop = GateLoop(
-            shared,
-            paired_cases,
-            sequential_test,
-            progress,
-            writer.append,
-            options.budget_s,
-            first,
-            plan.demoting,
+def _measure(plan: GatePlan, options: GateOptions, folder: GateFolder, progress: GateProgress) -> TimedResult:
+    """Run the loop, which goes on from the pairs that the folder has."""
+    opponents = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
+    if not opponents:
+        return TimedResult()
+    steps, stored = looks(options.max_pairs), folder.rounds()
+    with set_up(plan.groups(), opponents, plan.sides, progress) as (shared, paired_cases):
+        test = SequentialTest(
+            {paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases}
         )
+        for rounds in stored:
+            test.feed(rounds.case, rounds.effect)
+        first = 1 + max((rounds.pair for rounds in stored), default=0)
+        keep, budget_s = folder.append, options.budget_s
+        loop = GateLoop(shared, paired_cases, test, progress, keep, budget_s, first, plan.demoting)
         loop.run()
-        return TimedResult(tuple(paired_cases), sequential_test, tuple(loop.disturbances))
+    rounds = grouped(folder.rounds(), lambda rounds: rounds.case)
+    return TimedResult(tuple(paired_cases), test, rounds, tuple(loop.disturbances))
 
 
 def source_states(plan: GatePlan) -> dict[str, str]:
@@ -148,14 +128,12 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
 def _new(results: Path, request: str, plan: GatePlan) -> GateFolder:
     now = datetime.now(UTC)
     command = typed_command()
-    header = {
-        "schema": 1,
-        "command": command,
-        "started": now.isoformat(timespec="seconds"),
-        "request": request,
-        "sources": {name: info.hash for name, info in plan.schedule.implementations.items()},
-        "outcome": None,
-    }
+    header = GateHeader(
+        command=tuple(command),
+        started=now.isoformat(timespec="seconds"),
+        request=request,
+        sources={name: info.hash for name, info in plan.schedule.implementations.items()},
+    )
     present = [path.name for path in (results / "gates").glob("*")]
     gate_id = new_run_id(now, f"{os.getpid()} {' '.join(command)}", present)
     return GateFolder.create(results, gate_id, header)

@@ -8,9 +8,9 @@ import secrets
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from harness.gate.case_evidence import Rounds
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
@@ -24,23 +24,6 @@ FORGED_AGAIN = 2  # times that a forged clock has to show once more before anybo
 WARM_SECONDS = 0.01  # of a reading; what takes longer is warm after one batch
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """What one pair measured of a case: the logarithm of candidate over base, per round.
-
-    `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
-    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings.
-    """
-
-    case: str
-    log_ratios: tuple[float, ...]
-    levels_s: tuple[float, float]
-    tail: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 Turns: TypeAlias = tuple[str, str]  # of a case, on a side
 Readings: TypeAlias = dict[Turns, list[list[float]]]  # seconds per call, by turn
 
@@ -48,8 +31,8 @@ Readings: TypeAlias = dict[Turns, list[list[float]]]  # seconds per call, by tur
 class PairSampler:
     """Samples the cases of one pair, the sides interleaved in random order."""
 
-    def __init__(self, shared: GateContext, order: random.Random) -> None:
-        self.shared, self.random = shared, order
+    def __init__(self, shared: GateContext, number: int, order: random.Random) -> None:
+        self.shared, self.number, self.random = shared, number, order
         self.read: dict[Turns, list[float]] = defaultdict(list)  # seconds of a turn's readings
         self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
@@ -76,7 +59,7 @@ class PairSampler:
                 self._verify_again(paired, readings)
         timed = [paired for paired in paired_cases if paired.living]
         all_rounds = [
-            _summarise(paired.id, readings[paired.id, CANDIDATE], readings[paired.id, BASE])
+            _summarise(self.number, paired.id, readings[paired.id, CANDIDATE], readings[paired.id, BASE])
             for paired in timed
         ]
         for paired, rounds in zip(timed, all_rounds, strict=True):
@@ -210,11 +193,14 @@ class PairSampler:
         paired.resolve()
 
 
-def _summarise(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
+def _summarise(
+    pair: int, case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]
+) -> Rounds:
     # Disturbances only add time. Between pairs of equal sides the smallest reading spreads by 0.7 to 1.0 %,
     # the median by 1.4 to 1.8 %, the mean by 7 to 24 % (measured on a two-core virtual machine).
     candidate_s, base_s = [min(turn) for turn in candidate], [min(turn) for turn in base]
     return Rounds(
+        pair=pair,
         case=case,
         log_ratios=tuple(math.log(c / b) for c, b in zip(candidate_s, base_s, strict=True)),
         levels_s=(statistics.median(candidate_s), statistics.median(base_s)),

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
 
-from harness.core.grouped import grouped
 from harness.core.units import format_big, format_bytes, format_seconds
+from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.options import GateOptions
-from harness.gate.outcome import IMPROVED, NEW, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.plan import GatePlan, unmeasured_verdicts
-from harness.gate.store import GateFolder
-from harness.gate.timed.decision import Decision, pair_effect
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
-from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 
 TAIL = 0.22  # log 1.25: a 90th percentile this much larger is noted, and decides nothing
@@ -26,64 +22,38 @@ MEANT = "slower, which is accepted"
 
 @dataclass(frozen=True)
 class TimedResult:
-    paired_cases: tuple[PairedCase, ...]
-    sequential_test: SequentialTest
+    """What the loop leaves; `rounds` are those of each case, by its id and in the order of pairs."""
+
+    paired_cases: tuple[PairedCase, ...] = ()
+    sequential_test: SequentialTest = field(default_factory=lambda: SequentialTest({}))
+    rounds: Mapping[str, Sequence[Rounds]] = field(default_factory=dict[str, Sequence[Rounds]])
     disturbances: tuple[str, ...] = ()
 
 
-class RoundsWriter:
-    """Writes the rounds of a pair as they come, and remembers them for explanations."""
-
-    def __init__(self, folder: GateFolder, lines: Sequence[Mapping[str, Any]] = ()) -> None:
-        self.folder = folder
-        self.lines = [dict(line) for line in lines]
-
-    def append(self, number: int, rounds: Sequence[Rounds]) -> None:
-        lines = [{"pair": number, "effect": pair_effect(r.log_ratios), **r.to_json()} for r in rounds]
-        self.folder.append(lines)
-        self.lines += lines
-
-    def of(self, case: str) -> list[dict[str, Any]]:
-        return [line for line in self.lines if line["case"] == case]
-
-
-def verdicts(
-    plan: GatePlan, result: TimedResult, writer: RoundsWriter, options: GateOptions
-) -> tuple[CaseVerdict, ...]:
+def verdicts(plan: GatePlan, result: TimedResult, options: GateOptions) -> tuple[CaseVerdict, ...]:
     by_id = {paired.id: paired for paired in result.paired_cases}
     case_verdicts: list[CaseVerdict] = []
     for case in plan.opponents:
-        bounds = plan.bound_notes(case)
-        if case.id in plan.new:
-            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id], bounds))
-            continue
-        paired = by_id[case.id]
-        if paired.verdict == LEFT_OUT:
-            continue
-        if paired.verdict is not None:
-            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason, bounds))
-            continue
-        case_verdicts.append(
-            _timed_verdict(paired, result.sequential_test, writer.of(case.id), plan, options)
-        )
+        paired = by_id.get(case.id)
+        if paired is None:
+            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id]))
+        elif paired.verdict is None:
+            case_verdicts.append(_timed_verdict(paired, result, plan, options))
+        elif paired.verdict != LEFT_OUT:
+            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason))
     return (*case_verdicts, *unmeasured_verdicts(plan))
 
 
 def _timed_verdict(
-    paired: PairedCase,
-    sequential_test: SequentialTest,
-    lines: Sequence[Mapping[str, Any]],
-    plan: GatePlan,
-    options: GateOptions,
+    paired: PairedCase, result: TimedResult, plan: GatePlan, options: GateOptions
 ) -> CaseVerdict:
-    state = sequential_test.cases[paired.id]
+    state = result.sequential_test.cases[paired.id]
     decision = state.latest
     verdict, reason = decision.verdict, explain(state)
     if state.verdict is None:
-        reason = _open_reason(state, options, sequential_test.missing(paired.id), paired.cost_s)
+        missing = result.sequential_test.missing(paired.id)
+        reason = _open_reason(state, options, missing, paired.cost_s)
     notes: list[str] = []
-    if verdict == NOT_ENOUGH and state.suspicion is not None:
-        notes.append(_suspicion(state.suspicion, lines))
     if paired.same_program and plan.demoting:
         if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
@@ -92,17 +62,16 @@ def _timed_verdict(
         notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
         verdict, reason = UNCHANGED, MEANT
     if verdict != REGRESSED:
-        notes += _tail_note(lines)
-    case = paired.candidate.case
+        notes += _tail_note(result.rounds.get(paired.id, ()))
     measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
     return plan.verdict_on(
-        case, verdict, reason, (*notes, *plan.bound_notes(case)), pairs=decision.pairs, **measured
+        paired.candidate.case, verdict, reason, tuple(notes), pairs=decision.pairs, **measured
     )
 
 
-def _tail_note(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
     """A note on calls that are slow only now and then, which the smallest readings hide."""
-    tail = statistics.median(line["tail"] for line in lines) if lines else 0.0
+    tail = statistics.median(pair.tail for pair in rounds) if rounds else 0.0
     if tail <= TAIL:
         return []
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
@@ -142,49 +111,23 @@ def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: f
     )
 
 
-def _suspicion(suspicion: Decision, lines: Sequence[Mapping[str, Any]]) -> str:
-    """What raised a suspicion that was not confirmed: its effect, and both sides' times in those pairs."""
-    levels = [line["levels_s"] for line in lines[: suspicion.pairs]]
-    candidate_s, base_s = (statistics.median(level[side] for level in levels) for side in (0, 1))
-    times = f"{format_seconds(candidate_s, 3)} against {format_seconds(base_s, 3)}"
-    return f"suspected, not confirmed: {100 * math.expm1(suspicion.effect or 0.0):+.1f} %, {times}"
-
-
-def note_isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:
-    """The verdicts, with a note on each regressed length between two that are not slower."""
-    verdicts = {case.case: case for case in cases}
-    judged = sorted((case for case in order if case.id in verdicts), key=lambda case: case.seq)
-    lone: set[str] = set()
-    for lengths in grouped(judged, lambda case: case.series).values():
-        for shorter, middle, longer in zip(lengths, lengths[1:], lengths[2:], strict=False):
-            near = {verdicts[shorter.id].verdict, verdicts[longer.id].verdict}
-            if verdicts[middle.id].verdict == REGRESSED and near <= {UNCHANGED, IMPROVED}:
-                lone.add(middle.id)
-    note = "isolated: the lengths beside it are unchanged"
-    return tuple(replace(case, notes=(*case.notes, note)) if case.case in lone else case for case in cases)
-
-
 def left_out_reasons(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
     return {paired.id: paired.reason for paired in paired_cases if paired.verdict == LEFT_OUT}
 
 
-def evidence_of(
-    paired: PairedCase, sequential_test: SequentialTest, writer: RoundsWriter, plan: GatePlan
-) -> dict[str, Any]:
+def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> CaseEvidence:
     """What --explain shows of a case beside its verdict."""
-    state = sequential_test.cases.get(paired.id)
-    lines = writer.of(paired.id)
-    return {
-        "series": paired.candidate.case.series,
-        "seq": paired.candidate.case.seq,
-        "slowdown": plan.delta(paired.candidate.case),
-        "first": state.first if state else [],
-        "fresh": (state.fresh or []) if state else [],
-        "rounds": [line["log_ratios"] for line in lines],
-        "levels_s": [line["levels_s"] for line in lines],
-        "static": [f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)],
-        "same_program": paired.same_program if paired.candidate.static.program else None,
-    }
+    state = result.sequential_test.cases.get(paired.id)
+    rounds = result.rounds.get(paired.id, ())
+    return CaseEvidence(
+        slowdown=plan.delta(paired.candidate.case),
+        first=tuple(state.first) if state else (),
+        fresh=tuple(state.fresh or ()) if state else (),
+        rounds=tuple(pair.log_ratios for pair in rounds),
+        levels_s=tuple(pair.levels_s for pair in rounds),
+        static=tuple(f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)),
+        same_program=paired.same_program if paired.candidate.static.program else None,
+    )
 
 
 def _static_sentence(paired: PairedCase, name: str) -> str:

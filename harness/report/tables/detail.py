@@ -16,8 +16,8 @@ from harness.report.tables.suite import breaks, heading
 from harness.report.tables.suite_columns import NAMES
 from harness.report.tables.table_data import Column, TableData, Write
 
-_BYTES = Metric("bytes", "bytes", "B", format_bytes)
-_SECONDS = Metric("seconds", "seconds", "s", format_seconds)
+_BYTES = Metric("bytes", format_bytes)
+_SECONDS = Metric("seconds", format_seconds)
 
 
 def _figure(name: str, metric: Metric) -> Write:

@@ -153,13 +153,12 @@ def agreements_table(agreements: Sequence[Any]) -> Group:
     numbers = ("harness", "plain loop", "harness / plain")
     table = plain_table("case", *numbers, "", right=numbers)
     for agreement in agreements:
-        data = agreement.to_json()
         table.add_row(
-            data["case"],
-            format_seconds(data["harness_s"], 3),
-            format_seconds(data["plain_s"], 3),
-            f"{data['ratio']:.3f} [{data['ratio_low']:.3f}, {data['ratio_high']:.3f}]",
-            Text("agrees", style="green") if data["agrees"] else Text("differs", style="yellow"),
+            agreement.case,
+            format_seconds(agreement.harness_s, 3),
+            format_seconds(agreement.plain_s, 3),
+            f"{agreement.ratio:.3f} [{agreement.ratio_low:.3f}, {agreement.ratio_high:.3f}]",
+            Text("agrees", style="green") if agreement.agrees else Text("differs", style="yellow"),
         )
     pairs = min((agreement.pairs for agreement in agreements), default=0)
     return Group(

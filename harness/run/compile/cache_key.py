@@ -17,16 +17,8 @@ from harness.run.compile.request import CompileRequest
 from harness.run.processes.fork_client import ENVIRONMENT
 from harness.sweep.settings import Settings
 
-FLAGS = (
-    "CUDA_",
-    "JAX_",
-    "LIBTPU_",
-    "NVIDIA_",
-    "TORCH_",
-    "TPU_",
-    "TRITON_",
-    "XLA_",
-)  # variables that change what is compiled
+# Variables that change what is compiled begin with these.
+FLAGS = ("CUDA_", "JAX_", "LIBTPU_", "NVIDIA_", "TORCH_", "TPU_", "TRITON_", "XLA_")
 LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # the harness's layers that produce the figures
 
 

@@ -25,7 +25,7 @@ OWN = "impls."  # modules that are known to change nothing for others when impor
 
 
 class CompileWorker:
-    """For use by one thread, except :meth:`interrupt`. Its processes start when they are needed.
+    """For one thread at a time, except :meth:`interrupt`. Its processes start when they are needed.
 
     `core` says which of the usable cores theirs begin with: where a suite's threads are fewer than the cores,
     several workers would else share the first ones.

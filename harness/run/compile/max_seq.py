@@ -106,15 +106,15 @@ class Search:
             return None
         length = self._next_length()
         if length is None and self.seq is None:
-            self.reason = self.reason or next(iter(self.refused.values()), "no length fits")
+            self.reason = next(iter(self.refused.values()), "no length fits")
         if length in self.refused:
             self.reason = self.refused[length]
             return None
         return length
 
     def _next_length(self) -> int | None:
-        if self.seq is None:
-            return self._smaller()
+        if self.seq is None:  # the next power of two below the smallest length that does not fit, down to 1
+            return 1 << ((self.beyond - 1).bit_length() - 1) if self.beyond and self.beyond > 1 else None
         if self.beyond is None:
             return self._larger()
         if self.beyond <= self.seq:
@@ -126,13 +126,7 @@ class Search:
 
     def _larger(self) -> int | None:
         length = 1 << (self.seq or 1).bit_length()
-        if length > LONGEST:
-            self.reason = f"{LONGEST} tokens still fit"
-            return None
-        return length
-
-    def _smaller(self) -> int | None:
-        """The next power of two below the smallest length that does not fit, down to 1."""
-        if self.beyond is None or self.beyond == 1:
-            return None
-        return 1 << ((self.beyond - 1).bit_length() - 1)
+        if length <= LONGEST:
+            return length
+        self.reason = f"{LONGEST} tokens still fit"
+        return None

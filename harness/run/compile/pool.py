@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
@@ -24,7 +24,7 @@ from harness.sweep.settings import Settings
 
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
-Outcome = tuple[CompileRequest, CompileResult] | BaseException
+Outcome = tuple[CompileRequest, CompileResult]
 
 
 class Pool:
@@ -33,50 +33,43 @@ class Pool:
     def __init__(self, catalog: Catalog, results: Path, workers: Sequence[CompileWorker] = ()) -> None:
         self.catalog, self.cache = catalog, CompileCache(results)
         self.sources = SourceFiles(catalog, catalog.implementations)
-        self.requests: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
-        self.answers: SimpleQueue[Outcome] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
         self.workers = list(workers) or [CompileWorker(catalog, core) for core in range(count)]
-        self.threads = [
-            threading.Thread(target=self._serve, args=[worker], daemon=True) for worker in self.workers
-        ]
+        self.idle = list(self.workers)
+        self.threads = ThreadPoolExecutor(len(self.workers))
+        self.pending: set[Future[Outcome]] = set()
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
-        self.stopping = False
         self.busy_s = 0.0  # of all workers together
         self.noting = threading.Lock()
 
     def ask(self, request: CompileRequest, settings: Settings) -> None:
-        for thread in self.threads:
-            if thread.ident is None:
-                thread.start()
-        self.requests.put((request, settings))
+        self.pending.add(self.threads.submit(self._serve, request, settings))
 
     def next(self) -> tuple[CompileRequest, CompileResult]:
         """The next answer; MachineError when nothing can be compiled here."""
-        while True:
-            with suppress(Empty):
-                answer = self.answers.get(timeout=WAIT_SECONDS)
-                if isinstance(answer, BaseException):
-                    raise answer
-                return answer
+        answered: set[Future[Outcome]] = set()
+        while not answered:
+            answered, _ = wait(self.pending, WAIT_SECONDS, FIRST_COMPLETED)
+        future = answered.pop()
+        self.pending.remove(future)
+        return future.result()
 
     def close(self) -> None:
         """End all workers; running compilations are lost."""
-        self.stopping = True
-        for _ in self.threads:
-            self.requests.put(None)
-        for thread, worker in zip(self.threads, self.workers, strict=True):
-            while thread.is_alive():
-                thread.join(WAIT_SECONDS)
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in self.pending):
+            for worker in self.workers:
                 worker.interrupt()
+            time.sleep(WAIT_SECONDS)
+        for worker in self.workers:
             worker.close()
 
-    def _serve(self, worker: CompileWorker) -> None:
-        while (item := self.requests.get()) is not None and not self.stopping:
-            try:
-                self.answers.put((item[0], self._answer(worker, *item)))
-            except BaseException as error:  # raised again by `next` in the waiting thread
-                self.answers.put(error)
+    def _serve(self, request: CompileRequest, settings: Settings) -> Outcome:
+        worker = self.idle.pop()
+        try:
+            return request, self._answer(worker, request, settings)
+        finally:
+            self.idle.append(worker)
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         kind = target(request.target).kind

@@ -128,7 +128,11 @@ class _StaticRun:
         interrupted = False
         schedule = self.request.schedule
         try:
-            self._write([self._refused_record(skip.case, skip.reason) for skip in schedule.skips])
+            refused: list[Record | None] = []
+            for skip in schedule.skips:
+                static = {name: Static.none(skip.reason) for name in self.targets}
+                refused.append(self._new_record(skip.case, "unsupported", reason=skip.reason, static=static))
+            self._write(refused)
             for group in schedule.groups:
                 for case in group.cases:
                     for name in self.targets:
@@ -201,6 +205,7 @@ class _StaticRun:
         for name, answer in answers.items():
             facts |= {fact if name == HOST else f"{fact} on {name}": v for fact, v in answer.facts.items()}
         statics = {name: answers[name].static for name in self.targets if name in answers}
+        crash = f"{case.id}\n{representative.reason}\n\n{representative.output}"
         return self._new_record(
             case,
             representative.status,
@@ -209,17 +214,8 @@ class _StaticRun:
             cost=representative.cost,
             facts=facts,
             expected=representative.expected,
-            crash_file=self._keep_crash(case, representative),
+            crash_file=self.folder.write_crash(case, 0, crash) if representative.output else "",
         )
-
-    def _keep_crash(self, case: Case, answer: CompileResult) -> str:
-        if not answer.output:
-            return ""
-        return self.folder.write_crash(case, 0, f"{case.id}\n{answer.reason}\n\n{answer.output}")
-
-    def _refused_record(self, case: Case, reason: str) -> Record:
-        static = {target: Static.none(reason) for target in self.targets}
-        return self._new_record(case, "unsupported", reason=reason, static=static)
 
     def _new_record(self, case: Case, status: str, **evidence: Any) -> Record:
         info = self.request.catalog.implementation(case.implementation)

@@ -53,6 +53,10 @@ class YamlMapping:
             if name not in known:
                 raise UsageError(f'{entry.where}: unknown key "{name}" {context}{nearest(name, known)}')
 
+    def section(self, name: str) -> Mapping[str, Entry]:
+        """The entries of the mapping under a key; none without the key."""
+        return table(self.entries[name].node, name).entries if name in self.entries else {}
+
 
 Node = Scalar | Listing | YamlMapping
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import yaml
@@ -16,38 +15,32 @@ from harness.core.units import format_bytes
 from harness.core.utf8 import decode_utf8
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
-_NULL = "tag:yaml.org,2002:null"
-_BOOL = "tag:yaml.org,2002:bool"
-_TEXT = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
-_PLAIN = {_NULL, _BOOL, _TEXT} | {
-    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value", "seq", "map")
-}
+_STANDARD = "tag:yaml.org,2002:"  # what the tags that YAML itself gives begin with
+_PLAIN = ("null", "bool", "str", "int", "float", "timestamp", "value", "seq", "map")
+_MERGE = f"{_STANDARD}merge"  # of the key <<
 LARGEST_BYTES = 16 << 20
-_BEYOND = re.compile(r"\\U(?!00(?:0[0-9a-fA-F]|10))[0-9a-fA-F]{8}")  # the last character is U+10FFFF
 
 
 def read(path: Path) -> Node:
-    """The file as nodes. UsageError names file and line of anything that is not YAML."""
+    """The file as nodes. UsageError names the file, and the line of what is not YAML."""
     file = display_path(path)
     text = _text(path, file)
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        if root is None:
-            raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
-        return _Reader(file).node(root)
+        loader = _Loader(text)
+        loader.name = file  # which the place of every node begins with
+        root = loader.get_single_data()
     except yaml.MarkedYAMLError as error:
         raise UsageError(_syntax(error, file)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{file}:{line}: a control character stands here; remove it") from None
     except (ValueError, OverflowError):  # of chr(), which the scanner leaves as they are
-        beyond = _BEYOND.search(text)
-        line = text.count("\n", 0, beyond.start()) + 1 if beyond else 1
-        raise UsageError(f"{file}:{line}: no character has this number; the last is \\U0010FFFF") from None
+        raise UsageError(f"{file}: a \\U stands before the number of no character; remove it") from None
     except RecursionError:
-        line = _deepest_line(text)
-        raise UsageError(f"{file}:{line}: lists are nested too deeply to read; write them flat") from None
+        raise UsageError(f"{file}: lists are nested too deeply to read; write them flat") from None
+    if root is None:
+        raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
+    return root
 
 
 def display_path(path: Path) -> str:
@@ -69,12 +62,6 @@ def _text(path: Path, file: str) -> str:
     return decode_utf8(data, file)
 
 
-def _deepest_line(text: str) -> int:
-    """The line with the most brackets, where nesting that nobody can read is written."""
-    counts = [line.count("[") + line.count("{") for line in text.splitlines()]
-    return 1 + counts.index(max(counts, default=0)) if counts else 1
-
-
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
@@ -86,73 +73,50 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:
     )
 
 
-class _Reader:
-    """Converts composed YAML nodes. The node that an alias names is converted once, however often used."""
+class _Loader(yaml.SafeLoader):
+    """Reads nodes with their places instead of values. What an alias names is read once."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._done: dict[int, Node] = {}
-        self._open: set[int] = set()
 
-    def node(self, node: YamlNode) -> Node:
-        key = id(node)
-        if key in self._open:
+def _read_node(loader: _Loader, node: YamlNode) -> Node:
+    if isinstance(node, MappingNode):
+        return _read_mapping(loader, node)
+    if isinstance(node, SequenceNode):
+        return Listing(_place(node), tuple(loader.construct_object(item, deep=True) for item in node.value))
+    value: str | bool | None = node.value
+    if node.tag == f"{_STANDARD}null":
+        value = None
+    elif node.tag == f"{_STANDARD}bool":
+        value = loader.bool_values[node.value.lower()]
+    return Scalar(_place(node), node.value, value)
+
+
+def _read_mapping(loader: _Loader, node: MappingNode) -> YamlMapping:
+    places: dict[str, str] = {}  # of the mapping's own keys, not of those that << brings in
+    for key, _ in node.value:
+        if key.tag not in {f"{_STANDARD}str", _MERGE}:
+            written = f" {key.value}" if isinstance(key, ScalarNode) else ""
+            raise UsageError(f"{_place(key)}: the key{written} is not text; write it in quotes")
+        if key.value in places and key.tag != _MERGE:
             raise UsageError(
-                f"{self._where(node)}: an alias stands inside what it names; write the value out"
+                f'{_place(key)}: duplicate key "{key.value}"; it stands in {places[key.value]} too'
             )
-        if key not in self._done:
-            self._open.add(key)
-            self._done[key] = self._read_value(node)
-            self._open.discard(key)
-        return self._done[key]
+        places[key.value] = _place(key)
+    loader.flatten_mapping(node)
+    entries = {
+        key.value: Entry(_place(key), loader.construct_object(value, deep=True)) for key, value in node.value
+    }
+    return YamlMapping(_place(node), entries)
 
-    def _where(self, node: YamlNode) -> str:
-        return f"{self._file}:{node.start_mark.line + 1}"
 
-    def _read_value(self, node: YamlNode) -> Node:
-        self._refuse_tag(node)
-        if isinstance(node, MappingNode):
-            return self._table(node)
-        if isinstance(node, SequenceNode):
-            return Listing(self._where(node), tuple(self.node(item) for item in node.value))
-        value: str | bool | None = node.value
-        if node.tag == _NULL:
-            value = None
-        elif node.tag == _BOOL:
-            value = node.value.lower() in {"yes", "true", "on"}
-        return Scalar(self._where(node), node.value, value)
+def _refuse_tag(_: _Loader, node: YamlNode) -> Node:
+    raise UsageError(f"{_place(node)}: the tag {node.tag} has no meaning here; remove it")
 
-    def _refuse_tag(self, node: YamlNode) -> None:
-        if node.tag not in _PLAIN:
-            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
 
-    def _table(self, node: MappingNode) -> YamlMapping:
-        inherited: dict[str, Entry] = {}
-        entries: dict[str, Entry] = {}
-        for key, value in node.value:
-            where = self._where(key)
-            if key.tag == _MERGE:
-                for name, entry in self._merge_anchors(value).items():
-                    inherited.setdefault(name, entry)
-                continue
-            if key.tag != _TEXT:
-                written = f" {key.value}" if isinstance(key, ScalarNode) else ""
-                raise UsageError(f"{where}: the key{written} is not text; write it in quotes")
-            if key.value in entries:
-                raise UsageError(
-                    f'{where}: duplicate key "{key.value}"; it stands in {entries[key.value].where} too'
-                )
-            entries[key.value] = Entry(where, self.node(value))
-        return YamlMapping(self._where(node), {**inherited, **entries})
+def _place(node: YamlNode) -> str:
+    return f"{node.start_mark.name}:{node.start_mark.line + 1}"
 
-    def _merge_anchors(self, value: YamlNode) -> dict[str, Entry]:
-        """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
-        self._refuse_tag(value)
-        entries: dict[str, Entry] = {}
-        for part in value.value if isinstance(value, SequenceNode) else [value]:
-            table = self.node(part)
-            if not isinstance(table, YamlMapping):
-                raise UsageError(f"{self._where(value)}: << needs a mapping, named by an alias such as *mask")
-            for name, entry in table.entries.items():
-                entries.setdefault(name, entry)
-        return entries
+
+_Loader.yaml_constructors = {
+    **dict.fromkeys((f"{_STANDARD}{kind}" for kind in _PLAIN), _read_node),
+    None: _refuse_tag,
+}

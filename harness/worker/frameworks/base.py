@@ -223,14 +223,10 @@ class Framework(Protocol):
 
 def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
     """TypeError when a cotangent was made for a result of another form."""
-    seed_shapes, output_shapes = (
-        [tuple(seed.shape) for seed in seeds],
-        [tuple(output.shape) for output in outputs],
-    )
-    if seed_shapes != output_shapes:
+    wanted, came = ([tuple(array.shape) for array in arrays] for arrays in (seeds, outputs))
+    if wanted != came:
         raise TypeError(
-            f"the floating parts of the result have the shapes {output_shapes}; "
-            f"the reference's have {seed_shapes}"
+            f"the floating parts of the result have the shapes {came}; the reference's have {wanted}"
         )
 
 

@@ -92,10 +92,11 @@ def resumed(work, gate, interrupted):
 def test_ctrl_c_says_how_to_go_on(interrupted):
     assert interrupted.code == 130
     assert interrupted.out == ""
-    folder, again = interrupted.err.splitlines()[-2:]
+    folder, again, end = interrupted.err.splitlines()[-3:]
     assert str(interrupted.results) in folder
-    assert again.startswith(f"seqsweep: resume with: seqsweep gate {' '.join(SELF_CHECK)}")
+    assert again.startswith(f"resume with: seqsweep gate {' '.join(SELF_CHECK)}")
     assert again.endswith("--resume")
+    assert end == "seqsweep: stopped"
 
 
 def test_only_whole_pairs_are_kept(interrupted):
@@ -139,7 +140,7 @@ def test_the_last_gate_is_shown_again(work, gate, interrupted, resumed):
     said = gate(work, "--last", "--explain", "points/sums@seq=128*", *results)
     assert said.code == resumed.code
     assert "points/sums@seq=128:fwd:cpu: " in said.out
-    assert "effect over length" in said.out
+    assert "first pairs" in said.out
     for pattern, says in (("points/smus@*", 'nearest: "points/sums@*"'), ("points/sums@*", "means 2 cases")):
         unknown = gate(work, "--last", "--explain", pattern, *results)
         assert unknown.code == 2

@@ -1,4 +1,4 @@
-"""What a spread between pairs lets a gate promise, and the tally that stands where a ledger does."""
+"""What a spread between pairs lets a gate promise."""
 
 import math
 import statistics
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.noise.detectable import DELTAS, Spread, Tally, held_delta, pairs_needed
+from harness.gate.noise.detectable import DELTAS, Spread, held_delta, pairs_needed
 from harness.gate.timed.decision import REGRESSED, Margin
 from harness.gate.timed.sequential_test import SequentialTest
 
@@ -64,27 +64,6 @@ def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
     assert held_delta([quiet, quiet, quiet, noisy]) == quiet.holds
     assert held_delta([quiet, noisy, noisy, noisy]) is None
     assert held_delta([]) is None
-
-
-def test_the_tally_gives_every_case_the_same_number_of_pairs():
-    tally = Tally.of(["a", "b"], wanted=2)
-    assert tally.undecided() == {"a", "b"}
-    assert tally.missing("a") == 2
-    for effect in (0.01, -0.01):
-        tally.feed("a", effect)
-    assert tally.undecided() == {"b"}
-    assert tally.missing("a") == 1, "a gate goes on by a pair at least"
-    tally.drop("b")
-    assert tally.undecided() == set()
-    (found,) = tally.spreads({"a": 0.5})
-    assert found.effects == (0.01, -0.01)
-    assert found.spread == pytest.approx(statistics.stdev([0.01, -0.01]))
-
-
-def test_a_case_without_all_its_pairs_has_no_spread():
-    tally = Tally.of(["a"], wanted=4)
-    tally.feed("a", 0.1)
-    assert tally.spreads({"a": 1.0}) == []
 
 
 @pytest.mark.parametrize(("spread", "distance"), [(0.03, 0.01), (0.01, 0.02), (0.004, 0.025)])

@@ -7,7 +7,7 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.gate.noise import measure
-from harness.gate.noise import store as stored
+from harness.store import json_file
 
 HERE = {"cpu": "x", "cores": 2, "memory_gib": 24, "kernel": "6"}
 
@@ -21,7 +21,8 @@ def results(tmp_path, monkeypatch):
 def known(tmp_path, holds, **machine):
     cases = [{"case": "mask/scatter@seq=1:fwd:cpu", "spread": 0.021}]
     regimes = [{"regime": "alone", "holds": holds, "cases": cases}]
-    stored.write(tmp_path, {"machine": HERE | machine, "regimes": regimes})
+    noise = {"machine": HERE | machine, "regimes": regimes}
+    (tmp_path / measure.FILE).write_bytes(json_file.to_text(noise))
 
 
 def test_less_is_refused_where_nothing_is_known(results):
@@ -56,7 +57,7 @@ def test_a_machine_too_busy_for_any_case_is_told_so(results, monkeypatch):
     progress = SimpleNamespace(message=lambda _: None)
     with pytest.raises(MachineError, match="no case had all its pairs in 120 s"):
         measure.measure(SimpleNamespace(results=results), measure.noise_options(), progress)
-    assert stored.read(results) is None
+    assert not (results / measure.FILE).exists()
 
 
 def test_a_damaged_file_says_how_to_make_another(results, tmp_path):

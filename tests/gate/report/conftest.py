@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -21,7 +22,6 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
-from harness.gate.report.evidence import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"
@@ -84,13 +84,15 @@ def static_outcome():
     return outcome_of(cases, kind=STATIC, base="the committed figures (jaxlib 0.10.2, host)")
 
 
-def evidence_of(**more):
+SLOWER = timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)
+
+
+def evidence_of(case=SLOWER, **more):
+    """A verdict, and the evidence on it."""
     first = (0.048, 0.051, 0.055, 0.050)
     fresh = (0.049, 0.052, 0.047, 0.053)
     rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))
     values = {
-        "case": id_of("mask/scatter", 16384),
-        "verdict": timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
         "slowdown": 0.05,
         "first": first,
         "fresh": fresh,
@@ -98,10 +100,9 @@ def evidence_of(**more):
         "levels_s": ((0.0252, 0.024),) * 8,
         "static": ("FLOPs 4.30e9 on both sides",),
         "same_program": False,
-        "neighbours": ((4096, UNCHANGED, 0.002), (65536, UNCHANGED, None)),
         **more,
     }
-    return CaseEvidence(**values)
+    return case, CaseEvidence(**values)
 
 
 def golden(name: str) -> bytes:
@@ -122,7 +123,8 @@ def page():
 
     def build(write, thing, width=120):
         out = io.StringIO()
-        write(Console(file=out, width=width, highlight=False), thing)
+        things = thing if isinstance(thing, tuple) else (thing,)
+        write(Console(file=out, width=width, highlight=False), *things)
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
     return build

@@ -7,7 +7,7 @@ import math
 import pytest
 from rich.console import Console
 
-from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict, GateOutcome
+from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report.table import gate_data, print_gate
 from tests.gate.report.conftest import golden
 
@@ -58,9 +58,3 @@ def test_the_data_have_ratios_beside_logarithms(outcome, verdict):
     assert second["ratio_low"] is None
     assert data["geometric_means"]["m"] == {"ratio": pytest.approx(math.sqrt(2.1)), "cases": 2}
     assert (data["verdict"], data["exit_code"]) == (REGRESSED, 1)
-
-
-def test_the_data_leave_what_is_stored_as_it_is(outcome):
-    stored = outcome().to_json()
-    gate_data(outcome())
-    assert GateOutcome.from_json(stored) == outcome()

@@ -112,11 +112,9 @@ def test_without_a_common_commit_or_one_before_there_is_no_base(work):
         default_commit(work.folder)
 
 
-def test_nothing_committed_yet_and_no_repository(repository, tmp_path):
+def test_nothing_committed_yet(repository):
     with pytest.raises(NoHistory, match="no commit yet"):
         default_commit(repository().folder)
-    with pytest.raises(NoHistory, match="impl:NAME"):
-        default_commit(tmp_path)
 
 
 def test_a_commit_by_its_name(work):

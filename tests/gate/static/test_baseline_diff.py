@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from harness.gate.static.baseline import Baseline, ProcessorKey
-from harness.gate.static.baseline_diff import compare_with_file, figures_of, planned_of
+from harness.gate.static.baseline_diff import compare_with_file, stored
 from harness.gate.static.diff import StaticFigures
 
 MIB = 2**20
@@ -30,7 +30,7 @@ def with_changes(side=NOW, **more):
 
 def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, **more):
     versions = {"torch": "2.13.0", "jaxlib": "0.10.2"}
-    cases = {CASE: planned_of(in_file), "old": planned_of(NOW)}
+    cases = {CASE: stored(in_file), "old": stored(NOW)}
     baseline = Baseline("host", versions, ProcessorKey.of("EPYC", ["avx2"]), 1, cases)
     found = compare_with_file(baseline, {CASE: candidate}, accept, **more)
     assert list(found) == [CASE]
@@ -39,7 +39,7 @@ def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, **more)
 
 def test_what_a_file_keeps():
     judged = replace(NOW, contract_figures={"mismatches": 0}, compiles=0)
-    assert figures_of(planned_of(judged)) == replace(NOW, unavailable={})
+    assert stored(judged) == replace(NOW, unavailable={})
 
 
 def test_the_file_and_the_same():

@@ -141,8 +141,8 @@ class World:
     def pair_finished(self):
         pass
 
-    def append(self, number, rounds):
-        self.lines += [(number, found.case) for found in rounds]
+    def append(self, rounds):
+        self.lines += [(found.pair, found.case) for found in rounds]
 
     def paired(self, name="scatter", seq=1024):
         paired = (one for one in self.paired_cases if one.candidate.case.seq == seq)

@@ -228,7 +228,7 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
 def test_a_full_disk_ends_it_before_the_ledger_knows(tmp_path, monkeypatch):
     world = World(tmp_path)
 
-    def full(number, rounds):
+    def full(_):
         raise MachineError("pairs.jsonl: cannot be written")
 
     monkeypatch.setattr(world, "append", full)

@@ -5,27 +5,24 @@ from dataclasses import replace
 
 import pytest
 
+from harness.gate.case_evidence import Rounds
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
-    IMPROVED,
     INCORRECT,
     NEW,
     NOT_ENOUGH,
     REGRESSED,
     UNCHANGED,
     VANISHED,
-    CaseVerdict,
 )
 from harness.gate.plan import GatePlan
 from harness.gate.sides.side import Side
-from harness.gate.store import GateFolder
 from harness.gate.timed import verdicts as module
-from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.decision import Margin
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import looks, request_of
-from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, left_out_reasons, note_isolated
+from harness.gate.timed.verdicts import TimedResult, explain, left_out_reasons
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import pair_of
@@ -77,32 +74,6 @@ def test_a_half_percent_is_written_as_such():
     assert explain(sequential_test.cases["a"]) == "more than 0.5 % faster on 4 pairs"
 
 
-def verdicts(said):
-    """Cases of one series, one letter each: R, U, I or N."""
-    words = {"R": REGRESSED, "U": UNCHANGED, "I": IMPROVED, "N": NOT_ENOUGH}
-    order = [case(seq=1024 << index) for index in range(len(said))]
-    return order, [CaseVerdict(one.id, words[letter], "x") for one, letter in zip(order, said, strict=True)]
-
-
-NO_LONE = {said: [] for said in ("RUU", "UUR", "URRU", "URN", "NRU", "R")}
-
-
-@pytest.mark.parametrize(("said", "lone"), [("URU", [1]), ("URIRU", [1, 3]), *NO_LONE.items()])
-def test_a_lone_length_is_called_so_and_stays_regressed(said, lone):
-    order, cases = verdicts(said)
-    found = note_isolated(cases, list(reversed(order)))
-    note = ("isolated: the lengths beside it are unchanged",)
-    assert [one.notes for one in found] == [note if at in lone else () for at in range(len(said))]
-    assert [one.verdict for one in found] == [one.verdict for one in cases]
-
-
-def test_neighbours_are_of_the_same_series_only():
-    order = [case("scatter", 1024), case("threshold", 2048), case("scatter", 4096)]
-    words = [UNCHANGED, REGRESSED, UNCHANGED]
-    cases = [CaseVerdict(one.id, word, "x") for one, word in zip(order, words, strict=True)]
-    assert not any(one.notes for one in note_isolated(cases, order))
-
-
 def gate_plan(*names, **more):
     sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
     opponents = {case(name): case(name) for name in names or ("scatter",)}
@@ -110,29 +81,24 @@ def gate_plan(*names, **more):
     return GatePlan(plan, catalog(), sides, opponents, deltas={"mask": 0.05}, **more)
 
 
-@pytest.fixture
-def writer(tmp_path):
-    return RoundsWriter(GateFolder.create(tmp_path, "one", {}))
+def compose(paired_cases, sequential_test, asked, rounds=()):
+    timed = TimedResult(tuple(paired_cases), sequential_test, {case().id: rounds})
+    return {one.case.split("@")[0]: one for one in module.verdicts(asked, timed, ASKING)}
 
 
-def compose(writer, paired_cases, sequential_test, asked, options=ASKING):
-    timed = TimedResult(tuple(paired_cases), sequential_test)
-    return {one.case.split("@")[0]: one for one in module.verdicts(asked, timed, writer, options)}
-
-
-def test_a_verdict_stands_with_its_interval_and_its_place(writer):
-    found = compose(writer, [pair_of()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
+def test_a_verdict_stands_with_its_interval_and_its_place():
+    found = compose([pair_of()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
     assert found.effect == pytest.approx(0.1)
     assert found.low < found.effect < found.high
 
 
-def test_no_budget_makes_a_verdict_between_looks(writer):
+def test_no_budget_makes_a_verdict_between_looks():
     sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
     one = pair_of()
     for state in one.sides.values():
         state.call_s = 0.5
-    verdict = compose(writer, [one], sequential_test, gate_plan())["mask/scatter"]
+    verdict = compose([one], sequential_test, gate_plan())["mask/scatter"]
     assert (verdict.verdict, verdict.pairs) == (NOT_ENOUGH, 5)
     assert verdict.reason == (
         "open after 5 pairs: the 1 more of about 24 s each that the next analysis needs do not fit the "
@@ -140,44 +106,35 @@ def test_no_budget_makes_a_verdict_between_looks(writer):
     )
 
 
-def test_an_unconfirmed_suspicion_shows_its_effect_and_both_times(writer):
-    levels = [(2.2e-3, 2e-3)] * 4 + [(2e-3, 2e-3)] * 4
-    for number, level in enumerate(levels):
-        writer.append(number, [Rounds(case().id, (math.log(level[0] / level[1]),), level, 0.0)])
-    verdict = compose(writer, [pair_of()], ledger_of(*SLOW, *SAME), gate_plan())["mask/scatter"]
-    assert verdict.reason == "not confirmed: 4 pairs said regressed, fresh ones do not"
-    assert "suspected, not confirmed: +10.5 %, 2.20 ms against 2.00 ms" in verdict.notes
-
-
-def test_the_same_program_is_unchanged_whatever_the_clock_says(writer):
+def test_the_same_program_is_unchanged_whatever_the_clock_says():
     one = pair_of(program="sha256:a")
-    found = compose(writer, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
+    found = compose([one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
     assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
     clock = "by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)"
     assert found.notes == (f"advisory: {clock}",)
 
 
-def test_a_self_check_takes_the_clock_at_its_word(writer):
+def test_a_self_check_takes_the_clock_at_its_word():
     one = pair_of(program="sha256:a")
-    found = compose(writer, [one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
+    found = compose([one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
     assert found.verdict == REGRESSED
 
 
 @pytest.mark.parametrize(
     ("figure", "verdict"), [("time", UNCHANGED), (None, UNCHANGED), ("flops", REGRESSED)]
 )
-def test_an_accepted_time_is_unchanged_and_says_why(writer, figure, verdict):
+def test_an_accepted_time_is_unchanged_and_says_why(figure, verdict):
     accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
-    found = compose(writer, [pair_of()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
+    found = compose([pair_of()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
     said = REASONS[0][2]
     told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
     assert (found.verdict, found.reason, found.notes) == (verdict, *told)
 
 
-def test_equal_code_is_unchanged_without_a_clock(writer):
+def test_equal_code_is_unchanged_without_a_clock():
     plan = gate_plan("scatter")
     plan = replace(plan, opponents={}, same_code=dict(plan.opponents))
-    verdict = compose(writer, [], SequentialTest({}), plan)["mask/scatter"]
+    verdict = compose([], SequentialTest({}), plan)["mask/scatter"]
     assert (verdict.verdict, verdict.same_code, verdict.pairs) == (UNCHANGED, True, 0)
     assert not plan.groups()
     measured = plan.measuring({case("scatter")})
@@ -185,13 +142,13 @@ def test_equal_code_is_unchanged_without_a_clock(writer):
     assert measured.groups() == plan.schedule.groups
 
 
-def test_what_was_not_timed_has_its_own_word(writer):
+def test_what_was_not_timed_has_its_own_word():
     wrong, left = pair_of("scatter"), pair_of("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
     added = {case("plain").id: "mask/plain is not registered in the base"}
     asked = gate_plan("scatter", "threshold", "plain", new=added, vanished=("mask/gone@seq=1:fwd:cpu",))
-    found = compose(writer, [wrong, left], SequentialTest({}), asked)
+    found = compose([wrong, left], SequentialTest({}), asked)
     assert {name: (one.verdict, one.reason.split(",")[0]) for name, one in found.items()} == {
         "mask/scatter": (INCORRECT, "3 elements differ"),
         "mask/plain": (NEW, "mask/plain is not registered in the base"),
@@ -200,20 +157,14 @@ def test_what_was_not_timed_has_its_own_word(writer):
     assert left_out_reasons([wrong, left]) == {case("threshold").id: "needs AMX"}
 
 
-def test_a_long_tail_is_told_and_decides_nothing(writer):
-    for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
-        writer.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
-    found = compose(writer, [pair_of()], ledger_of(*SAME), gate_plan())["mask/scatter"]
+def test_a_long_tail_is_told_and_decides_nothing():
+    rounds = [
+        Rounds(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
+        for pair, tail in enumerate((0.1, math.log(1.5), 3.0))
+    ]
+    found = compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"]
     told = "advisory: the slowest tenth of its calls takes 50 % longer"
     assert (found.verdict, found.notes) == (UNCHANGED, (told,))
-
-
-def test_pairs_are_kept_with_their_effects_and_read_again(writer):
-    rounds = Rounds(case().id, (0.1, 0.3, 0.2), (1.2e-3, 1e-3), 0.0)
-    writer.append(7, [rounds])
-    (line,) = RoundsWriter(writer.folder, writer.folder.pairs()).of(case().id)
-    assert (line["pair"], line["effect"]) == (7, pair_effect(rounds.log_ratios)) == (7, 0.2)
-    assert line["levels_s"] == [1.2e-3, 1e-3]
 
 
 def test_pairs_are_put_together_only_of_one_request():

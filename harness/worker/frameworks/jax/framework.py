@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
@@ -24,13 +24,18 @@ from harness.worker import array_files
 from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, match
 from harness.worker.frameworks.jax.trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
-from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
+from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
 from harness.xla.stage_operators import StagedProgram
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+def name_scope(stage: str) -> AbstractContextManager[Any]:
+    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
+    return jax.named_scope(SCOPE + stage)
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ class Jax(Framework):
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - a compiled program has its mode
         jax.config.update("jax_enable_x64", wide)
 
+    @recording(name_scope)
     def prepare(
         self,
         function: Callable[..., Any],
@@ -110,12 +116,6 @@ class Jax(Framework):
         shapes: Shapes,
         mode: str,
         patience: Patience,  # noqa: ARG002 - XLA plans without allocating
-    ) -> Prepared:
-        with recording(name_scope):
-            return self._prepare(function, names, shapes, mode)
-
-    def _prepare(
-        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str
     ) -> Prepared:
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
@@ -127,28 +127,17 @@ class Jax(Framework):
                 compiled.steps,
             )
         backward = lowering.Backward(function, structs)
-        if mode == "bwd":
-            return self._pullback(backward, names)
-        compiled, static = self._compile(backward.both())
+        # The pullback alone is one program; another one computes the residuals that it takes.
+        residuals, timed = backward.pullback() if mode == "bwd" else (None, backward.both())
+        save = residuals.lower().compile() if residuals else None
+        compiled, static = self._compile(timed)
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
             seed = _cotangents_as(backward.outputs, cotangent)
-            return lambda: compiled.executable(leaves, rest, seed)
-
-        return Prepared(bind, static, compiled, compiled.steps)
-
-    def _pullback(self, backward: lowering.Backward, names: tuple[str, ...]) -> Prepared:
-        """The pullback alone as one program; another one computes the residuals it takes."""
-        residuals, pull = backward.pullback()
-        prepare = residuals.lower().compile()
-        compiled, static = self._compile(pull)
-
-        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
-            saved, seed = jax.block_until_ready(
-                (prepare(leaves, rest), _cotangents_as(backward.outputs, cotangent))
-            )
+            if save is None:
+                return lambda: compiled.executable(leaves, rest, seed)
+            saved, seed = jax.block_until_ready((save(leaves, rest), seed))
             return lambda: compiled.executable(saved, seed)
 
         return Prepared(bind, static, compiled, compiled.steps)
@@ -201,10 +190,8 @@ class Jax(Framework):
     ) -> Sequence[OperatorFigures]:
         program = prepared.program.staged
         _, runs = trace_call(call, self.sync, program.stages, trace)
-        by_name: dict[str, list[OperatorRun]] = defaultdict(list)
-        for run in runs:
-            if run.operator not in program.containers:
-                by_name[run.operator].append(run)
+        ran_alone = (run for run in runs if run.operator not in program.containers)
+        by_name = grouped(ran_alone, lambda run: run.operator)
         sizes = {operator.name: operator.bytes for operator in program.operators}
         return [
             OperatorFigures(
@@ -244,11 +231,6 @@ class Jax(Framework):
             return highest - in_use
 
         return peak
-
-
-def name_scope(stage: str) -> AbstractContextManager[Any]:
-    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
-    return jax.named_scope(SCOPE + stage)
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,6 @@ class Numpy(Framework):
         if device != "cpu":
             raise Unsupported(f"numpy runs on the cpu, not on {device}")
         limit_blas(threads)
-
-    def plain_calls(
-        self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
-    ) -> Sequence[Callable[[], Any]]:
-        limit_blas(threads)
-        return [lambda named=named: function(**named) for named in sets]
 
     def prepare(
         self,

@@ -8,18 +8,9 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from harness.catalog.arrays import Array, Shapes
+from harness.catalog.arrays import NAMES, Array, Shapes
 
-DTYPES = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "bool": torch.bool,
-    "c64": torch.complex64,
-}
+DTYPES: dict[str, torch.dtype] = {short: getattr(torch, name) for short, name in NAMES.items()}
 
 
 def empty(shapes: Array | Shapes, device: torch.device) -> Any:

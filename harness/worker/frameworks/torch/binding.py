@@ -16,11 +16,7 @@ Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def bind(
-    function: Callable[..., Any],
-    names: tuple[str, ...],
-    mode: str,
-    inputs: Mapping[str, Any],
-    cotangent: Any,
+    function: Callable[..., Any], names: tuple[str, ...], mode: str, inputs: Mapping[str, Any], cotangent: Any
 ) -> Callable[[], Any]:
     """The timed call. In a backward `cotangent` None stands for ones (in a trace).
 

@@ -15,15 +15,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
-from harness.catalog.arrays import Array, Shapes
+from harness.catalog.arrays import Array, Shapes, walk
 from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
-PLANS = (
-    (1024, 2),
-    (4096, 4),
-)  # (step between lengths, a multiple of the callable's own block size; first length in steps)
+# (Step between lengths, a multiple of the callable's own block size; first length in steps.)
+PLANS = ((1024, 2), (4096, 4))
 LENGTHS = 5
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
 COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
@@ -44,7 +42,7 @@ class Survey:
 
 def longest(shapes: Shapes) -> int:
     """The longest axis of all inputs, assumed to be their length."""
-    return max((max(array.shape, default=0) for array in _arrays(shapes)), default=0)
+    return max((max(array.shape, default=0) for _, array in walk(shapes)), default=0)
 
 
 def cut(shapes: Shapes, length: int) -> Shapes:
@@ -144,9 +142,3 @@ def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:
     extrapolated = [extrapolate(row, beyond) for row in rows]
     integers = [value for value in extrapolated if value is not None]
     return max(integers) if len(integers) == len(extrapolated) else None
-
-
-def _arrays(shapes: Array | Shapes) -> list[Array]:
-    if isinstance(shapes, Array):
-        return [shapes]
-    return [array for branch in shapes.values() for array in _arrays(branch)]

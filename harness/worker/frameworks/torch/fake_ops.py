@@ -26,8 +26,6 @@ def _operators(names: str) -> frozenset[Any]:
 
 
 RESHAPED = _operators("view _unsafe_view")
-MADE = _operators("arange arange.start arange.start_step new_zeros new_full full ones zeros")
-IN_PLACE = _operators("add_.Tensor mul_.Tensor addcmul_ masked_fill_.Scalar relu_ copy_ fill_.Scalar zero_")
 VIEWS = _operators(
     "permute unsqueeze transpose.int squeeze.dim squeeze.dims expand slice.Tensor select.int detach alias "
     "unfold split.Tensor split_with_sizes unbind.int t view_as_complex view_as_real"
@@ -43,7 +41,7 @@ KEPT = FRESH | _operators(
     "clone clamp floor_divide rsub.Scalar index_add abs  constant_pad_nd index.Tensor index_put repeat "
     "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward"
 )
-DIRECT = RESHAPED | MADE | IN_PLACE | VIEWS | FRESH
+DIRECT = RESHAPED | VIEWS | FRESH
 
 
 class Fakes:
@@ -68,9 +66,8 @@ class Fakes:
         return self._direct(func, args, kwargs, device)
 
     def _direct(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], device: torch.device) -> Any:
-        kwargs_on_meta = {**kwargs, "device": META} if func in MADE else kwargs
         with in_kernel_invocation_manager(self.mode):
-            result = func(*args, **kwargs_on_meta)
+            result = func(*args, **kwargs)
         return self._wrap(result, device)
 
     def _result_like(
@@ -111,9 +108,6 @@ class Fakes:
             if device not in {None, tensor.fake_device} or (func in KEPT and not tensor.ndim):
                 return None  # a tensor without axes may stand for a number, whose dtype counts for less
             device = tensor.fake_device
-        if func in MADE:
-            requested = kwargs.get("device")
-            return device if requested is None else torch.device(requested)
         return device
 
     def _wrap(self, result: Any, device: torch.device) -> Any:

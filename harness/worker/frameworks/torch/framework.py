@@ -21,6 +21,7 @@ from harness.worker.frameworks.base import SCRAWL, CapturedCall, Framework, Pati
 from harness.worker.frameworks.torch import extrapolation
 from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
+from harness.worker.frameworks.torch.stage_counts import count_stages
 from harness.worker.frameworks.torch.trace import figures, warm
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
@@ -194,8 +195,6 @@ class Torch(Framework):
         return mark, lambda start, end: start.elapsed_time(end) / 1000
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
-        from harness.worker.frameworks.torch.stage_counts import count_stages
-
         return count_stages(call)
 
     def trace_operators(

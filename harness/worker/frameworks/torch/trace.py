@@ -15,7 +15,8 @@ import re
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
 from typing import Any
@@ -23,17 +24,13 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
 from harness.core.static_figures import StageWork, Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks.torch import sdpa_flops
-from harness.worker.frameworks.torch.compiled import reaches_compiled
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
-from harness.worker.frameworks.torch.stage_counts import Counts, counts_by_stage, moved_bytes
+from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
@@ -49,7 +46,7 @@ class Stopped(BaseException):
     """The trace is abandoned; a BaseException, so that the traced code does not swallow it."""
 
 
-class TraceTotals(TorchDispatchMode):
+class TraceTotals(OperatorCounts):
     """Live bytes and FLOPs over a trace, and the operators it ran; the only mode above the fake tensors'."""
 
     def __init__(self, patience: Patience, fakes: Fakes, survey: Survey | None) -> None:
@@ -62,8 +59,7 @@ class TraceTotals(TorchDispatchMode):
         self.now = self.peak = 0
         self.digest = sha256()
         self.names: dict[Any, str] = {}
-        self.counter: FlopCounterMode | None = None
-        self.operators = self.bytes = 0
+        self.timed = False
         self.fakes = fakes
         self.patience = patience
         self.deadline = time.monotonic() + patience.seconds
@@ -77,17 +73,10 @@ class TraceTotals(TorchDispatchMode):
         """Begin the timed part: peak, program and FLOPs count from here. Returns the bytes live now."""
         self.peak = self.now
         self.digest = sha256()
-        self.counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
+        self.timed = True
         if self.survey:
             self.survey.places["begin"] = [self.now] * 3
         return self.now
-
-    @property
-    def flops(self) -> int:
-        return self.counter.get_total_flops() if self.counter else 0
-
-    def counts(self) -> Counts:
-        return Counts(self.operators, self.flops, self.bytes)
 
     def hold(self, tree: Any) -> None:
         for key, storage in storages(tree):
@@ -110,7 +99,7 @@ class TraceTotals(TorchDispatchMode):
             return args[0].device  # the most frequent operator by far
         kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
         self._endure()
-        if self.counter and func not in self.counter.flop_registry and _composite(func):
+        if self.timed and func not in self.flop_counter.flop_registry and _composite(func):
             # A mode is off inside its own handler: entered again, it sees what the operator decomposes into.
             with self:
                 return func.decompose(*args, **kwargs)
@@ -120,8 +109,8 @@ class TraceTotals(TorchDispatchMode):
             name = self.names.get(func) or self.names.setdefault(func, str(func))
             self.digest.update(f"{name} {spelled}\n".encode())
             self.hold(result)
-            if self.counter:
-                self.counter._count_flops(func._overloadpacket, result, args, kwargs)
+            if self.timed:
+                self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
                 if not func.is_view:
                     self.operators += 1
                     self.bytes += moved_bytes(func, args, kwargs, result)
@@ -191,11 +180,9 @@ def figures(
     """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     totals = TraceTotals(patience, Fakes(mode), survey)
-    compiled = reaches_compiled(bind)
     start = time.perf_counter()
     try:
-        # Compiled here, this mode itself would be traced by dynamo: half a minute for three operators.
-        with torch.compiler.set_stance("force_eager"), mode:
+        with _uncompiled() as compiled, mode:
             inputs = fake_inputs()
             with totals:
                 totals.hold(inputs)
@@ -220,7 +207,7 @@ def figures(
     unavailable = {"bytes_accessed": EAGER}
     if compiled:
         unavailable |= {"temp_bytes": FUSED, "peak_bytes": FUSED}
-    flops = totals.flops
+    flops = totals.counts().flops
     if not flops:
         unavailable["flops"] = "no matrix product or attention kernel to count"
     return Static(
@@ -236,6 +223,30 @@ def figures(
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
     )
+
+
+@contextmanager
+def _uncompiled() -> Generator[list[Any]]:
+    """Run the functions inside of torch.compile's callables; the list has a callback for each call of one.
+
+    Compiled here, a trace's mode itself would be traced by dynamo: half a minute for three operators.
+    """
+    from torch._dynamo import eval_frame
+
+    called: list[Any] = []
+    by_stance = eval_frame._callback_from_stance  # what every such call asks first (torch 2.13)
+
+    def note(callback: Any) -> Any:
+        if callback:
+            called.append(callback)
+        return by_stance(callback)
+
+    eval_frame._callback_from_stance = note
+    try:
+        with torch.compiler.set_stance("force_eager"):
+            yield called
+    finally:
+        eval_frame._callback_from_stance = by_stance
 
 
 def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:

@@ -236,32 +236,10 @@ def test_an_operator_of_the_compiler_alone_is_named(trace, torch):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
-def test_a_compiled_callable_is_found_wherever_a_function_can_name_it(torch):
-    from functools import partial
-
-    from harness.worker.frameworks.torch.compiled import reaches_compiled
-
-    compiled = torch.compile(lambda x: x)
-    module = torch.nn.Linear(2, 2)
+def test_a_compiled_callable_is_found_wherever_it_is_called(trace, torch):
+    compiled, module = torch.compile(lambda x: x + 1), torch.nn.Linear(2, 2)
     module.compile()
-    recursive = []
-    recursive.append(recursive)
-
-    class Kernel:
-        def call(self, x):
-            return x
-
-    reaching = [
-        compiled,
-        lambda x: compiled(x) + 1,
-        lambda x: lambda: compiled(x),
-        partial(compiled, 1),
-        partial(lambda f: f, [{"a": compiled}]),
-        module,
-        torch.compile(torch.nn.Linear(2, 2)),
-        torch.nn.Sequential(module),
-    ]
-    for position, function in enumerate(reaching):
-        assert reaches_compiled(function), position
-    for function in (lambda x: torch.softmax(x, -1), Kernel().call, recursive, torch.nn.Linear(2, 2)):
-        assert not reaches_compiled(function)
+    for function in (lambda x: compiled(x) + 1, module, torch.compile(torch.nn.Linear(2, 2))):
+        assert trace(lambda x, function=function: function(x), (2, 2)).temp_bytes is None
+    plain = torch.nn.Linear(2, 2)
+    assert trace(lambda x: plain(x) * 1, (2, 2)).temp_bytes is not None
