@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from harness.core.record import OperatorFigures
 from harness.core.units import format_bytes, format_count, format_seconds
 from harness.profile.stage_times import ProfiledCase
 from harness.report.format import ABSENT
-from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, TableData
 
 TITLE = "The operators that took longest in one call, by the profiler: their own time, one reading"
@@ -25,23 +25,13 @@ COLUMNS = (
 
 def operator_table(cases: Sequence[ProfiledCase]) -> TableData:
     """The operators of each length."""
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        for at, each in enumerate(case.operators):
-            rows.append(
-                (
-                    Cell("" if at else format_count(case.seq)),
-                    Cell(each.operator),
-                    Cell(each.stage),
-                    Cell(format_seconds(each.seconds)),
-                    Cell(str(each.calls)),
-                    Cell(ABSENT if each.bytes is None else format_bytes(each.bytes)),
-                )
-            )
-    return TableData(TITLE, COLUMNS, tuple(rows), tuple(breaks))
+    sections = [([format_count(case.seq)], map(_row, case.operators)) for case in cases]
+    return TableData.of_sections(TITLE, COLUMNS, sections)
+
+
+def _row(figures: OperatorFigures) -> tuple[str, ...]:
+    size = ABSENT if figures.bytes is None else format_bytes(figures.bytes)
+    return figures.operator, figures.stage, format_seconds(figures.seconds), str(figures.calls), size
 
 
 def operator_data(case: ProfiledCase) -> list[dict[str, Any]]:

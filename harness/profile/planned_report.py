@@ -13,7 +13,6 @@ from harness.analysis.results import label_of
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile.report import NO_STAGE
 from harness.report.format import ABSENT
-from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
@@ -75,29 +74,21 @@ def _table(cases: Sequence[StagePlan]) -> TableData:
         for name in targets
         for title, rank in ((f"{name} bound", 0), ("share", 0), ("binds", 2))
     ]
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        for at, work in enumerate(case.stages):
-            found = [case.bounds[name][at] for name in targets]
-            rows.append(
-                (
-                    Cell("" if at else format_count(case.record.seq)),
-                    Cell(work.stage or NO_STAGE),
-                    Cell(str(work.entered) if work.stage else ""),
-                    Cell(str(work.operators)),
-                    Cell(format_big(work.flops) if work.flops else ABSENT),
-                    Cell(format_bytes(work.bytes)),
-                    *(
-                        Cell(text)
-                        for bound in found
-                        for text in (format_seconds(bound.seconds), _percent(bound.share), bound.binds)
-                    ),
-                )
-            )
-    return TableData("", (*COLUMNS, *columns), tuple(rows), tuple(breaks))
+    sections = [([format_count(case.record.seq)], _rows(case)) for case in cases]
+    return TableData.of_sections("", (*COLUMNS, *columns), sections)
+
+
+def _rows(case: StagePlan) -> Iterator[tuple[str, ...]]:
+    for at, work in enumerate(case.stages):
+        found = [bounds[at] for bounds in case.bounds.values()]
+        yield (
+            work.stage or NO_STAGE,
+            str(work.entered) if work.stage else "",
+            str(work.operators),
+            format_big(work.flops) if work.flops else ABSENT,
+            format_bytes(work.bytes),
+            *(t for b in found for t in (format_seconds(b.seconds), _percent(b.share), b.binds)),
+        )
 
 
 def _percent(share: float) -> str:

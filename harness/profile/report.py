@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -32,12 +31,7 @@ if TYPE_CHECKING:
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
 SPECK_SHARE = 0.01
-ALONE = Column(
-    "alone",
-    rank=1,
-    right=False,
-    caption="alone: the stage with all inside it, as another program (stage=NAME) of the one named.",
-)
+ALONE = "alone: the stage with all inside it, as another program (stage=NAME) of the one named."
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -49,7 +43,7 @@ COLUMNS = (
     Column("FLOPs", rank=2),
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
-    ALONE,
+    Column("alone", rank=1, right=False, caption=ALONE),
     roof_cell.COLUMN,
 )
 CAPTION = (
@@ -126,44 +120,20 @@ def _round_length(length: float) -> str:
 
 
 def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        whole, roofs = fmt.seconds(*bounds(case.whole)), roof_cell.roof_shares(case, rooflines)
-        rows.append(
-            (
-                Cell(format_count(case.seq)),
-                Cell("whole, without marks"),
-                Cell(whole[0]),
-                Cell(whole[1]),
-                *[Cell("")] * 7,
-                roof_cell.roof_cell(roofs[roof_cell.WHOLE]),
-            )
-        )
-        rows += [
-            _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
-            for entry in case.stages
-            if not _is_speck(entry)
-        ]
-        if specks := [entry for entry in case.stages if _is_speck(entry)]:
-            largest = max(entry.share.value or 0 for entry in specks)
-            rows.append(
-                (
-                    Cell(""),
-                    Cell(f"{len(specks)} more of several stages, each ≤ {100 * largest:.1f} %"),
-                    *[Cell("")] * 10,
-                )
-            )
-    table = TableData("", COLUMNS, tuple(rows), tuple(breaks))
-    return table if any(case.alone for case in cases) else _without(table, ALONE)
+    sections = [([format_count(case.seq)], _rows(case, rooflines)) for case in cases]
+    return TableData.of_sections("", COLUMNS, sections)
 
 
-def _without(table: TableData, column: Column) -> TableData:
-    at = table.columns.index(column)
-    rows = tuple((*row[:at], *row[at + 1 :]) for row in table.rows)
-    return replace(table, columns=(*table.columns[:at], *table.columns[at + 1 :]), rows=rows)
+def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str, ...]]:
+    roofs = roof_cell.roof_shares(case, rooflines)
+    whole = fmt.seconds(*bounds(case.whole))
+    yield "whole, without marks", *whole, *[""] * 7, roof_cell.roof_cell(roofs[roof_cell.WHOLE])
+    for entry in case.stages:
+        if not _is_speck(entry):
+            yield _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
+    if specks := [entry.share.value or 0 for entry in case.stages if _is_speck(entry)]:
+        text = f"{len(specks)} more of several stages, each ≤ {100 * max(specks):.1f} %"
+        yield text, *[""] * (len(COLUMNS) - 2)
 
 
 def _is_speck(entry: StageTime) -> bool:
@@ -171,21 +141,18 @@ def _is_speck(entry: StageTime) -> bool:
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
-def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell, ...]:
-    text, interval = fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")
+def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell | str, ...]:
     figures, rate = entry.figures, entry.flops_per_s
     return (
-        Cell(""),
-        Cell(entry.stage or NO_STAGE),
-        Cell(text),
-        Cell(interval),
-        Cell(_share(entry.share)),
-        Cell("" if not entry.stage else ABSENT if figures.entered is None else str(figures.entered)),
-        Cell(ABSENT if figures.operators is None else str(figures.operators)),
-        Cell(format_big(figures.flops) if figures.flops else ABSENT),
-        Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),
-        Cell(ABSENT if figures.bytes is None else format_bytes(figures.bytes)),
-        Cell(f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else ""),
+        entry.stage or NO_STAGE,
+        *(fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")),
+        _share(entry.share),
+        "" if not entry.stage else ABSENT if figures.entered is None else str(figures.entered),
+        ABSENT if figures.operators is None else str(figures.operators),
+        format_big(figures.flops) if figures.flops else ABSENT,
+        ABSENT if rate is None else fmt.significant(rate / 1e9, 3),
+        ABSENT if figures.bytes is None else format_bytes(figures.bytes),
+        f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else "",
         roof_cell.roof_cell(roof),
     )
 

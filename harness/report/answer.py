@@ -19,7 +19,7 @@ from harness.core.grouped import collected, grouped
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.finding import PanelFinding, baseline_semantics, finding_of
+from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of
 from harness.report.format import short_label
 
 OTHER = "≠"
@@ -227,17 +227,9 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
 def _not_equivalent(panel: SuiteResults) -> str:
     """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
     meant = baseline_semantics(panel)
-    others: dict[str, dict[str, None]] = {}
-    for row in panel.cases:
-        if meant not in {None, row.record.semantics}:
-            others.setdefault(row.record.semantics, {})[short_label(row.label)] = None
-    names = [
-        ", ".join(labels) + ("" if list(labels) == [meaning] else f" ({meaning})")
-        for meaning, labels in others.items()
-    ]
-    if not names:
-        return ""
-    return f"Not mathematically equivalent to {short_label(panel.baseline)}: {', '.join(names)}."
+    names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
+    base = short_label(panel.baseline)
+    return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 
 
 def _not_run(panel: SuiteResults) -> str:

@@ -4,12 +4,13 @@ No more is claimed than the intervals allow. A crossover has an interval that ex
 it; where it cannot be told on which side of 1 a speedup is, the sentence says that it is about the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harness.analysis.compare import Comparison
-from harness.analysis.suite_results import SuiteResults
+from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report import format as fmt
 
@@ -126,6 +127,16 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
 def baseline_semantics(panel: SuiteResults) -> str | None:
     """What the baseline's result means; None where the panel has no record of it."""
     return next((records[0].semantics for records in panel.by_label.get(panel.baseline, ())), None)
+
+
+def by_meaning(cases: Iterable[CaseResult]) -> list[str]:
+    """`sparse, approx (recall)`: the implementations of each semantics, with its name unless it is theirs."""
+    labels = collected((case.record.semantics, fmt.short_label(case.label)) for case in cases)
+    groups = {semantics: list(dict.fromkeys(names)) for semantics, names in labels.items()}
+    return [
+        ", ".join(names) + ("" if names == [semantics] else f" ({semantics})")
+        for semantics, names in groups.items()
+    ]
 
 
 def panel_finding(panel: SuiteResults) -> PanelFinding | None:

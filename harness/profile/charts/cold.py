@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.artist import Artist
+from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
+from harness.core.grouped import collected
 from harness.core.units import format_count, format_seconds
 from harness.profile.cold_start import LATER, TO_FIRST, ColdCase
-from harness.report.charts.drawing.bars import Bar
+from harness.report.charts.drawing.bars import Bar, draw_bars
 from harness.report.charts.drawing.style import COLOURS
+from harness.report.charts.model import Captioned
 from harness.report.charts.notes import interval_notes
 from harness.report.format import short_label
 
@@ -20,12 +23,9 @@ QUESTION = "How long does a new process take to its first result?"
 
 
 @dataclass(frozen=True)
-class ColdChart:
+class ColdChart(Captioned):
     """A bar for each case at the longest length, split into its steps."""
 
-    title: str
-    question: str
-    notes: tuple[str, ...]
     bars: tuple[Bar, ...]
 
     @property
@@ -37,6 +37,9 @@ class ColdChart:
     @property
     def samples(self) -> dict[str, Artist]:
         return {step: Patch(color=colour) for step, colour in self.colours.items()}
+
+    def draw(self, body: SubFigure) -> float:
+        return draw_bars(body, self.bars, self.colours, "from the start of a process")
 
 
 def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
@@ -52,27 +55,17 @@ def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
         fast = min(known, key=lambda case: case.to_first.value or 0.0)
         title = f"at {format_count(longest)} {_name(fast)} has its first result after {_seconds(fast)}, "
         title += f"{_name(slow)} after {_seconds(slow)}"
-    over = [
-        note.replace("bands and bars", "lines at the ends")
-        for note in interval_notes(c.to_first for c in shown)
-    ]
     return ColdChart(
         title=title,
         question=QUESTION,
-        notes=(
-            *over,
-            *_missing(shown),
-        ),
+        notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing(shown)),
         bars=tuple(_bar(case) for case in shown),
     )
 
 
 def _missing(cases: Sequence[ColdCase]) -> list[str]:
     """Why a step has no time, of all that have it for this reason."""
-    names: dict[tuple[str, str], dict[str, None]] = {}
-    for case in cases:
-        for missing in case.missing.items():
-            names.setdefault(missing, {})[_name(case)] = None
+    names = collected((missing, _name(case)) for case in cases for missing in case.missing.items())
     return [f"{', '.join(known)}, no {step}: {why}" for (step, why), known in names.items()]
 
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from matplotlib.artist import Artist
+from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
 from harness.analysis.scaling import near
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
-from harness.report.charts.drawing.bands import FILL, Band, BandPanel
+from harness.report.charts.drawing.bands import FILL, Band, BandPanel, draw_bands
 from harness.report.charts.drawing.style import COLOURS, INK
+from harness.report.charts.model import Captioned
 from harness.report.format import short_label
 
 NO_STAGE, SMALLER = "in no stage", "smaller stages"
@@ -23,12 +25,9 @@ QUESTION = "Where does the time of a call go as the sequence grows?"
 
 
 @dataclass(frozen=True)
-class ComponentsChart:
+class ComponentsChart(Captioned):
     """A panel for every implementation that was profiled at two lengths or more."""
 
-    title: str
-    question: str
-    notes: tuple[str, ...]
     panels: tuple[BandPanel, ...]
 
     @property
@@ -45,6 +44,9 @@ class ComponentsChart:
         if len(self.panels) == 1:
             return {}
         return {name: Patch(color=colour, alpha=FILL) for name, colour in self.colours.items()}
+
+    def draw(self, body: SubFigure) -> float:
+        return draw_bands(body, self.panels, self.colours)
 
 
 def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.artist import Artist
+from matplotlib.figure import SubFigure
 
 from harness.analysis.results import label_of
 from harness.analysis.roof_share import RoofShare
@@ -29,9 +30,11 @@ from harness.report.charts.drawing.roof_panel import (
     Roof,
     RoofPanel,
     RoofPoint,
+    draw_roofs,
     roof_samples,
 )
 from harness.report.charts.drawing.style import Look, looks
+from harness.report.charts.model import Captioned
 from harness.report.format import short_label
 
 QUESTION = "How near does a call come to what this machine was measured to do?"
@@ -39,18 +42,18 @@ CALLS = "whole calls"
 
 
 @dataclass(frozen=True)
-class RooflineChart:
+class RooflineChart(Captioned):
     """A panel of whole calls, then one of the stages of each profiled series at its longest length."""
 
-    title: str
-    question: str
-    notes: tuple[str, ...]
     panels: tuple[RoofPanel, ...]
     looks: Mapping[str, Look]
 
     @property
     def samples(self) -> dict[str, Artist]:
         return {**{name: line_sample(look) for name, look in self.looks.items()}, **roof_samples(self.roofs)}
+
+    def draw(self, body: SubFigure) -> float:
+        return draw_roofs(body, self.panels, self.looks)
 
     @property
     def roofs(self) -> tuple[Roof, ...]:

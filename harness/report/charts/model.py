@@ -2,21 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
 
 
-class Captioned(Protocol):
-    """What stands around any drawing: its finding or question, what it is asked, and its footnotes."""
+@dataclass(frozen=True)
+class Captioned:
+    """What stands around any drawing: `title` is the finding, or the question where there is none."""
 
-    @property
-    def title(self) -> str: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
+    title: str
+    question: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,20 +80,17 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Lines over the length. `title` is the finding, or the question where there is none.
+class Chart(Captioned):
+    """Lines over the length.
 
-    `question` is what the chart is asked; `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a
-    panel without any point. Ratios up to `margin`, either way, are in a band around 1.
+    `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point. Ratios up to
+    `margin`, either way, are in a band around 1.
     """
 
-    title: str
-    question: str
     scale: str
     y_label: str
     empty: str
     panels: tuple[Panel, ...]
-    notes: tuple[str, ...]
     x_label: str = "sequence length"
     margin: float | None = None
 
@@ -125,18 +120,15 @@ class ScatterPanel:
 
 
 @dataclass(frozen=True)
-class ScatterChart:
+class ScatterChart(Captioned):
     """Points with whiskers. Where there are `rows` (labels, the first on top), `up` is a row's place.
 
     `levels` and `uprights` are lines across all panels, with their names; `ratio` puts a ratio across.
     """
 
-    title: str
-    question: str
     x_label: str
     y_label: str
     panels: tuple[ScatterPanel, ...]
-    notes: tuple[str, ...]
     ratio: bool = False
     rows: tuple[str, ...] = ()
     levels: Mapping[float, str] = field(default_factory=dict[float, str])

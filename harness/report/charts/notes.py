@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.outcomes import planned_text, status_words
+from harness.report.finding import by_meaning
 from harness.report.format import short_label
 from harness.run.processes.exit_cause import MORE_MEMORY
 
@@ -110,16 +112,8 @@ def failure_notes(grid: CaseGrid) -> list[str]:
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
     """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
-    labels: dict[str, dict[str, None]] = {}
-    for cell in grid.cells:
-        labels.setdefault(cell.record.semantics, {})[short_label(cell.label)] = None
-    if len(labels) < 2:
-        return []
-    groups = (
-        ", ".join(names) + ("" if list(names) == [semantics] else f" ({semantics})")
-        for semantics, names in labels.items()
-    )
-    return [f"not mathematically equivalent to each other: {'; '.join(groups)}"]
+    groups = by_meaning(grid.cells)
+    return [f"not mathematically equivalent to each other: {'; '.join(groups)}"] if len(groups) > 1 else []
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:
@@ -182,16 +176,16 @@ def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
     ]
 
 
-def interval_notes(estimates: Iterable[Estimate]) -> list[str]:
-    """Sentences on what the intervals are over, and how many values have none."""
+def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars") -> list[str]:
+    """Sentences on what the intervals, `drawn` as these, are over, and how many values have none."""
     valued = [estimate for estimate in estimates if estimate.value is not None]
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
-    notes = [f"bands and bars: 95 % intervals {' or '.join(over)}"] if over else []
-    without: dict[str, int] = {}
-    for estimate in valued:
-        if estimate.low is None or estimate.high is None:
-            # How many rounds each has says less than that they are too few.
-            why = (estimate.reason or "too few samples").partition("; has ")[0]
-            without[why] = without.get(why, 0) + 1
+    notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
+    # How many rounds each has says less than that they are too few.
+    without = Counter(
+        (e.reason or "too few samples").partition("; has ")[0]
+        for e in valued
+        if e.low is None or e.high is None
+    )
     return notes + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]

@@ -1,22 +1,19 @@
 """Shares of a whole over the length: a band for each part, with the lengths at which two change places."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
-from matplotlib.ticker import FixedLocator, NullLocator
 
-from harness.report.charts.drawing.labels import SIZE, spread
-from harness.report.charts.drawing.page import PANELS, columns_for
-from harness.report.charts.drawing.panel import tick_lengths
+from harness.report.charts.drawing.labels import LineEnd, label_ends
+from harness.report.charts.drawing.panel import set_ticks, tick_lengths
+from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scales import length_limits
 from harness.report.charts.drawing.style import INK
-from harness.report.charts.drawing.text import BODY, ROOM, wrap
 from harness.report.charts.model import Panel
 
 FILL = 0.55  # the opacity of a band
-LINE = 0.055  # the height of a name beside the bands over theirs
 
 
 @dataclass(frozen=True)
@@ -37,72 +34,33 @@ class BandPanel:
     changes: tuple[tuple[float, str], ...]
 
 
-def bands_of(panels: Sequence[BandPanel], colours: Mapping[str, str]) -> Callable[[SubFigure], float]:
-    """Draw the panels side by side; a single one has the names of its bands beside it."""
-
-    def draw(body: SubFigure) -> float:
-        columns = columns_for(len(panels))
-        rows = -(-len(panels) // columns)
-        grid = body.subplots(rows, columns, sharey=True, squeeze=False)
-        for place in range(rows * columns):
-            axes = grid[place // columns][place % columns]
-            if place >= len(panels):
-                axes.set_axis_off()
-                continue
-            _draw(axes, panels[place], colours)
-            heading = wrap(panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
-            axes.set_title(heading, loc="left", size=BODY, weight="bold")
-            tick_lengths(axes, [Panel("", panels[place].lengths, (), ())], 0.075 * columns)
-            axes.set_xlabel("sequence length", size=BODY)
-            if place % columns == 0:
-                axes.set_ylabel("share of a call's time", size=BODY, labelpad=10)
-            if len(panels) == 1:
-                _name_ends(axes, panels[place], colours)
-        return rows * PANELS[columns]
-
-    return draw
+def draw_bands(body: SubFigure, panels: Sequence[BandPanel], colours: Mapping[str, str]) -> float:
+    """The panels side by side; a single one has the names of its bands beside it."""
+    titles = [panel.title for panel in panels]
+    grid, height = panel_grid(body, titles, "sequence length", "share of a call's time", share_x=False)
+    for panel, (axes,) in zip(panels, grid, strict=True):
+        ends = _draw(axes, panel, colours)
+        tick_lengths(axes, [Panel("", panel.lengths, (), ())], 0.075 * columns_for(len(panels)))
+        if len(panels) == 1:
+            label_ends(axes, ends)
+    return height
 
 
-def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> None:
+def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> list[LineEnd]:
+    """Draw the bands; where each ends, with its share there."""
     axes.set_xscale("log", base=2)
     axes.set_xlim(*length_limits(panel.lengths))
     axes.set_ylim(0, 1)
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
-    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    set_ticks(axes.yaxis, {share: f"{100 * share:.0f} %" for share in (0, 0.25, 0.5, 0.75, 1)})
+    ends: list[LineEnd] = []
     base = [0.0] * len(panel.lengths)
     for band in panel.bands:
         top = [low + share for low, share in zip(base, band.shares, strict=True)]
-        colour = colours[band.name]
+        colour, name = colours[band.name], f"{band.name} {100 * band.shares[-1]:.1f} %"
         axes.fill_between(panel.lengths, base, top, color=colour, alpha=FILL, lw=0)
         axes.plot(panel.lengths, top, color=colour, lw=0.8)
+        ends.append(LineEnd((panel.lengths[-1], (base[-1] + top[-1]) / 2), name, colour))
         base = top
     for length, _ in panel.changes:
         axes.axvline(length, color=INK, ls=":", lw=1.0)
-
-
-def _name_ends(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> None:
-    middles: list[float] = []
-    base = 0.0
-    for band in panel.bands:
-        middles.append(base + band.shares[-1] / 2)
-        base += band.shares[-1]
-    heights = spread(middles, [LINE] * len(middles))
-    for band, middle, height in zip(panel.bands, middles, heights, strict=True):
-        axes.annotate(
-            f"{band.name} {100 * band.shares[-1]:.1f} %",
-            (panel.lengths[-1], middle),
-            (1.04, height),
-            textcoords="axes fraction",
-            annotation_clip=False,
-            va="center",
-            size=SIZE,
-            color=colours[band.name],
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colours[band.name],
-                "lw": 0.6,
-                "ls": ":",
-                "relpos": (0, 0.5),
-            },
-        )
+    return ends

@@ -1,11 +1,10 @@
 """Stacked bars: a row for each whole, a piece for each of its parts, the interval of the whole at its end."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
-from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from harness.core.units import format_seconds
 from harness.report.charts.drawing.scales import linear_ticks
@@ -30,26 +29,21 @@ class Bar:
     words: str
 
 
-def bars_of(bars: Sequence[Bar], colours: Mapping[str, str], x_label: str) -> Callable[[SubFigure], float]:
-    """Draw the rows, the first on top."""
-
-    def draw(body: SubFigure) -> float:
-        axes = body.subplots(1, 1)
-        ends = [max(sum(bar.parts.values()), bar.high or 0.0) for bar in bars]
-        axes.set_xlim(0, ROOM * max(ends))
-        axes.set_ylim(len(bars) - 0.5, -0.5)
-        axes.set_yticks(range(len(bars)), [bar.name for bar in bars], size=SIZE)
-        ticks = linear_ticks(0, max(ends))
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-        axes.xaxis.set_major_formatter(FixedFormatter([trim_zeros(format_seconds(tick)) for tick in ticks]))
-        axes.grid(visible=True, axis="x", color=INK, alpha=FAINT, lw=0.5)
-        axes.set_axisbelow(True)
-        axes.set_xlabel(x_label, size=BODY)
-        for row, (bar, end) in enumerate(zip(bars, ends, strict=True)):
-            _draw(axes, row, bar, end, colours)
-        return HEIGHT * len(bars) + AXES
-
-    return draw
+def draw_bars(body: SubFigure, bars: Sequence[Bar], colours: Mapping[str, str], x_label: str) -> float:
+    """The rows, the first on top; their height in inches."""
+    axes = body.subplots(1, 1)
+    ends = [max(sum(bar.parts.values()), bar.high or 0.0) for bar in bars]
+    axes.set_xlim(0, ROOM * max(ends))
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_yticks(range(len(bars)), [bar.name for bar in bars], size=SIZE)
+    ticks = linear_ticks(0, max(ends))
+    axes.set_xticks(ticks, [trim_zeros(format_seconds(tick)) for tick in ticks])
+    axes.grid(visible=True, axis="x", color=INK, alpha=FAINT, lw=0.5)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(x_label, size=BODY)
+    for row, (bar, end) in enumerate(zip(bars, ends, strict=True)):
+        _draw(axes, row, bar, end, colours)
+    return HEIGHT * len(bars) + AXES
 
 
 def _draw(axes: Axes, row: int, bar: Bar, end: float, colours: Mapping[str, str]) -> None:

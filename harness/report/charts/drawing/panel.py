@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.drawing.labels import LineEnd
@@ -120,9 +120,13 @@ def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
         return math.log(longer / shorter) > share * math.log(high / low)
 
     labelled = set(thin_labels(lengths, fits))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_locator(FixedLocator(lengths))
-    axes.xaxis.set_major_formatter(FixedFormatter([names[seq] if seq in labelled else "" for seq in lengths]))
+    set_ticks(axes.xaxis, {seq: names[seq] if seq in labelled else "" for seq in lengths})
+
+
+def set_ticks(axis: Axis, names: Mapping[float, str]) -> None:
+    """Ticks at these places alone, with these names."""
+    axis.set_ticks([], minor=True)
+    axis.set_ticks(list(names), list(names.values()))
 
 
 def _tick_values(axes: Axes, view: View) -> list[float]:
@@ -134,9 +138,7 @@ def _tick_values(axes: Axes, view: View) -> list[float]:
         labels = {tick: name for tick, name in labels.items() if tick >= 1.9 * view.floor}
         labels[view.floor] = format_bytes(0)
         axes.axhline(view.floor, color=INK, lw=0.7, ls=(0, (1, 2)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(FixedLocator(list(labels)))
-    axes.yaxis.set_major_formatter(FixedFormatter(list(labels.values())))
+    set_ticks(axes.yaxis, labels)
     return list(labels)
 
 

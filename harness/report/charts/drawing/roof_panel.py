@@ -1,21 +1,20 @@
 """Work per second over FLOPs per byte, both logarithmic, under the roofs that bind them."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from harness.core.grouped import grouped
 from harness.report.charts.drawing.labels import spread
-from harness.report.charts.drawing.page import PANELS, columns_for
+from harness.report.charts.drawing.panel import set_ticks
+from harness.report.charts.drawing.panel_grid import panel_grid
 from harness.report.charts.drawing.scales import decimal_ticks
 from harness.report.charts.drawing.style import FAINT, INK, Look
-from harness.report.charts.drawing.text import BODY, ROOM, wrap
 from harness.report.format import per_second, trim_zeros
 
 SIZE = 6.5  # points
@@ -65,32 +64,16 @@ class RoofPanel:
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
 
-def roofs_of(panels: Sequence[RoofPanel], looks: Mapping[str, Look]) -> Callable[[SubFigure], float]:
-    """Draw the panels side by side, with the same limits."""
-
-    def draw(body: SubFigure) -> float:
-        columns = columns_for(len(panels))
-        rows = -(-len(panels) // columns)
-        grid = body.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        limits = _limits(panels)
-        for place in range(rows * columns):
-            axes = grid[place // columns][place % columns]
-            if place >= len(panels):
-                axes.set_axis_off()
-                continue
-            _set_scales(axes, limits)
-            _draw_roofs(axes, panels[place].roofs, limits)
-            _draw_points(axes, panels[place].points, looks)
-            heading = wrap(panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
-            axes.set_title(heading, loc="left", size=BODY, weight="bold")
-            axes.tick_params(labelbottom=place + columns >= len(panels))
-            if place + columns >= len(panels):
-                axes.set_xlabel("FLOPs per byte", size=BODY)
-            if place % columns == 0:
-                axes.set_ylabel("FLOPs per second", size=BODY, labelpad=10)
-        return rows * PANELS[columns]
-
-    return draw
+def draw_roofs(body: SubFigure, panels: Sequence[RoofPanel], looks: Mapping[str, Look]) -> float:
+    """The panels side by side, with the same limits; their height in inches."""
+    titles = [panel.title for panel in panels]
+    grid, height = panel_grid(body, titles, "FLOPs per byte", "FLOPs per second")
+    limits = _limits(panels)
+    for panel, (axes,) in zip(panels, grid, strict=True):
+        _set_scales(axes, limits)
+        _draw_roofs(axes, panel.roofs, limits)
+        _draw_points(axes, panel.points, looks)
+    return height
 
 
 def _limits(panels: Sequence[RoofPanel]) -> Limits:
@@ -113,10 +96,7 @@ def _set_scales(axes: Axes, limits: Limits) -> None:
         (axes.xaxis, limits[0], lambda tick: f"{tick:g}"),
         (axes.yaxis, limits[1], lambda tick: trim_zeros(per_second(tick, tick, tick, "")[0])),
     ):
-        ticks = decimal_ticks(low, high)
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_locator(FixedLocator(ticks))
-        axis.set_major_formatter(FixedFormatter([words(tick).strip() for tick in ticks]))
+        set_ticks(axis, {tick: words(tick).strip() for tick in decimal_ticks(low, high)})
     axes.grid(visible=True, color=INK, alpha=FAINT, lw=0.5)
 
 
@@ -142,14 +122,10 @@ def roof_samples(roofs: Sequence[Roof]) -> dict[str, Artist]:
 
 
 def _draw_points(axes: Axes, points: Sequence[RoofPoint], looks: Mapping[str, Look]) -> None:
-    for label, own in _by_label(points):
+    for label, own in grouped(points, lambda point: point.label).items():
         look = looks[label]
         across, up = [point.intensity for point in own], [point.value for point in own]
         axes.plot(across, up, color=look.colour, lw=0.8, ls=look.line, marker=look.marker, ms=5, zorder=4)
         bounded = [(p.intensity, p.low, p.high) for p in own if p.low is not None and p.high is not None]
         if bounded:
             axes.vlines(*zip(*bounded, strict=True), color=look.colour, lw=1.2, zorder=3)
-
-
-def _by_label(points: Sequence[RoofPoint]) -> Iterator[tuple[str, list[RoofPoint]]]:
-    yield from ((label, list(own)) for label, own in groupby(points, key=lambda point: point.label))
