@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
+from harness.analysis.roof_share import RoofShare
 from harness.analysis.stats import Estimate
-from harness.core.units import format_big, format_bytes, format_count
+from harness.core.record import OperatorFigures
+from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile import roof_cell
+from harness.profile.alone import AloneTime
 from harness.profile.estimates import bounds, estimate_data
-from harness.profile.operators import operator_data, operator_table
+from harness.profile.roof_cell import Rooflines
 from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.analysis.roof_share import RoofShare
-    from harness.profile.alone import AloneTime
-    from harness.profile.roof_cell import Rooflines
 
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
@@ -45,6 +43,15 @@ COLUMNS = (
     Column("bytes", rank=2),
     Column("alone", rank=1, right=False, caption=ALONE),
     roof_cell.COLUMN,
+)
+OPERATORS = "The operators that took longest in one call, by the profiler: their own time, one reading"
+OPERATOR_COLUMNS = (
+    Column("seq"),
+    Column("operator", right=False),
+    Column("stage", right=False),
+    Column("time"),
+    Column("calls"),
+    Column("bytes"),
 )
 CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
@@ -68,7 +75,7 @@ def print_profiles(
         for sentence in roof_cell.roof_sentences(cases, rooflines or {}):
             console.print(Text(sentence, style="dim"), soft_wrap=True)
         if any(case.operators for case in cases):
-            print_tables(console, operator_table(cases))
+            print_tables(console, _operator_table(cases))
     if series:
         console.print(Text(CAPTION, style="dim"))
 
@@ -157,6 +164,16 @@ def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Ce
     )
 
 
+def _operator_table(cases: Sequence[ProfiledCase]) -> TableData:
+    sections = [([format_count(case.seq)], map(_operator_row, case.operators)) for case in cases]
+    return TableData.of_sections(OPERATORS, OPERATOR_COLUMNS, sections)
+
+
+def _operator_row(figures: OperatorFigures) -> tuple[str, ...]:
+    size = ABSENT if figures.bytes is None else format_bytes(figures.bytes)
+    return figures.operator, figures.stage, format_seconds(figures.seconds), str(figures.calls), size
+
+
 def _share(share: Estimate) -> str:
     """`57.1 % [55.0, 59.3]`."""
     percent = [None if x is None else 100 * x for x in (share.value, share.low, share.high)]
@@ -186,12 +203,10 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "seq": case.seq,
         "whole": estimate_data(case.whole, "s"),
         "stages_sum": estimate_data(case.sum, "s"),
-        "covered": estimate_data(case.covered),
-        "joined": estimate_data(case.joined),
-        "overlap": estimate_data(case.overlap),
+        **{name: estimate_data(getattr(case, name)) for name in ("covered", "joined", "overlap")},
         "marks_cost": estimate_data(case.cost),
-        "stages": list(_stages_data(case.stages)),
-        "operators": operator_data(case),
+        "stages": [_stage_data(entry) for entry in case.stages],
+        "operators": [asdict(figures) for figures in case.operators],
         "alone": [
             {"stage": stage, "implementation": alone.implementation, "time": estimate_data(alone.time, "s")}
             for stage, alone in case.alone.items()
@@ -199,17 +214,13 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
     }
 
 
-def _stages_data(stages: Iterable[StageTime]) -> Iterable[dict[str, Any]]:
-    for entry in stages:
-        figures = entry.figures
-        yield {
-            "stage": entry.stage,
-            "time": estimate_data(entry.time, "s"),
-            "busy": estimate_data(entry.busy, "s"),
-            "share": estimate_data(entry.share),
-            "entered": figures.entered,
-            "operators": figures.operators,
-            "flops": figures.flops,
-            "bytes": figures.bytes,
-            "flops_per_s": entry.flops_per_s,
-        }
+def _stage_data(entry: StageTime) -> dict[str, Any]:
+    figures = entry.figures
+    return {
+        "stage": entry.stage,
+        "time": estimate_data(entry.time, "s"),
+        "busy": estimate_data(entry.busy, "s"),
+        "share": estimate_data(entry.share),
+        **{name: getattr(figures, name) for name in ("entered", "operators", "flops", "bytes")},
+        "flops_per_s": entry.flops_per_s,
+    }

@@ -56,11 +56,8 @@ class PanelFinding:
 
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
-        qualities = [
-            self._why_no_interval(),
-            "not mathematically equivalent" if self.semantics else "",
-        ]
-        aside = ", ".join(filter(None, qualities))
+        other = "not mathematically equivalent" if self.semantics else ""
+        aside = ", ".join(filter(None, (self._why_no_interval(), other)))
         return self._claim() + (f" ({aside})" if aside else "")
 
     @property
@@ -78,33 +75,25 @@ class PanelFinding:
 
     def _claim(self) -> str:
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
-        last = f"{self.ratio} at {at}"
+        beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
+        same = f"about the same until {format_count(self.same_until)}, then " if self.same_until else ""
         match self.verdict:
-            case "faster" if self.faster_from == self.compared.seq:
-                return f"{name} beats {base} from {at}: {self.ratio}"
-            case "faster" if self.faster_from is not None:
-                return f"{name} beats {base} from {format_count(self.faster_from)}: {last}"
-            case "faster" if self.same_until is not None:
-                same = f"about the same until {format_count(self.same_until)}"
-                return f"{same}, then {name} beats {base}: {last}"
-            case "faster" if self.everywhere:
-                return f"{name} beats {base} at every length: {last}"
-            case "faster":
-                return f"{name} beats {base}: {last}"
-            case "slower" if self.faster_until is not None:
-                return f"{name} beats {base} until {format_count(self.faster_until)} only: {last}"
-            case "slower" if self.same_until is not None:
-                same = f"about the same until {format_count(self.same_until)}"
-                return f"{same}, then nothing beats {base}: {name} is closest, {last}"
-            case "slower":
-                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
-            case "about the same" if self.faster_until is not None:
-                until = format_count(self.faster_until)
-                return f"{name} beats {base} until {until}, then about the same: {last}"
+            case "unclear":
+                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
+            case _ if self.faster_until is not None:
+                then = " only" if self.verdict == SLOWER else ", then about the same"
+                return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
+            case "slower" if same:
+                return f"{same}nothing beats {base}: {name} is closest, {last}"
+            case "slower":
+                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
+            case _ if self.faster_from == self.compared.seq:
+                return f"{beats} from {at}: {self.ratio}"
             case _:
-                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
+                since = f" from {format_count(self.faster_from)}" if self.faster_from else ""
+                return f"{same}{beats}{since}{' at every length' if self.everywhere else ''}: {last}"
 
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:

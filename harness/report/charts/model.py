@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TypeVar
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
+from harness.report.charts.drawing.scales import Scale
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Point:
     low: float | None = None
     high: float | None = None
     hollow: bool = False
+
+
+def points(estimates: Iterable[tuple[int, Estimate]]) -> tuple[Point, ...]:
+    """A point for every length whose estimate has a value."""
+    return tuple(Point(seq, e.value, e.low, e.high) for seq, e in estimates if e.value is not None)
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,11 @@ class Panel:
 class Chart(Captioned):
     """Lines over the length.
 
-    `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point. Ratios up to
-    `margin`, either way, are in a band around 1.
+    `empty` is the text of a panel without any point. Ratios up to `margin`, either way, are in a band
+    around 1.
     """
 
-    scale: str
+    scale: Scale
     y_label: str
     empty: str
     panels: tuple[Panel, ...]
@@ -140,14 +147,7 @@ Placed = TypeVar("Placed", Point, Outcome)
 
 def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Placed]]:
     """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
-    runs: list[list[Placed]] = []
-    last = -2
     places = {length: place for place, length in enumerate(lengths)}
-    for item in items:
-        at = places[item.seq]
-        if at == last + 1:
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-        last = at
-    return runs
+    # Where no length is missed, an item's place in the grid and its number rise together.
+    runs = groupby(enumerate(items), key=lambda numbered: places[numbered[1].seq] - numbered[0])
+    return [[item for _, item in run] for _, run in runs]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from harness.analysis.compare import Comparison
 from harness.analysis.compare_runs import BOTH_INTERVALS
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
@@ -13,9 +14,9 @@ from harness.core.grouped import collected, grouped
 from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.outcomes import planned_text, status_words
+from harness.report.charts.outcomes import planned_text
 from harness.report.finding import by_meaning
-from harness.report.format import short_label
+from harness.report.format import short_label, status_words
 from harness.run.processes.exit_cause import MORE_MEMORY
 
 REASON_WIDTH = 180
@@ -36,6 +37,10 @@ class Remark:
     panel: str
     seq: int | None = None
     detail: str = ""
+
+    @classmethod
+    def of(cls, cell: CaseResult, sentence: str, detail: str = "") -> "Remark":
+        return cls(sentence, cell.label, cell.panel, cell.seq, detail)
 
 
 def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
@@ -71,7 +76,7 @@ def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
     }
     panels = {panel for panel, _ in details_at}
     partial = panels != whole.keys()
-    titles = "; ".join(title for panel, title in grid.titles().items() if panel in panels)
+    titles = "; ".join(title for panel, title in grid.titles.items() if panel in panels)
     where = f" [{titles}]" if partial else ""
     everywhere = {(panel, seq) for panel in panels for seq in whole[panel]}
     if details_at.keys() == everywhere and not any(details_at.values()):
@@ -99,9 +104,7 @@ def record_notes(grid: CaseGrid) -> list[str]:
         *gather_remarks(grid, _comparability(grid)),
         *gather_remarks(grid, _expectations(grid)),
         *failure_notes(grid),
-        *gather_remarks(
-            grid, (Remark(shorten(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
-        ),
+        *gather_remarks(grid, (Remark.of(cell, shorten(warning)) for cell, warning in _warnings(grid))),
     ]
 
 
@@ -119,9 +122,7 @@ def semantics_notes(grid: CaseGrid) -> list[str]:
 def bound_notes(grid: CaseGrid) -> list[str]:
     """How close the authors of implementations say that their results come."""
     remarks = (
-        Remark(sentence, cell.label, cell.panel, cell.seq)
-        for cell in grid.cells
-        for sentence in state_bound(cell.record.bound)
+        Remark.of(cell, sentence) for cell in grid.cells for sentence in state_bound(cell.record.bound)
     )
     return gather_remarks(grid, remarks)
 
@@ -141,11 +142,9 @@ def _comparability(grid: CaseGrid) -> list[Remark]:
 def _expectations(grid: CaseGrid) -> Iterable[Remark]:
     for cell in grid.cells:
         if any(record.expected and record.status == "incorrect" for record in cell.records):
-            yield Remark("expected to be incorrect, and is", cell.label, cell.panel, cell.seq)
+            yield Remark.of(cell, "expected to be incorrect, and is")
         elif any(record.expected and record.unexpected for record in cell.records):
-            yield Remark(
-                "expected to be incorrect, but passed its contract", cell.label, cell.panel, cell.seq
-            )
+            yield Remark.of(cell, "expected to be incorrect, but passed its contract")
 
 
 def _failures(grid: CaseGrid) -> Iterable[Remark]:
@@ -156,8 +155,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
             reason = reasons.setdefault((cell.label, cell.status), _cause(cell.failed.reason or ""))
             planned = planned_text(cell) if cell.status == "oom" else ""
             said = planned.removesuffix(" planned") in reason
-            detail = "" if said else planned
-            yield Remark(f"{status_words(cell.status)}: {reason}", cell.label, cell.panel, cell.seq, detail)
+            yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", "" if said else planned)
 
 
 def _cause(reason: str) -> str:
@@ -174,6 +172,10 @@ def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
         if record.timing is not None
         for warning in record.timing.warnings
     ]
+
+
+def speedup_estimate(c: Comparison) -> Estimate:
+    return Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason)
 
 
 def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars") -> list[str]:

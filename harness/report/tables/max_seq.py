@@ -21,16 +21,15 @@ OUTSIDE = {
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
-def largest_table(
-    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
-) -> TableData | None:
+Entries = Sequence[Mapping[str, Any]]
+
+
+def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
     """`entries` as in run.json; rows are implementations (and panels, if many), columns targets.
 
-    `bounds` are those that authors give, by implementation.
+    `bounds` are those that authors give, by implementation. Without rows where none was looked for.
     """
     found = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
-    if not found:
-        return None
     targets = list(dict.fromkeys(entry["target"] for entry in found))
     by_case = grouped(found, lambda entry: (entry["panel"], entry["implementation"]))
     names = _name_columns(found)
@@ -45,13 +44,9 @@ def largest_table(
     )
 
 
-def measured_table(
-    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
-) -> TableData | None:
+def measured_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
     """Those `entries` of run.json that were tried on a device: rows are implementations at each panel."""
     found = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
-    if not found:
-        return None
     names = _name_columns(found)
     rows: list[tuple[Cell, ...]] = []
     for entry in found:
@@ -73,7 +68,7 @@ def measured_table(
     )
 
 
-def _name_columns(entries: Sequence[Mapping[str, Any]]) -> Sequence[Column]:
+def _name_columns(entries: Entries) -> Sequence[Column]:
     """A single panel has no column: it stands in the title of the suite's own table."""
     return _NAMES if len({entry["panel"] for entry in entries}) > 1 else _NAMES[:1]
 

@@ -11,10 +11,14 @@ from itertools import zip_longest
 from rich.console import Console, Group
 from rich.text import Text
 
+from harness.core.grouped import collected
 from harness.report.tables.cells import Cell
 from harness.report.tables.footnotes import Footnotes, shorten, superscripts
-from harness.report.tables.measures import GAP, Marks, TableMeasures, group_lines
+from harness.report.tables.measures import GAP, Marks, TableMeasures, group_lines, text_width
 from harness.report.tables.table_data import Column, TableData
+
+Part = str | Text | tuple[str, str]  # as Text.assemble takes them
+Line = tuple[Sequence[Part], int]  # what stands in a column on one line, and how wide it is
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,16 @@ class Legend:
     left_out: int = 0
 
     def add(self, tables: Sequence[TableData], shown: Sequence[Fitted]) -> None:
-        columns = [measures.columns[i].column.caption for measures, indices in shown for i in indices]
-        self.captions.update(dict.fromkeys(filter(None, [*(table.caption for table in tables), *columns])))
+        self.captions.update({table.caption: None for table in tables if table.caption})
         for measures, indices in shown:
-            for column, why in _absent_columns(measures, indices):
-                self.missing.setdefault(why, {})[column] = None
-            self.narrow += _dropped_columns(measures, indices)
+            for i, measure in enumerate(measures.columns):
+                notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
+                if i in indices:
+                    self.captions.update({measure.column.caption: None} if measure.column.caption else {})
+                elif not measure.empty:
+                    self.narrow.append(measure.column)
+                elif notes:
+                    self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
     def print(self, console: Console) -> None:
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
@@ -102,7 +110,8 @@ def _table_lines(
     widths = measures.widths(indices, console.width)
     rights = [measure.column.right for _, measure in columns]
     for titles in zip(*(measure.heading for _, measure in columns), strict=True):
-        yield _line([_cut(Text(t, "bold"), w) for t, w in zip(titles, widths, strict=True)], widths, rights)
+        heads = [_fit(Text(title, "bold"), width) for title, width in zip(titles, widths, strict=True)]
+        yield _line(heads, widths, rights)
     yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
     breaks = frozenset(measures.table.breaks)
     for number, row in enumerate(measures.table.rows):
@@ -112,34 +121,33 @@ def _table_lines(
             _cell_lines(console, row[i], marks(row[i]), width, folds=measure.column.folds)
             for (i, measure), width in zip(columns, widths, strict=True)
         ]
-        for texts in zip_longest(*cells, fillvalue=Text()):
-            yield _line(texts, widths, rights)
+        for line in zip_longest(*cells, fillvalue=((), 0)):
+            yield _line(line, widths, rights)
 
 
-def _cell_lines(console: Console, cell: Cell, marks: str, width: int, *, folds: bool) -> Iterable[Text]:
+def _cell_lines(console: Console, cell: Cell, marks: str, width: int, *, folds: bool) -> list[Line]:
     """A cell with its marks on one line, or where it folds on as many as it needs."""
-    text = Text.assemble((cell.text, cell.style), marks)
-    if not folds or text.cell_len <= width:
-        return [_cut(text, width)]
+    needed = text_width(cell.text) + len(marks)
+    if needed <= width:
+        return [(((cell.text, cell.style), marks), needed)]
+    if not folds:
+        return [_fit(Text.assemble((cell.text, cell.style), marks), width)]
     whole = Text.assemble((cell.text.replace("[", "\n["), cell.style), marks)  # options begin a line
-    return whole.wrap(console, width, overflow="fold")
+    return [((line,), line.cell_len) for line in whole.wrap(console, width, overflow="fold")]
 
 
-def _cut(text: Text, width: int) -> Text:
-    if text.cell_len > width:
-        text.truncate(width, overflow="ellipsis")
-    return text
+def _fit(text: Text, width: int) -> Line:
+    text.truncate(width, overflow="ellipsis")
+    return (text,), text.cell_len
 
 
-def _line(texts: Sequence[Text], widths: Sequence[int], rights: Sequence[bool]) -> Text:
+def _line(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) -> Text:
     """The texts of the columns beside each other on one line."""
-    line = Text(no_wrap=True, overflow="ignore")
-    end = 0  # of the columns so far
-    for text, width, right in zip(texts, widths, rights, strict=True):
-        end += width
-        at = end - text.cell_len if right else end - width
-        line.append(" " * (at - line.cell_len)).append_text(text)
-        end += GAP
+    parts: list[Part] = []
+    for (texts, needed), width, right in zip(cells, widths, rights, strict=True):
+        room = " " * (width - needed)
+        parts += (room, *texts, " " * GAP) if right else (*texts, room + " " * GAP)
+    line = Text.assemble(*parts, no_wrap=True, overflow="ignore")
     line.rstrip()
     return line
 
@@ -157,29 +165,8 @@ def _cells(table: TableData, indices: Sequence[int]) -> Iterator[Cell]:
     return (row[i] for row in table.rows for i in indices)
 
 
-def _absent_columns(measures: TableMeasures, indices: Sequence[int]) -> list[tuple[Column, str]]:
-    """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
-    columns: list[tuple[Column, str]] = []
-    for i, measure in enumerate(measures.columns):
-        if i not in indices and measure.empty:
-            notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
-            why = "; ".join(notes)
-            columns += [(measure.column, why)] if why else []
-    return columns
-
-
-def _dropped_columns(measures: TableMeasures, indices: Sequence[int]) -> list[Column]:
-    return [m.column for i, m in enumerate(measures.columns) if i not in indices and not m.empty]
-
-
 def _titles(columns: Iterable[Column]) -> str:
     """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        groups.setdefault(column.title, []).extend(group_lines(column)[:1])
-    titles: dict[str, list[str]] = {}
-    for title, owners in groups.items():
-        titles.setdefault(", ".join(owners), []).append(title)
-    return "; ".join(
-        ", ".join(names) + (f" of {owners}" if owners else "") for owners, names in titles.items()
-    )
+    owners = collected((column.title, line) for column in columns for line in group_lines(column)[:1] or [""])
+    titles = collected((", ".join(filter(None, of)), title) for title, of in owners.items())
+    return "; ".join(", ".join(names) + (f" of {of}" if of else "") for of, names in titles.items())

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from harness.report.charts.drawing.text import wrap
+from harness.report.charts.drawing.style import wrap
 
 SIZE = 7.5  # points
 WIDTH = 1.9  # inches that a name may take before it is broken

@@ -14,8 +14,7 @@ from harness.report.charts.drawing.outcome_strip import draw_outcome_strip
 from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
 from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scatter import draw_scatter
-from harness.report.charts.drawing.style import Look
-from harness.report.charts.drawing.text import BODY, POINTS, ROOM, WIDTH, wrap
+from harness.report.charts.drawing.style import BODY, POINTS, ROOM, WIDTH, Look, wrap
 from harness.report.charts.model import Captioned, Chart, ScatterChart
 from harness.report.format import short_label
 

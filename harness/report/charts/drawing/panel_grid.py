@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
-from harness.report.charts.drawing.text import BODY, ROOM, wrap
+from harness.report.charts.drawing.style import BODY, ROOM, wrap
 
 HEIGHTS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes, in inches
 

@@ -10,8 +10,7 @@ from harness.analysis.stats import Estimate
 from harness.report.charts.drawing.panel import draw_grid, draw_limit, set_ticks
 from harness.report.charts.drawing.panel_grid import panel_grid
 from harness.report.charts.drawing.scales import RATIO, linear_ticks
-from harness.report.charts.drawing.style import BASELINE, Look
-from harness.report.charts.drawing.text import BODY, wrap
+from harness.report.charts.drawing.style import BASELINE, BODY, Look, wrap
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
 from harness.report.format import short_label
 
