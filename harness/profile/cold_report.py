@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.analysis.results import label_of
+from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.profile.cold_start import ColdCase
 from harness.profile.estimates import bounds, estimate_data
 from harness.report import format as fmt
-from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, TableData
 
 TITLE = "Cold starts: seconds of each step in a new process; median and 95 % interval over processes"
@@ -40,22 +40,17 @@ def _payback(case: ColdCase) -> str:
 
 def cold_table(cases: Sequence[ColdCase]) -> TableData:
     """The steps of every case; those that it does not have stand with the reason."""
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        cold = case.record.cold
-        named = {"later call": f"call {cold.later}"} if cold else {}
-        timed = [*case.steps.items(), ("to the first result", case.to_first)]
-        lines = [(named.get(step, step), *fmt.seconds(*bounds(time))) for step, time in timed]
-        for reason in dict.fromkeys(case.missing.values()):
-            steps = ", ".join(step for step, why in case.missing.items() if why == reason)
-            lines.append((f"{steps}: {reason}", fmt.ABSENT, ""))
-        for at, line in enumerate(lines):
-            head = ("", "") if at else (format_count(case.record.seq), label_of(case.record))
-            rows.append(tuple(Cell(text) for text in (*head, *line)))
-    return TableData(TITLE, COLUMNS, tuple(rows), tuple(breaks))
+    sections = [((format_count(c.record.seq), label_of(c.record)), _lines(c)) for c in cases]
+    return TableData.of_sections(TITLE, COLUMNS, sections)
+
+
+def _lines(case: ColdCase) -> Iterator[tuple[str, ...]]:
+    cold = case.record.cold
+    named = {"later call": f"call {cold.later}"} if cold else {}
+    for step, time in (*case.steps.items(), ("to the first result", case.to_first)):
+        yield named.get(step, step), *fmt.seconds(*bounds(time))
+    for reason, steps in collected((why, step) for step, why in case.missing.items()).items():
+        yield f"{', '.join(steps)}: {reason}", fmt.ABSENT, ""
 
 
 def cold_data(cases: Sequence[ColdCase]) -> list[dict[str, Any]]:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
+from harness.profile.planned_stages import StagePlan
 from harness.profile.report import NO_STAGE
 from harness.report.format import ABSENT
-from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.profile.planned_stages import StagePlan
 
 CAPTION = (
     "bound: a lower bound by roofline, not a time: the larger of a stage's FLOPs over FLOP/s and of its "
@@ -53,51 +49,37 @@ def print_planned(console: Console, cases: Sequence[StagePlan]) -> None:
 
 def sentences(longest: StagePlan) -> Iterator[str]:
     """The three stages with the largest bounds by target, or why it has none."""
-    for name, bounds in longest.bounds.items():
-        by_share = sorted(zip(longest.stages, bounds, strict=True), key=lambda pair: -pair[1].share)
-        largest = ", ".join(
-            f"{work.stage or NO_STAGE} {_percent(bound.share)} ({bound.binds})"
-            for work, bound in by_share[:3]
-        )
-        total = format_seconds(sum(bound.seconds for bound in bounds))
-        yield (
-            f"At {format_count(longest.record.seq)} on {name} ({longest.sources[name]}) the bounds add up to "
-            f"{total}: {largest}."
-        )
+    for name, source in longest.sources.items():
+        bounds = [(work.stage or NO_STAGE, by_target[name]) for work, by_target in longest.stages]
+        by_share = sorted(bounds, key=lambda stage: -stage[1].share)
+        largest = ", ".join(f"{stage} {_percent(b.share)} ({b.binds})" for stage, b in by_share[:3])
+        total = format_seconds(sum(bound.seconds for _, bound in bounds))
+        at = format_count(longest.record.seq)
+        yield f"At {at} on {name} ({source}) the bounds add up to {total}: {largest}."
     for name, reason in longest.missing.items():
         yield f"{name}: no bounds: {reason}."
 
 
 def _table(cases: Sequence[StagePlan]) -> TableData:
-    targets = list(cases[0].bounds)
     columns = [
         Column(title, right=title != "binds", rank=rank)
-        for name in targets
+        for name in cases[0].sources
         for title, rank in ((f"{name} bound", 0), ("share", 0), ("binds", 2))
     ]
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        for at, work in enumerate(case.stages):
-            found = [case.bounds[name][at] for name in targets]
-            rows.append(
-                (
-                    Cell("" if at else format_count(case.record.seq)),
-                    Cell(work.stage or NO_STAGE),
-                    Cell(str(work.entered) if work.stage else ""),
-                    Cell(str(work.operators)),
-                    Cell(format_big(work.flops) if work.flops else ABSENT),
-                    Cell(format_bytes(work.bytes)),
-                    *(
-                        Cell(text)
-                        for bound in found
-                        for text in (format_seconds(bound.seconds), _percent(bound.share), bound.binds)
-                    ),
-                )
-            )
-    return TableData("", (*COLUMNS, *columns), tuple(rows), tuple(breaks))
+    sections = [([format_count(case.record.seq)], _rows(case)) for case in cases]
+    return TableData.of_sections("", (*COLUMNS, *columns), sections)
+
+
+def _rows(case: StagePlan) -> Iterator[tuple[str, ...]]:
+    for work, bounds in case.stages:
+        yield (
+            work.stage or NO_STAGE,
+            str(work.entered) if work.stage else "",
+            str(work.operators),
+            format_big(work.flops) if work.flops else ABSENT,
+            format_bytes(work.bytes),
+            *(t for b in bounds.values() for t in (format_seconds(b.seconds), _percent(b.share), b.binds)),
+        )
 
 
 def _percent(share: float) -> str:
@@ -114,11 +96,8 @@ def planned_data(cases: Sequence[StagePlan]) -> list[dict[str, Any]]:
             "peaks": dict(case.sources),
             "without_bounds": dict(case.missing),
             "stages": [
-                {
-                    **asdict(work),
-                    "bounds": {name: asdict(bounds[at]) for name, bounds in case.bounds.items()},
-                }
-                for at, work in enumerate(case.stages)
+                {**asdict(work), "bounds": {name: asdict(bound) for name, bound in bounds.items()}}
+                for work, bounds in case.stages
             ],
         }
         for case in cases

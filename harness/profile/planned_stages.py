@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from harness.analysis.roof_share import COMPUTE, UNMEASURED
+from harness.analysis.roofline import Roofline
 from harness.catalog.accelerators import HOST, target
-
-if TYPE_CHECKING:
-    from harness.analysis.roofline import Roofline
-    from harness.core.record import Record
-    from harness.core.static_figures import StageWork
+from harness.core.record import Record
+from harness.core.static_figures import StageWork
 
 MEMORY = "memory"  # of an accelerator, whose data file knows one level
 
@@ -41,14 +38,13 @@ class StageBound:
 
 @dataclass(frozen=True)
 class StagePlan:
-    """A case's stages by their work, and by target each one's bound, in the same order.
+    """A case's stages by their work, each with its bounds by target.
 
     The largest by the first target's bound comes first, what no stage holds comes last.
     """
 
     record: Record
-    stages: tuple[StageWork, ...]
-    bounds: Mapping[str, tuple[StageBound, ...]]
+    stages: tuple[tuple[StageWork, Mapping[str, StageBound]], ...]
     sources: Mapping[str, str]  # by target: where its peaks come from
     missing: Mapping[str, str] = field(default_factory=dict[str, str])  # by target: why it has no bounds
 
@@ -69,13 +65,11 @@ def planned_case(
             missing[name] = peaks
         else:
             bounds[name], sources[name] = _bounds(host.stages, peaks), peaks.source
-    first = next(iter(bounds.values()), None)
-    order = sorted(
-        range(len(host.stages)),
-        key=lambda at: (not host.stages[at].stage, -first[at].seconds if first else at),
-    )
-    ordered = {name: tuple(found[at] for at in order) for name, found in bounds.items()}
-    return StagePlan(record, tuple(host.stages[at] for at in order), ordered, sources, missing)
+    each = [
+        (work, {name: found[at] for name, found in bounds.items()}) for at, work in enumerate(host.stages)
+    ]
+    each.sort(key=lambda stage: (not stage[0].stage, *(-bound.seconds for bound in stage[1].values())))
+    return StagePlan(record, tuple(each), sources, missing)
 
 
 def _peaks(record: Record, name: str, rooflines: Mapping[str, Roofline]) -> Peaks | str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
+from harness.analysis.roof_share import RoofShare
 from harness.analysis.stats import Estimate
-from harness.core.units import format_big, format_bytes, format_count
+from harness.core.record import OperatorFigures
+from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile import roof_cell
+from harness.profile.alone import AloneTime
 from harness.profile.estimates import bounds, estimate_data
-from harness.profile.operators import operator_data, operator_table
+from harness.profile.roof_cell import Rooflines
 from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
 from harness.report.format import ABSENT
@@ -22,22 +26,10 @@ from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.analysis.roof_share import RoofShare
-    from harness.profile.alone import AloneTime
-    from harness.profile.roof_cell import Rooflines
-
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
 SPECK_SHARE = 0.01
-ALONE = Column(
-    "alone",
-    rank=1,
-    right=False,
-    caption="alone: the stage with all inside it, as another program (stage=NAME) of the one named.",
-)
+ALONE = "alone: the stage with all inside it, as another program (stage=NAME) of the one named."
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -49,8 +41,17 @@ COLUMNS = (
     Column("FLOPs", rank=2),
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
-    ALONE,
+    Column("alone", rank=1, right=False, caption=ALONE),
     roof_cell.COLUMN,
+)
+OPERATORS = "The operators that took longest in one call, by the profiler: their own time, one reading"
+OPERATOR_COLUMNS = (
+    Column("seq"),
+    Column("operator", right=False),
+    Column("stage", right=False),
+    Column("time"),
+    Column("calls"),
+    Column("bytes"),
 )
 CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
@@ -74,7 +75,7 @@ def print_profiles(
         for sentence in roof_cell.roof_sentences(cases, rooflines or {}):
             console.print(Text(sentence, style="dim"), soft_wrap=True)
         if any(case.operators for case in cases):
-            print_tables(console, operator_table(cases))
+            print_tables(console, _operator_table(cases))
     if series:
         console.print(Text(CAPTION, style="dim"))
 
@@ -126,44 +127,20 @@ def _round_length(length: float) -> str:
 
 
 def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for case in cases:
-        if rows:
-            breaks.append(len(rows))
-        whole, roofs = fmt.seconds(*bounds(case.whole)), roof_cell.roof_shares(case, rooflines)
-        rows.append(
-            (
-                Cell(format_count(case.seq)),
-                Cell("whole, without marks"),
-                Cell(whole[0]),
-                Cell(whole[1]),
-                *[Cell("")] * 7,
-                roof_cell.roof_cell(roofs[roof_cell.WHOLE]),
-            )
-        )
-        rows += [
-            _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
-            for entry in case.stages
-            if not _is_speck(entry)
-        ]
-        if specks := [entry for entry in case.stages if _is_speck(entry)]:
-            largest = max(entry.share.value or 0 for entry in specks)
-            rows.append(
-                (
-                    Cell(""),
-                    Cell(f"{len(specks)} more of several stages, each ≤ {100 * largest:.1f} %"),
-                    *[Cell("")] * 10,
-                )
-            )
-    table = TableData("", COLUMNS, tuple(rows), tuple(breaks))
-    return table if any(case.alone for case in cases) else _without(table, ALONE)
+    sections = [([format_count(case.seq)], _rows(case, rooflines)) for case in cases]
+    return TableData.of_sections("", COLUMNS, sections)
 
 
-def _without(table: TableData, column: Column) -> TableData:
-    at = table.columns.index(column)
-    rows = tuple((*row[:at], *row[at + 1 :]) for row in table.rows)
-    return replace(table, columns=(*table.columns[:at], *table.columns[at + 1 :]), rows=rows)
+def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str, ...]]:
+    roofs = roof_cell.roof_shares(case, rooflines)
+    whole = fmt.seconds(*bounds(case.whole))
+    yield "whole, without marks", *whole, *[""] * 7, roof_cell.roof_cell(roofs[roof_cell.WHOLE])
+    for entry in case.stages:
+        if not _is_speck(entry):
+            yield _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
+    if specks := [entry.share.value or 0 for entry in case.stages if _is_speck(entry)]:
+        text = f"{len(specks)} more of several stages, each ≤ {100 * max(specks):.1f} %"
+        yield text, *[""] * (len(COLUMNS) - 2)
 
 
 def _is_speck(entry: StageTime) -> bool:
@@ -171,23 +148,30 @@ def _is_speck(entry: StageTime) -> bool:
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
-def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell, ...]:
-    text, interval = fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")
+def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell | str, ...]:
     figures, rate = entry.figures, entry.flops_per_s
     return (
-        Cell(""),
-        Cell(entry.stage or NO_STAGE),
-        Cell(text),
-        Cell(interval),
-        Cell(_share(entry.share)),
-        Cell("" if not entry.stage else ABSENT if figures.entered is None else str(figures.entered)),
-        Cell(ABSENT if figures.operators is None else str(figures.operators)),
-        Cell(format_big(figures.flops) if figures.flops else ABSENT),
-        Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),
-        Cell(ABSENT if figures.bytes is None else format_bytes(figures.bytes)),
-        Cell(f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else ""),
+        entry.stage or NO_STAGE,
+        *(fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")),
+        _share(entry.share),
+        "" if not entry.stage else ABSENT if figures.entered is None else str(figures.entered),
+        ABSENT if figures.operators is None else str(figures.operators),
+        format_big(figures.flops) if figures.flops else ABSENT,
+        ABSENT if rate is None else fmt.significant(rate / 1e9, 3),
+        ABSENT if figures.bytes is None else format_bytes(figures.bytes),
+        f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else "",
         roof_cell.roof_cell(roof),
     )
+
+
+def _operator_table(cases: Sequence[ProfiledCase]) -> TableData:
+    sections = [([format_count(case.seq)], map(_operator_row, case.operators)) for case in cases]
+    return TableData.of_sections(OPERATORS, OPERATOR_COLUMNS, sections)
+
+
+def _operator_row(figures: OperatorFigures) -> tuple[str, ...]:
+    size = ABSENT if figures.bytes is None else format_bytes(figures.bytes)
+    return figures.operator, figures.stage, format_seconds(figures.seconds), str(figures.calls), size
 
 
 def _share(share: Estimate) -> str:
@@ -219,12 +203,10 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "seq": case.seq,
         "whole": estimate_data(case.whole, "s"),
         "stages_sum": estimate_data(case.sum, "s"),
-        "covered": estimate_data(case.covered),
-        "joined": estimate_data(case.joined),
-        "overlap": estimate_data(case.overlap),
+        **{name: estimate_data(getattr(case, name)) for name in ("covered", "joined", "overlap")},
         "marks_cost": estimate_data(case.cost),
-        "stages": list(_stages_data(case.stages)),
-        "operators": operator_data(case),
+        "stages": [_stage_data(entry) for entry in case.stages],
+        "operators": [asdict(figures) for figures in case.operators],
         "alone": [
             {"stage": stage, "implementation": alone.implementation, "time": estimate_data(alone.time, "s")}
             for stage, alone in case.alone.items()
@@ -232,17 +214,13 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
     }
 
 
-def _stages_data(stages: Iterable[StageTime]) -> Iterable[dict[str, Any]]:
-    for entry in stages:
-        figures = entry.figures
-        yield {
-            "stage": entry.stage,
-            "time": estimate_data(entry.time, "s"),
-            "busy": estimate_data(entry.busy, "s"),
-            "share": estimate_data(entry.share),
-            "entered": figures.entered,
-            "operators": figures.operators,
-            "flops": figures.flops,
-            "bytes": figures.bytes,
-            "flops_per_s": entry.flops_per_s,
-        }
+def _stage_data(entry: StageTime) -> dict[str, Any]:
+    figures = entry.figures
+    return {
+        "stage": entry.stage,
+        "time": estimate_data(entry.time, "s"),
+        "busy": estimate_data(entry.busy, "s"),
+        "share": estimate_data(entry.share),
+        **{name: getattr(figures, name) for name in ("entered", "operators", "flops", "bytes")},
+        "flops_per_s": entry.flops_per_s,
+    }

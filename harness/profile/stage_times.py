@@ -137,43 +137,33 @@ def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
     Empty with a single length.
     """
     longest = cases[-1]
-    times: dict[str, dict[int, float]] = {}
-    for entry in longest.stages:
-        if entry.stage != RESIDUAL and len(entry.parts) == 1 and (entry.share.value or 0) >= LARGE_SHARE:
-            known = {case.seq: case.of(entry.stage) for case in cases}
-            values = {n: at.time.value for n, at in known.items() if at is not None and at.time.value}
-            if len(values) > 1:
-                times[entry.stage] = values
+    times = {
+        entry.stage: values
+        for entry in longest.stages
+        if entry.stage != RESIDUAL and len(entry.parts) == 1 and (entry.share.value or 0) >= LARGE_SHARE
+        if len(values := _times(cases, entry.stage)) > 1
+    }
     if not times:
         return []
     largest = max(times, key=lambda stage: times[stage].get(longest.seq, 0.0))
-    fits = {stage: fit(values) for stage, values in times.items()}
-    end = fits[largest][2]
-    found = [
-        Growth(
-            stage,
-            *fits[stage],
-            _overtakes(longest.seq, stage, largest, times, fits),
-            surely=end is not None and (low := fits[stage][1]) is not None and low > end,
-        )
-        for stage in times
-    ]
+    rise, _, end = fit(times[largest])
+    found: list[Growth] = []
+    for stage, values in times.items():
+        exponent, low, high = fit(values)
+        overtakes = None
+        if exponent > rise and longest.seq in values:
+            # From the longest length on both go on as their fits do.
+            doublings = math.log2(times[largest][longest.seq] / values[longest.seq]) / (exponent - rise)
+            overtakes = longest.seq * 2.0**doublings if doublings <= FARTHEST else None
+        surely = end is not None and low is not None and low > end
+        found.append(Growth(stage, exponent, low, high, overtakes, surely))
     return sorted(found, key=lambda growth: -growth.exponent)
 
 
-def _overtakes(
-    seq: int,
-    stage: str,
-    largest: str,
-    times: Mapping[str, Mapping[int, float]],
-    fits: Mapping[str, tuple[float, float | None, float | None]],
-) -> float | None:
-    """From the longest length on both go on as their fits do; None where that is farther than FARTHEST."""
-    faster = fits[stage][0] - fits[largest][0]
-    if stage == largest or faster <= 0 or seq not in times[stage]:
-        return None
-    doublings = math.log2(times[largest][seq] / times[stage][seq]) / faster
-    return seq * 2.0**doublings if doublings <= FARTHEST else None
+def _times(cases: Sequence[ProfiledCase], stage: str) -> dict[int, float]:
+    """Seconds of a stage by length, where it has any."""
+    entries = ((case.seq, case.of(stage)) for case in cases)
+    return {seq: entry.time.value for seq, entry in entries if entry is not None and entry.time.value}
 
 
 def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:

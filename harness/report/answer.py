@@ -6,7 +6,6 @@ without an interval also where eager torch dispatches the same operators for bot
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from harness.analysis.compare import Comparison
@@ -19,8 +18,8 @@ from harness.core.grouped import collected, grouped
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.finding import PanelFinding, baseline_semantics, finding_of
-from harness.report.format import short_label
+from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of
+from harness.report.format import short_label, status_words
 
 OTHER = "≠"
 OTHER_CAPTION = (
@@ -28,20 +27,7 @@ OTHER_CAPTION = (
 )
 MOST_LENGTHS = 6
 _ORDER = ("faster", "about the same", "undecided", "slower")
-_OUTCOMES = {"oom": "out of memory", "timeout": "timed out"}
 _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
-
-
-@dataclass(frozen=True)
-class Winners:
-    """The fastest of the correct cases at one length, and those about as fast."""
-
-    best: CaseResult
-    same: tuple[CaseResult, ...]
-
-    @property
-    def leaders(self) -> tuple[CaseResult, ...]:
-        return self.best, *self.same
 
 
 def answer(panel: SuiteResults) -> list[str]:
@@ -63,11 +49,8 @@ def winner_line(panel: SuiteResults) -> str:
 
 
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
-    won = _winners(rows)
-    if won is None:
-        return ""
     own = [row for row in rows if _is_equivalent(panel, row)]
-    leaders = sorted(won.leaders, key=lambda row: panel.implementations.index(row.label))
+    leaders = sorted(_winners(rows), key=lambda row: panel.implementations.index(row.label))
     names = [short_label(row.label) + ("" if row in own else OTHER) for row in leaders]
     aside = f" ({short_label(own[0].label)})" if own and not any(row in own for row in leaders) else ""
     return f"{' ≈ '.join(names)}{aside}"
@@ -84,12 +67,9 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
     return baseline_semantics(panel) in {None, row.record.semantics}
 
 
-def _winners(rows: Sequence[CaseResult]) -> Winners | None:
-    """The winners among cases of one length, fastest first; None where there are none."""
-    if not rows:
-        return None
-    best, *rest = rows
-    return Winners(best, tuple(row for row in rest if _is_about_the_same(row, best)))
+def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
+    """Of cases of one length, fastest first: the fastest, and those about as fast."""
+    return [row for row in rows if row is rows[0] or _is_about_the_same(row, rows[0])]
 
 
 def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
@@ -115,32 +95,32 @@ def _fastest(panel: SuiteResults) -> str:
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
     won = _winners([row for row in rows if _is_equivalent(panel, row)]) or _winners(rows)
-    if won is None:
+    if not won:
         return f"Nothing that was timed at {format_count(at)} is as registered."
     longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
-    names = _list([short_label(row.label) for row in won.leaders])
-    about = ", about the same" if won.same else ""
-    text = f"Fastest at {format_count(at)}{beyond}: {names}{about}, {_time(won.best)}"
+    names = _list([short_label(row.label) for row in won])
+    about = ", about the same" if len(won) > 1 else ""
+    text = f"Fastest at {format_count(at)}{beyond}: {names}{about}, {_time(won[0])}"
     text += _margin(panel, rows, won)
-    faster = [row for row in rows[: rows.index(won.best)] if not _is_about_the_same(row, won.best)]
+    faster = [row for row in rows[: rows.index(won[0])] if not _is_about_the_same(row, won[0])]
     if faster:
-        gain = _gain(faster[0], won.best)
+        gain = _gain(faster[0], won[0])
         name = short_label(faster[0].label)
         text += f"; faster still, but not mathematically equivalent: {name}, {gain} that"
     return f"{text}."
 
 
-def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Winners) -> str:
+def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
     """By how much: over the baseline, or over the next one where the baseline leads or did not run."""
     base = next((row for row in rows if row.label == panel.baseline), None)
-    if base is not None and base not in won.leaders:
-        return f", {_gain(won.best, base)} {short_label(base.label)}"
-    slower = rows[rows.index(won.best) + 1 :]
-    behind = next((row for row in slower if not _is_about_the_same(row, won.best)), None)
+    if base is not None and base not in won:
+        return f", {_gain(won[0], base)} {short_label(base.label)}"
+    slower = rows[rows.index(won[0]) + 1 :]
+    behind = next((row for row in slower if not _is_about_the_same(row, won[0])), None)
     if behind is None:
         return ""
-    return f", {_gain(won.best, behind)} the next, {short_label(behind.label)}"
+    return f", {_gain(won[0], behind)} the next, {short_label(behind.label)}"
 
 
 def _time(row: CaseResult) -> str:
@@ -184,29 +164,20 @@ def _rank(text: str) -> int:
 def describe(finding: PanelFinding, crossing: float | None) -> str:
     """Where an implementation is faster than the baseline: `faster from 16Ki (≈ 6.99Ki)`."""
     about = f" ({near(crossing)})" if crossing is not None else ""
+    at = format_count(finding.compared.seq)
     match finding.verdict:
-        case "faster" if finding.faster_from is not None:
+        case "unclear":
+            return f"{finding.tendency}, too few for an interval" if finding.tendency else "undecided"
+        case _ if finding.faster_from is not None:
             return f"faster from {format_count(finding.faster_from)}{about}"
-        case "faster" if finding.same_until is not None:
-            return f"about the same until {format_count(finding.same_until)}, then faster"
-        case "faster" if finding.everywhere:
-            return f"faster at every length to {format_count(finding.compared.seq)}"
-        case "faster":
-            return f"faster at {format_count(finding.compared.seq)}"
         case _ if finding.faster_until is not None:
             return f"faster until {format_count(finding.faster_until)}{about}"
-        case "slower" if finding.same_until is not None:
-            return f"about the same until {format_count(finding.same_until)}, then slower"
-        case "slower" if finding.everywhere:
-            return f"slower at every length to {format_count(finding.compared.seq)}"
-        case "slower":
-            return f"slower at {format_count(finding.compared.seq)}"
-        case "about the same" if finding.everywhere:
-            return "about the same"
         case "about the same":
-            return f"about the same at {format_count(finding.compared.seq)}"
-        case _:
-            return f"{finding.tendency}, too few for an interval" if finding.tendency else "undecided"
+            return "about the same" if finding.everywhere else f"about the same at {at}"
+        case verdict if finding.same_until is not None:
+            return f"about the same until {format_count(finding.same_until)}, then {verdict}"
+        case verdict:
+            return f"{verdict} at every length to {at}" if finding.everywhere else f"{verdict} at {at}"
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
@@ -227,17 +198,9 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
 def _not_equivalent(panel: SuiteResults) -> str:
     """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
     meant = baseline_semantics(panel)
-    others: dict[str, dict[str, None]] = {}
-    for row in panel.cases:
-        if meant not in {None, row.record.semantics}:
-            others.setdefault(row.record.semantics, {})[short_label(row.label)] = None
-    names = [
-        ", ".join(labels) + ("" if list(labels) == [meaning] else f" ({meaning})")
-        for meaning, labels in others.items()
-    ]
-    if not names:
-        return ""
-    return f"Not mathematically equivalent to {short_label(panel.baseline)}: {', '.join(names)}."
+    names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
+    base = short_label(panel.baseline)
+    return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 
 
 def _not_run(panel: SuiteResults) -> str:
@@ -256,7 +219,7 @@ def _cause(failed: Record) -> str:
     """`out of memory (raise --memory)`."""
     flag = re.search(r"(raise|lower) --[a-z]+", failed.reason or "")
     remedy = flag[0] if flag else _REMEDIES.get(failed.status)
-    return _OUTCOMES.get(failed.status, failed.status) + (f" ({remedy})" if remedy else "")
+    return status_words(failed.status) + (f" ({remedy})" if remedy else "")
 
 
 def _name_lengths(lengths: Sequence[int]) -> str:

@@ -4,12 +4,13 @@ No more is claimed than the intervals allow. A crossover has an interval that ex
 it; where it cannot be told on which side of 1 a speedup is, the sentence says that it is about the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harness.analysis.compare import Comparison
-from harness.analysis.suite_results import SuiteResults
+from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report import format as fmt
 
@@ -55,11 +56,8 @@ class PanelFinding:
 
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
-        qualities = [
-            self._why_no_interval(),
-            "not mathematically equivalent" if self.semantics else "",
-        ]
-        aside = ", ".join(filter(None, qualities))
+        other = "not mathematically equivalent" if self.semantics else ""
+        aside = ", ".join(filter(None, (self._why_no_interval(), other)))
         return self._claim() + (f" ({aside})" if aside else "")
 
     @property
@@ -77,33 +75,25 @@ class PanelFinding:
 
     def _claim(self) -> str:
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
-        last = f"{self.ratio} at {at}"
+        beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
+        same = f"about the same until {format_count(self.same_until)}, then " if self.same_until else ""
         match self.verdict:
-            case "faster" if self.faster_from == self.compared.seq:
-                return f"{name} beats {base} from {at}: {self.ratio}"
-            case "faster" if self.faster_from is not None:
-                return f"{name} beats {base} from {format_count(self.faster_from)}: {last}"
-            case "faster" if self.same_until is not None:
-                same = f"about the same until {format_count(self.same_until)}"
-                return f"{same}, then {name} beats {base}: {last}"
-            case "faster" if self.everywhere:
-                return f"{name} beats {base} at every length: {last}"
-            case "faster":
-                return f"{name} beats {base}: {last}"
-            case "slower" if self.faster_until is not None:
-                return f"{name} beats {base} until {format_count(self.faster_until)} only: {last}"
-            case "slower" if self.same_until is not None:
-                same = f"about the same until {format_count(self.same_until)}"
-                return f"{same}, then nothing beats {base}: {name} is closest, {last}"
-            case "slower":
-                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
-            case "about the same" if self.faster_until is not None:
-                until = format_count(self.faster_until)
-                return f"{name} beats {base} until {until}, then about the same: {last}"
+            case "unclear":
+                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
+            case _ if self.faster_until is not None:
+                then = " only" if self.verdict == SLOWER else ", then about the same"
+                return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
+            case "slower" if same:
+                return f"{same}nothing beats {base}: {name} is closest, {last}"
+            case "slower":
+                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
+            case _ if self.faster_from == self.compared.seq:
+                return f"{beats} from {at}: {self.ratio}"
             case _:
-                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
+                since = f" from {format_count(self.faster_from)}" if self.faster_from else ""
+                return f"{same}{beats}{since}{' at every length' if self.everywhere else ''}: {last}"
 
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
@@ -126,6 +116,16 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
 def baseline_semantics(panel: SuiteResults) -> str | None:
     """What the baseline's result means; None where the panel has no record of it."""
     return next((records[0].semantics for records in panel.by_label.get(panel.baseline, ())), None)
+
+
+def by_meaning(cases: Iterable[CaseResult]) -> list[str]:
+    """`sparse, approx (recall)`: the implementations of each semantics, with its name unless it is theirs."""
+    labels = collected((case.record.semantics, fmt.short_label(case.label)) for case in cases)
+    groups = {semantics: list(dict.fromkeys(names)) for semantics, names in labels.items()}
+    return [
+        ", ".join(names) + ("" if names == [semantics] else f" ({semantics})")
+        for semantics, names in groups.items()
+    ]
 
 
 def panel_finding(panel: SuiteResults) -> PanelFinding | None:

@@ -33,21 +33,16 @@ def digits(value: float, low: float | None, high: float | None) -> int:
 def seconds(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """The time and its interval in the time's unit: (`1.42 ms`, `[1.40, 1.45]`)."""
     text = format_seconds(value, digits(value, low, high))
-    if low is None or high is None:
-        return text, ABSENT
     number, unit = text.split(" ")
-    return text, _bounds(low / _SECONDS[unit], high / _SECONDS[unit], _decimals(number))
+    return text, _bounds(low, high, _decimals(number), _SECONDS[unit]) or ABSENT
 
 
 def saved_time(value: float, low: float | None, high: float | None) -> str:
     """`153 ms [151, 155]`: seconds saved; negative where it takes longer."""
     text = format_seconds(abs(value), digits(abs(value), low, high))
     number, unit = text.split(" ")
-    sign = "−" if value < 0 else ""
-    if low is None or high is None:
-        return f"{sign}{text}"
-    scale = _SECONDS[unit]
-    return f"{sign}{text} {_bounds(low / scale, high / scale, _decimals(number)).replace('-', '−')}"
+    bounds = _bounds(low, high, _decimals(number), _SECONDS[unit]).replace("-", "−")
+    return ("−" if value < 0 else "") + f"{text} {bounds}".rstrip()
 
 
 def speedup(value: float, low: float | None, high: float | None) -> str:
@@ -55,9 +50,7 @@ def speedup(value: float, low: float | None, high: float | None) -> str:
     if low is not None and high is not None and is_vague(low, high):
         return f"{vague_ratio(value)} [{significant(low, 2)}, {significant(high, 2)}]"
     number = significant(value, digits(value, low, high))
-    if low is None or high is None:
-        return f"{number}×"
-    return f"{number}× {_bounds(low, high, _decimals(number))}"
+    return f"{number}× {_bounds(low, high, _decimals(number))}".rstrip()
 
 
 def is_vague(low: float, high: float) -> bool:
@@ -78,10 +71,7 @@ def per_second(value: float, low: float | None, high: float | None, unit: str) -
     """A rate and its interval in the rate's unit: (`116 GFLOP/s`, `[110, 118]`)."""
     scale, prefix = next((entry for entry in PREFIXES if value >= entry[0]), (1.0, ""))
     number = significant(value / scale, digits(value, low, high))
-    text = f"{number} {prefix}{unit}"
-    if low is None or high is None:
-        return text, ABSENT
-    return text, _bounds(low / scale, high / scale, _decimals(number))
+    return f"{number} {prefix}{unit}", _bounds(low, high, _decimals(number), scale) or ABSENT
 
 
 def roof(found: RoofShare) -> str:
@@ -120,6 +110,10 @@ def short_label(label: str) -> str:
     return label.split("/", 1)[-1]
 
 
+def status_words(status: str) -> str:
+    return {"oom": "out of memory", "timeout": "timed out"}.get(status, status)
+
+
 def duration(seconds_: float) -> str:
     """How long a person waits: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
     if seconds_ < 9.95:
@@ -139,6 +133,11 @@ def figures(numbers: Mapping[str, Value]) -> str:
     return ", ".join(texts) or "no figure"
 
 
+def first_few(sentences: Sequence[str], most: int) -> list[str]:
+    more = len(sentences) - most
+    return [*sentences[:most], *([f"and {more} more; --json has them"] if more > 0 else [])]
+
+
 def significant(value: float, count: int) -> str:
     """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
     decimals = max(0, count - 1 - math.floor(math.log10(value))) if value else 0
@@ -149,21 +148,19 @@ def _decimals(number: str) -> int:
     return len(number.partition(".")[2])
 
 
-def _bounds(low: float, high: float, decimals: int) -> str:
-    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+def _bounds(low: float | None, high: float | None, decimals: int, scale: float = 1.0) -> str:
+    """`[1.40, 1.45]` in units of `scale`; empty where there is no interval."""
+    if low is None or high is None:
+        return ""
+    return f"[{low / scale:.{decimals}f}, {high / scale:.{decimals}f}]"
 
 
 def gpu_state(readings: Sequence[GpuReading]) -> str:
     """`GPU while it was sampled: SM 1755 to 1980 MHz, 41 to 63 °C, 12 looks`; empty without a reading."""
-    figures = {
-        "SM {} MHz": [reading.sm_mhz for reading in readings],
-        "memory {} MHz": [reading.memory_mhz for reading in readings],
-        "{} °C": [reading.celsius for reading in readings],
-        "{} W": [reading.watts for reading in readings],
-    }
+    fields = {"SM {} MHz": "sm_mhz", "memory {} MHz": "memory_mhz", "{} °C": "celsius", "{} W": "watts"}
     texts: list[str] = []
-    for unit, values in figures.items():
-        known = [round(value) for value in values if value is not None]
+    for unit, name in fields.items():
+        known = [round(value) for reading in readings if (value := getattr(reading, name)) is not None]
         if known:
             low, high = min(known), max(known)
             texts.append(unit.format(low if low == high else f"{low} to {high}"))

@@ -40,7 +40,7 @@ class Progress:
 
     def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
         """Group `index` (from 0) begins with these cases."""
-        self._position = _position(index + 1, self.total)
+        self._position = f"[{index + 1}/{self.total}]"
         self._heading = f"{self._position} {key}{_remaining_words(remaining_s)}"
         self._states = dict.fromkeys(cases, "waiting")
         self._redraw(now=True)
@@ -99,10 +99,6 @@ class Progress:
 def _short(case: str) -> str:
     """The case without the workload that its group's heading shows."""
     return case.split("@", 1)[0]
-
-
-def _position(index: int, total: int) -> str:
-    return f"[{index}/{total}]"
 
 
 def _remaining_words(seconds: float | None) -> str:

@@ -4,12 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis.compare import Comparison
-from harness.analysis.geomean import Mean
-from harness.analysis.scaling import Crossover, Scaling
 from harness.analysis.suite_results import SuiteResults, results_of
-from harness.analysis.target_flips import TargetFlip
-from harness.analysis.throughput import Throughput
 from harness.core.record import Record
 
 # Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
@@ -27,14 +22,14 @@ def run_data(
     return {
         **{name: info.get(name) for name in HEADER},
         "records": [record.to_json() for record in records],
-        "comparisons": [_figure(suite, comparison) for suite in suites for comparison in suite.comparisons],
-        "throughput": [_figure(suite, throughput) for suite in suites for throughput in suite.throughputs],
+        "comparisons": _figures(suites, "comparisons"),
+        "throughput": _figures(suites, "throughputs"),
         **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
-        "scaling": [_figure(suite, scaling) for suite in suites for scaling in suite.scalings],
-        "crossovers": [_figure(suite, crossover) for suite in suites for crossover in suite.crossovers],
-        "means": [_figure(suite, mean) for suite in suites for mean in suite.means],
+        "scaling": _figures(suites, "scalings"),
+        "crossovers": _figures(suites, "crossovers"),
+        "means": _figures(suites, "means"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
-        "turnings": [_figure(suite, turning) for suite in suites for turning in suite.flips],
+        "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),
         "overhead": dict(overhead or {}),
     }
@@ -49,8 +44,10 @@ def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
     ]
 
 
-def _figure(
-    suite: SuiteResults, figure: Comparison | Scaling | Crossover | Mean | TargetFlip | Throughput
-) -> dict[str, Any]:
-    """A figure of an implementation, with the bound that its author gives."""
-    return {**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}
+def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
+    """The suites' figures of that name, each with the bound that its implementation's author gives."""
+    return [
+        {**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}
+        for suite in suites
+        for figure in getattr(suite, name)
+    ]

@@ -28,7 +28,6 @@ from harness.report.tables.target_lines import collective_lines, program_lines, 
 from harness.report.tables.targets import growth_table, targets_table
 
 WORK = ("compile", "warmup", "contract", "samples")
-UNNAMED = 0.005  # a smaller share is what rounding leaves
 _TOTALS = {"wall_s", "work_s"}
 QUICK = "--quick"
 QUICK_NOTE = (
@@ -125,7 +124,7 @@ def _print_targets(
             print_tables(console, detail_table(panel, compiled[0], columns))
     for table_of in (largest_table, measured_table):
         table = table_of(suite.name, info.get("largest") or (), suite.bounds)
-        if table is not None:
+        if table.rows:
             print_tables(console, table)
 
 
@@ -149,15 +148,10 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
         for name, value in overhead.items()
         if name.endswith("_s") and not name.endswith("_case_s") and name not in _TOTALS and value is not None
     }
-    work = [name for name in WORK if name in parts]
-    rest = [name for name in parts if name not in WORK]
-    unnamed = wall - sum(parts.values())
-    shares = ", ".join(f"{name} {_share(parts[name], wall)}" for name in work)
-    others = [f"{name} {_share(parts[name], wall)}" for name in rest]
-    if unnamed / wall >= UNNAMED:
-        others.append(f"other {_share(unnamed, wall)}")
-    tail = f"rest: {', '.join(others)}" if others else ""
-    return f"wall {fmt.duration(wall)}: {'; '.join(filter(None, [shares, tail]))}"
+    shares = {name: f"{name} {_share(value, wall)}" for name, value in parts.items()}
+    work = ", ".join(shares.pop(name) for name in WORK if name in shares)
+    rest = f"rest: {', '.join(shares.values())}" if shares else ""
+    return f"wall {fmt.duration(wall)}: {'; '.join(filter(None, [work, rest]))}"
 
 
 def _share(seconds: float, wall: float) -> str:
@@ -198,41 +192,24 @@ def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:
     if not records:
         return ["nothing was run: seqsweep run --dry-run says why"]
     run = run or records[-1].run  # a joined run's records are of its shards
-    ahead = f"next: seqsweep show --run {run} --json"
+    steps: list[str] = []
+    if labels := dict.fromkeys(label_of(record) for record in records if record.unexpected):
+        quoted = " ".join(f"'{label}'" if "[" in label else label for label in labels)
+        steps.append(f"not as registered: seqsweep check {quoted}")
+    cases = {status: {r.case for r in records if r.status == status} for status in ("oom", "timeout")}
+    if cases["oom"]:
+        names = " ".join(suite.name for suite in suites if any(r.status == "oom" for r in suite.records))
+        count = _count_cases(cases["oom"])
+        steps.append(
+            f"out of memory ({count}): raise --memory; what every length plans: seqsweep static {names}"
+        )
+    if cases["timeout"]:
+        count = _count_cases(cases["timeout"])
+        steps.append(f"timed out ({count}): raise --timeout, or take shorter lengths with --seq")
+    chart = ""
     if any(record.timing is not None or record.static for record in records):
-        ahead = f"next: seqsweep chart --run {run}  or  seqsweep show --run {run} --json"
-    return [*_incorrect_step(records), *_memory_step(suites), *_timeout_step(records), ahead]
-
-
-def _incorrect_step(records: Sequence[Record]) -> list[str]:
-    labels = dict.fromkeys(label_of(record) for record in records if record.unexpected)
-    if not labels:
-        return []
-    quoted = " ".join(f"'{label}'" if "[" in label else label for label in labels)
-    return [f"not as registered: seqsweep check {quoted}"]
-
-
-def _memory_step(suites: Sequence[SuiteResults]) -> list[str]:
-    failed = {suite.name: [r for r in suite.records if r.status == "oom"] for suite in suites}
-    failed = {name: records for name, records in failed.items() if records}
-    if not failed:
-        return []
-    count = _cases([record for records in failed.values() for record in records])
-    plans = f"seqsweep static {' '.join(failed)}"
-    return [f"out of memory ({count}): raise --memory; what every length plans: {plans}"]
-
-
-def _timeout_step(records: Sequence[Record]) -> list[str]:
-    failed = [record for record in records if record.status == "timeout"]
-    return (
-        [f"timed out ({_cases(failed)}): raise --timeout, or take shorter lengths with --seq"]
-        if failed
-        else []
-    )
-
-
-def _cases(records: Sequence[Record]) -> str:
-    return _count_cases({record.case for record in records})
+        chart = f"seqsweep chart --run {run}  or  "
+    return [*steps, f"next: {chart}seqsweep show --run {run} --json"]
 
 
 def _count_cases(cases: Collection[str]) -> str:

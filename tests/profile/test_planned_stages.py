@@ -30,8 +30,8 @@ def planned(dtype="bf16", targets=("host", "cuda:h200"), rooflines=KNOWN, stages
 def test_each_stage_takes_at_least_what_binds_it():
     """The machine's streams: 1e10 B/s beyond its caches and 8e10 in its 1 MiB; an H200: 989e12 and 4.8e12."""
     case = planned()
-    host, h200 = case.bounds["host"], case.bounds["cuda:h200"]
-    assert [work.stage for work in case.stages] == ["product", "product/mask", ""]  # the residual is last
+    host, h200 = ([bounds[name] for _, bounds in case.stages] for name in ("host", "cuda:h200"))
+    assert [work.stage for work, _ in case.stages] == ["product", "product/mask", ""]  # the residual is last
     assert [bound.binds for bound in host] == ["compute", "L2", "DRAM"]
     seconds = [10**12 / 2e11, 512 * MI / 8e10, 4 * 64 * MI / 1e10]
     assert [bound.seconds for bound in host] == pytest.approx(seconds)
@@ -43,10 +43,10 @@ def test_each_stage_takes_at_least_what_binds_it():
 
 def test_a_target_without_peaks_says_why_and_the_others_stand():
     case = planned("f32", rooflines={})
-    assert case.bounds == {}
+    assert [bounds for _, bounds in case.stages] == [{}] * 3
     assert case.missing["host"] == UNMEASURED
     assert case.missing["cuda:h200"] == "no peak of cuda:h200 is documented for f32 (it has bf16, f16)"
-    assert planned("f32").bounds.keys() == {"host"}
+    assert planned("f32").sources.keys() == {"host"}
     assert [text.split(":")[0] for text in sentences(case)] == ["host", "cuda"]
 
 

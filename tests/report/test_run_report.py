@@ -81,7 +81,10 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
 
 
 def test_time_that_no_part_accounts_for_is_shown_too():
-    assert overhead_line({"wall_s": 10.0, "samples_s": 7.0}) == "wall 10 s: samples 70 %; rest: other 30 %"
+    assert (
+        overhead_line({"wall_s": 10.0, "samples_s": 7.0, "other_s": 3.0})
+        == "wall 10 s: samples 70 %; rest: other 30 %"
+    )
     assert overhead_line({"wall_s": None}) == ""
 
 

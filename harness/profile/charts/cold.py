@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
+from harness.core.grouped import collected
 from harness.core.units import format_count, format_seconds
 from harness.profile.cold_start import LATER, TO_FIRST, ColdCase
-from harness.report.charts.drawing.bars import Bar
-from harness.report.charts.drawing.style import COLOURS
+from harness.report.charts.drawing.scales import linear_ticks
+from harness.report.charts.drawing.style import BODY, COLOURS, FAINT, INK
+from harness.report.charts.model import Captioned
 from harness.report.charts.notes import interval_notes
-from harness.report.format import short_label
+from harness.report.format import short_label, trim_zeros
 
 QUESTION = "How long does a new process take to its first result?"
+HEIGHT = 0.32  # inches of a row
+AXES = 0.8  # inches of the axis below them
+SIZE = 7.5  # points
+ROOM = 1.6  # times the longest bar, for the words behind it
 
 
 @dataclass(frozen=True)
-class ColdChart:
+class Bar:
+    """A row: its steps in seconds, the interval of them all, and words behind it."""
+
+    name: str
+    parts: Mapping[str, float]
+    low: float | None
+    high: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class ColdChart(Captioned):
     """A bar for each case at the longest length, split into its steps."""
 
-    title: str
-    question: str
-    notes: tuple[str, ...]
     bars: tuple[Bar, ...]
 
     @property
@@ -37,6 +53,32 @@ class ColdChart:
     @property
     def samples(self) -> dict[str, Artist]:
         return {step: Patch(color=colour) for step, colour in self.colours.items()}
+
+    def draw(self, body: SubFigure) -> float:
+        """The rows, the first on top; their height in inches."""
+        axes = body.subplots(1, 1)
+        ends = [max(sum(bar.parts.values()), bar.high or 0.0) for bar in self.bars]
+        axes.set_xlim(0, ROOM * max(ends))
+        axes.set_ylim(len(self.bars) - 0.5, -0.5)
+        axes.set_yticks(range(len(self.bars)), [bar.name for bar in self.bars], size=SIZE)
+        ticks = linear_ticks(0, max(ends))
+        axes.set_xticks(ticks, [trim_zeros(format_seconds(tick)) for tick in ticks])
+        axes.grid(visible=True, axis="x", color=INK, alpha=FAINT, lw=0.5)
+        axes.set_axisbelow(True)
+        axes.set_xlabel("from the start of a process", size=BODY)
+        for row, (bar, end) in enumerate(zip(self.bars, ends, strict=True)):
+            _draw(axes, row, bar, end, self.colours)
+        return HEIGHT * len(self.bars) + AXES
+
+
+def _draw(axes: Axes, row: int, bar: Bar, end: float, colours: Mapping[str, str]) -> None:
+    start = 0.0
+    for part, seconds in bar.parts.items():
+        axes.barh(row, seconds, 0.65, start, color=colours[part])
+        start += seconds
+    if bar.low is not None and bar.high is not None:
+        axes.hlines(row, bar.low, bar.high, color=INK, lw=1.2)
+    axes.annotate(bar.words, (end, row), (4, 0), textcoords="offset points", va="center", size=SIZE)
 
 
 def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
@@ -52,27 +94,17 @@ def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
         fast = min(known, key=lambda case: case.to_first.value or 0.0)
         title = f"at {format_count(longest)} {_name(fast)} has its first result after {_seconds(fast)}, "
         title += f"{_name(slow)} after {_seconds(slow)}"
-    over = [
-        note.replace("bands and bars", "lines at the ends")
-        for note in interval_notes(c.to_first for c in shown)
-    ]
     return ColdChart(
         title=title,
         question=QUESTION,
-        notes=(
-            *over,
-            *_missing(shown),
-        ),
+        notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing(shown)),
         bars=tuple(_bar(case) for case in shown),
     )
 
 
 def _missing(cases: Sequence[ColdCase]) -> list[str]:
     """Why a step has no time, of all that have it for this reason."""
-    names: dict[tuple[str, str], dict[str, None]] = {}
-    for case in cases:
-        for missing in case.missing.items():
-            names.setdefault(missing, {})[_name(case)] = None
+    names = collected((missing, _name(case)) for case in cases for missing in case.missing.items())
     return [f"{', '.join(known)}, no {step}: {why}" for (step, why), known in names.items()]
 
 

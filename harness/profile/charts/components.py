@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
 from harness.analysis.scaling import near
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
-from harness.report.charts.drawing.bands import FILL, Band, BandPanel
+from harness.report.charts.drawing.labels import LineEnd, label_ends
+from harness.report.charts.drawing.panel import set_ticks, tick_lengths
+from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
+from harness.report.charts.drawing.scales import length_limits
 from harness.report.charts.drawing.style import COLOURS, INK
+from harness.report.charts.model import Captioned, Panel
 from harness.report.format import short_label
 
 NO_STAGE, SMALLER = "in no stage", "smaller stages"
 QUESTION = "Where does the time of a call go as the sequence grows?"
 
 
+FILL = 0.55  # the opacity of a band
+
+
 @dataclass(frozen=True)
-class ComponentsChart:
-    """A panel for every implementation that was profiled at two lengths or more."""
+class BandPanel:
+    """A call: by stage its shares, 0 to 1, at each length; the first band lies at the bottom.
+
+    `changes` are (length, sentence), for two that cross.
+    """
 
     title: str
-    question: str
-    notes: tuple[str, ...]
+    lengths: tuple[int, ...]
+    bands: Mapping[str, Sequence[float]]
+    changes: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class ComponentsChart(Captioned):
+    """A panel for every implementation that was profiled at two lengths or more."""
+
     panels: tuple[BandPanel, ...]
 
     @property
     def colours(self) -> dict[str, str]:
         """A colour for each stage, the same in all panels; what is no single stage is grey."""
-        names = dict.fromkeys(band.name for panel in self.panels for band in panel.bands)
+        names = dict.fromkeys(name for panel in self.panels for name in panel.bands)
         stages = [name for name in names if name not in {NO_STAGE, SMALLER}]
         dressed = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(stages)}
         return {name: dressed.get(name, INK) for name in names}
@@ -45,6 +64,37 @@ class ComponentsChart:
         if len(self.panels) == 1:
             return {}
         return {name: Patch(color=colour, alpha=FILL) for name, colour in self.colours.items()}
+
+    def draw(self, body: SubFigure) -> float:
+        """The panels side by side; a single one has the names of its bands beside it."""
+        titles = [panel.title for panel in self.panels]
+        grid, height = panel_grid(body, titles, "sequence length", "share of a call's time", share_x=False)
+        for panel, (axes,) in zip(self.panels, grid, strict=True):
+            ends = _draw(axes, panel, self.colours)
+            tick_lengths(axes, [Panel("", panel.lengths, (), ())], 0.075 * columns_for(len(titles)))
+            if len(titles) == 1:
+                label_ends(axes, ends)
+        return height
+
+
+def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> list[LineEnd]:
+    """Draw the bands; where each ends, with its share there."""
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(*length_limits(panel.lengths))
+    axes.set_ylim(0, 1)
+    set_ticks(axes.yaxis, {share: f"{100 * share:.0f} %" for share in (0, 0.25, 0.5, 0.75, 1)})
+    ends: list[LineEnd] = []
+    base = [0.0] * len(panel.lengths)
+    for name, shares in panel.bands.items():
+        top = [low + share for low, share in zip(base, shares, strict=True)]
+        axes.fill_between(panel.lengths, base, top, color=colours[name], alpha=FILL, lw=0)
+        axes.plot(panel.lengths, top, color=colours[name], lw=0.8)
+        at = panel.lengths[-1], (base[-1] + top[-1]) / 2
+        ends.append(LineEnd(at, f"{name} {100 * shares[-1]:.1f} %", colours[name]))
+        base = top
+    for length, _ in panel.changes:
+        axes.axvline(length, color=INK, ls=":", lw=1.0)
+    return ends
 
 
 def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | None:
@@ -86,16 +136,19 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
     large = [stage for stage in stages if max(shares[stage]) >= LARGE_SHARE]
     shown = large[: len(COLOURS)]
     small = [stage for stage in stages if stage not in shown]
-    bands = [Band(stage, _whole(cases, shares[stage])) for stage in shown]
+    bands = {stage: shares[stage] for stage in shown}
     if small:
-        bands.append(
-            Band(SMALLER, _whole(cases, [sum(at) for at in zip(*(shares[s] for s in small), strict=True)]))
-        )
-    bands.append(Band(NO_STAGE, _whole(cases, [_share(case, RESIDUAL) for case in cases])))
+        bands[SMALLER] = [sum(at) for at in zip(*(shares[stage] for stage in small), strict=True)]
+    bands[NO_STAGE] = [_share(case, RESIDUAL) for case in cases]
+    # Medians of shares do not add up to 1 exactly; their sum is what fills the panel.
+    sums = [math.fsum(entry.share.value or 0.0 for entry in case.stages) for case in cases]
     return BandPanel(
         title=short_label(label_of(cases[0].record)),
         lengths=tuple(case.seq for case in cases),
-        bands=tuple(bands),
+        bands={
+            name: [share / total for share, total in zip(own, sums, strict=True)]
+            for name, own in bands.items()
+        },
         changes=tuple(_changes(cases, shown)),
     )
 
@@ -109,12 +162,6 @@ def _stages(cases: Sequence[ProfiledCase]) -> list[str]:
 def _share(case: ProfiledCase, stage: str) -> float:
     entry = case.of(stage)
     return 0.0 if entry is None else entry.share.value or 0.0
-
-
-def _whole(cases: Sequence[ProfiledCase], shares: Sequence[float]) -> tuple[float, ...]:
-    """Medians of shares do not add up to 1 exactly; their sum is what fills the panel."""
-    sums = [math.fsum(entry.share.value or 0.0 for entry in case.stages) for case in cases]
-    return tuple(share / total for share, total in zip(shares, sums, strict=True))
 
 
 def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[tuple[float, str]]:
@@ -134,13 +181,9 @@ def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[t
 
 
 def _are_apart(case: ProfiledCase, one: str, other: str) -> bool:
-    mine, theirs = case.of(one), case.of(other)
-    if mine is None or theirs is None:
-        return False
-    (_, low, high), (_, their_low, their_high) = mine.share[:3], theirs.share[:3]
-    if low is None or high is None or their_low is None or their_high is None:
-        return False
-    return low > their_high or their_low > high
+    shares = [entry.share for entry in map(case.of, (one, other)) if entry is not None]
+    bounds = [(share.low, share.high) for share in shares if share.low is not None and share.high is not None]
+    return len(bounds) == 2 and max(low for low, _ in bounds) > min(high for _, high in bounds)
 
 
 def _log_ratio(case: ProfiledCase, one: str, other: str) -> float | None:

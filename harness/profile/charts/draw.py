@@ -14,10 +14,7 @@ from harness.profile.charts.components import components
 from harness.profile.charts.roofs import roofline_chart
 from harness.profile.cold_start import cold_cases
 from harness.profile.stage_times import profiled_series
-from harness.report.charts.drawing.bands import bands_of
-from harness.report.charts.drawing.bars import bars_of
 from harness.report.charts.drawing.page import Sheet, compose_page
-from harness.report.charts.drawing.roof_panel import roofs_of
 from harness.report.charts.drawing.style import style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.image import to_files
@@ -42,18 +39,13 @@ def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, t
     if not series and cold is None:
         return {}
     sheet = Sheet(None, CaseGrid.of(suite).constants(), provenance(suite.records, info), suite.baseline)
-    figures: dict[str, tuple[Captioned, Figure]] = {}
-    shares = components(series)
-    if shares is not None:
-        draw = bands_of(shares.panels, shares.colours)
-        figures["components"] = shares, compose_page(shares, sheet, shares.samples, draw)
-    roofs = roofline_chart(suite, series) if series else None
-    if roofs is not None:
-        figures["roofline"] = (
-            roofs,
-            compose_page(roofs, sheet, roofs.samples, roofs_of(roofs.panels, roofs.looks)),
-        )
-    if cold is not None:
-        draw = bars_of(cold.bars, cold.colours, "from the start of a process")
-        figures["cold"] = cold, compose_page(cold, sheet, cold.samples, draw)
-    return figures
+    charts = {
+        "components": components(series),
+        "roofline": roofline_chart(suite, series) if series else None,
+        "cold": cold,
+    }
+    return {
+        kind: (chart, compose_page(chart, sheet, chart.samples, chart.draw))
+        for kind, chart in charts.items()
+        if chart is not None
+    }

@@ -8,11 +8,13 @@ from matplotlib.figure import Figure
 
 from harness.analysis.compare_runs import SAME_UP_TO, Change, SideBySide
 from harness.analysis.stats import Estimate
+from harness.core.grouped import grouped
 from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.scales import RATIO
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import panel_titles
 from harness.report.charts.image import to_svg
-from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, shorten
 from harness.report.format import short_label
 from harness.report.tables.run_listing import origin
@@ -30,11 +32,8 @@ def draw_comparison(sides: SideBySide) -> bytes:
 def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
     """The chart and its figure, which is to be drawn in :func:`style`."""
     of, to = short_label(sides.of), short_label(sides.to)
-    panels = {(c.case.partition("/")[0], c.panel): list[Change]() for c in sides.changes}
-    for change in sides.changes:
-        panels[change.case.partition("/")[0], change.panel].append(change)
+    panels = grouped(sides.changes, lambda change: (change.case.partition("/")[0], change.panel))
     readings = Counter(change.reading for change in sides.changes)
-    estimates = [Estimate(c.ratio, c.low, c.high, c.samples, c.unit, c.reason) for c in sides.changes]
     warnings = Counter(text for c in sides.changes for text in dict.fromkeys(map(_without_share, c.warnings)))
     told = ", ".join(f"{reading} in {count}" for reading, count in readings.items())
     count = len(sides.changes)
@@ -43,14 +42,14 @@ def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
     chart = Chart(
         title=f"{of} against {to}: {told}",
         question=sides.heading,
-        scale="ratio",
+        scale=RATIO,
         y_label=f"time, {of} / {to}",
         empty="no ratio (see notes)",
         panels=tuple(_panel(titles[key], changes) for key, changes in panels.items()),
         notes=(
             f"below 1× {of} is faster",
             BAND,
-            *interval_notes(estimates),
+            *interval_notes(map(_estimate, sides.changes)),
             *_missing_notes(sides.changes),
             *(f"{count} of {len(sides.changes)} points: {shorten(text)}" for text, count in warnings.items()),
             *(f"only in {name}: {len(cases)} cases" for name, cases in sides.only.items() if cases),
@@ -65,20 +64,19 @@ def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
 
 def _panel(title: str, changes: Sequence[Change]) -> Panel:
     changes = sorted(changes, key=lambda change: change.seq)
-    labels = dict.fromkeys(change.of for change in changes)
     return Panel(
         title=title,
         lengths=tuple(dict.fromkeys(change.seq for change in changes)),
         series=tuple(
-            Series(label, tuple(_points([change for change in changes if change.of == label])))
-            for label in labels
+            Series(label, points((change.seq, _estimate(change)) for change in own))
+            for label, own in grouped(changes, lambda change: change.of).items()
         ),
         outcomes=tuple(Outcome(c.of, c.seq, NO_RATIO) for c in changes if c.ratio is None),
     )
 
 
-def _points(changes: Sequence[Change]) -> list[Point]:
-    return [Point(c.seq, c.ratio, c.low, c.high) for c in changes if c.ratio is not None]
+def _estimate(change: Change) -> Estimate:
+    return Estimate(change.ratio, change.low, change.high, change.samples, change.unit, change.reason)
 
 
 def _without_share(warning: str) -> str:

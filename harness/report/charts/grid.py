@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.grouped import grouped
 from harness.report.finding import PanelFinding, headline, panel_finding
 
 
@@ -40,24 +40,25 @@ class CaseGrid:
     @cached_property
     def timed_titles(self) -> dict[str, str]:
         """The panels' titles; each with its own finding where they have none in common."""
-        titles = self.titles()
         if self.headline is not None:
-            return titles
+            return self.titles
         sentences = {panel: finding.sentence() for panel, finding in self._findings.items() if finding}
-        return {panel: ": ".join(filter(None, (titles[panel], sentences.get(panel)))) for panel in titles}
+        return {
+            panel: ": ".join(filter(None, (title, sentences.get(panel))))
+            for panel, title in self.titles.items()
+        }
 
     def at(self, panel: str, label: str | None = None) -> list[CaseResult]:
         """The cells of a panel (and an implementation), shortest first."""
-        series = self._series.get(panel, {})
-        return list(chain.from_iterable(series.values())) if label is None else series.get(label, [])
+        return self._panels.get(panel, []) if label is None else self._series.get((panel, label), [])
 
     @cached_property
-    def _series(self) -> dict[str, dict[str, list[CaseResult]]]:
-        """Panel → label → its cells, in their order."""
-        panels: dict[str, dict[str, list[CaseResult]]] = {}
-        for cell in self.cells:
-            panels.setdefault(cell.panel, {}).setdefault(cell.label, []).append(cell)
-        return panels
+    def _panels(self) -> dict[str, list[CaseResult]]:
+        return grouped(self.cells, lambda cell: cell.panel)
+
+    @cached_property
+    def _series(self) -> dict[tuple[str, str], list[CaseResult]]:
+        return grouped(self.cells, lambda cell: (cell.panel, cell.label))
 
     def lengths(self, panel: str) -> tuple[int, ...]:
         return tuple(sorted({cell.seq for cell in self.at(panel)}))
@@ -68,9 +69,14 @@ class CaseGrid:
         shared = [word for word in words[0] if all(word in other for other in words)]
         return " · ".join(word for word in shared if ran or not word.startswith("on "))
 
+    @cached_property
     def titles(self) -> dict[str, str]:
         """Panel → what sets it apart from the others; empty for the only panel."""
         return {panel: title for (_, panel), title in panel_titles([("", p) for p in self.panels]).items()}
+
+    def title(self, panel: str, part: str) -> str:
+        """`bwd · tpu:v5p`: the panel's title and a part of it."""
+        return " · ".join(filter(None, (self.titles[panel], part)))
 
 
 def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:

@@ -5,13 +5,13 @@ from typing import Any
 
 from harness.analysis.history import CaseHistory
 from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.scales import TIME
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import panel_words
 from harness.report.charts.image import to_svg
-from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes
-from harness.report.charts.outcomes import status_words
-from harness.report.format import short_label
+from harness.report.format import short_label, status_words
 from harness.report.provenance import machine_label
 from harness.report.tables.history import left_out_lines
 
@@ -31,7 +31,7 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
     chart = Chart(
         title=f"{subject}, run after run: a trend, not a verdict",
         question="How long does one call take, in every run on one machine?",
-        scale="time",
+        scale=TIME,
         y_label="time per call (median)",
         empty="nothing was timed",
         panels=tuple(
@@ -66,9 +66,6 @@ def _words(case: str) -> list[str]:
 def _panel(title: str, history: CaseHistory, runs: Sequence[str], names: tuple[str, ...]) -> Panel:
     places = {run: 2**place for place, run in enumerate(runs)}
     shown = [median for median in history.medians if median.run in places]
-    points = [
-        Point(places[m.run], m.time.value, m.time.low, m.time.high) for m in shown if m.time.value is not None
-    ]
     failed = [
         Outcome(history.label, places[m.run], status_words(m.status)) for m in shown if m.time.value is None
     ]
@@ -77,5 +74,5 @@ def _panel(title: str, history: CaseHistory, runs: Sequence[str], names: tuple[s
         before = [run for run in runs if run <= verdict.gate] or runs[:1]
         verdicts.setdefault(places[before[-1]], {})[verdict.verdict] = None
     judged = [Outcome(GATE, place, ", ".join(words)) for place, words in verdicts.items()]
-    series = Series(history.label, tuple(points))
+    series = Series(history.label, points((places[median.run], median.time) for median in shown))
     return Panel(title, tuple(places.values()), (series,), (*failed, *judged), names=names)

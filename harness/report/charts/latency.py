@@ -1,43 +1,35 @@
 """How long one call takes at every length."""
 
-from collections.abc import Mapping
-
-from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
+from harness.report.charts.drawing.scales import TIME
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, record_notes
 from harness.report.charts.outcomes import NOT_TIMED, failures
 
 
 def latency(grid: CaseGrid) -> Chart:
     """Medians in seconds with their intervals; every case without a timing is in the outcome strip."""
-    times = {cell.case: cell.time for cell in grid.cells}
     question = f"{grid.suite.name}: how long does one call take?"
     return Chart(
         title=grid.headline or question,
         question=question,
-        scale="time",
+        scale=TIME,
         y_label="time per call (median)",
         empty="nothing was timed",
         panels=tuple(
             Panel(
                 title=grid.timed_titles[panel],
                 lengths=grid.lengths(panel),
-                series=tuple(Series(label, _points(grid.at(panel, label), times)) for label in grid.labels),
+                series=tuple(
+                    Series(label, points((cell.seq, cell.time) for cell in grid.at(panel, label)))
+                    for label in grid.labels
+                ),
                 outcomes=(*failures(grid.at(panel)), *_name_untimed(grid.at(panel))),
             )
             for panel in grid.panels
         ),
-        notes=(*record_notes(grid), *interval_notes(times.values())),
-    )
-
-
-def _points(cells: list[CaseResult], times: Mapping[str, Estimate]) -> tuple[Point, ...]:
-    return tuple(
-        Point(cell.seq, estimate.value, estimate.low, estimate.high)
-        for cell in cells
-        if (estimate := times[cell.case]).value is not None
+        notes=(*record_notes(grid), *interval_notes(cell.time for cell in grid.cells)),
     )
 
 

@@ -1,12 +1,13 @@
 """How much temporary memory is planned, per target, beside what was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
 from harness.core.units import format_bytes, format_count
+from harness.report.charts.drawing.scales import BYTES
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
@@ -21,11 +22,10 @@ LIGHT = "small and dotted: resident high water as it was measured (outputs count
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     """Bytes of temporaries: exact figures, also of cases that were too large to run."""
     shown_targets = grid.suite.compiled_targets or [HOST]
-    titles = grid.titles()
     limit = limit_of(info, grid.suite.name, HOST)
     panels = tuple(
         Panel(
-            title=" · ".join(filter(None, (titles[panel], target if len(shown_targets) > 1 else ""))),
+            title=grid.title(panel, target if len(shown_targets) > 1 else ""),
             lengths=grid.lengths(panel),
             series=tuple(s for label in grid.labels for s in _series(grid.at(panel, label), label, target)),
             outcomes=tuple(_outcomes(grid.at(panel), target)),
@@ -36,18 +36,19 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         if target == HOST or any(static_of(cell.records, target) for cell in grid.at(panel))
     )
     drawn = [series for panel in panels for series in panel.series]
-    hollow = any(point.hollow for series in drawn for point in series.points)
     light = any(series.light and series.points for series in drawn)
+    legend = [f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []
+    legend += [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
     question = f"{grid.suite.name}: how much temporary memory does it need?"
     return Chart(
         title=(_finding(grid, shown_targets[0]) if len(panels) == 1 else None) or question,
         question=question,
-        scale="bytes",
+        scale=BYTES,
         y_label=f"planned {TEMP_BYTES.label}",
         empty="no static figure (see notes)",
         panels=panels,
         notes=(
-            *_legend(shown_targets, hollow=hollow),
+            *(["; ".join(legend)] if legend else []),
             *([LIGHT] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
@@ -55,13 +56,6 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *record_notes(grid),
         ),
     )
-
-
-def _legend(targets: Sequence[str], *, hollow: bool) -> list[str]:
-    """What is compiled for which target, and what a hollow point is: at most one line."""
-    compiled = [f"static figures are for target {targets[0]}"] if len(targets) == 1 else []
-    said = "; ".join([*compiled, *([HOLLOW] if hollow else [])])
-    return [said] if said else []
 
 
 def _finding(grid: CaseGrid, target: str) -> str | None:
@@ -127,5 +121,5 @@ def _missing_remarks(grid: CaseGrid, target: str, shown_targets: int) -> list[Re
             sentences.append(f"{missing}: {shorten(static.unavailable['temp_bytes'])}")
         if target == HOST and cell.timed and cell.record.memory.high_water_bytes is None:
             sentences.append(f"no {HIGH_WATER_BYTES.label} was measured")
-        remarks += [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in sentences]
+        remarks += [Remark.of(cell, sentence) for sentence in sentences]
     return remarks

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from itertools import groupby
+from typing import TypeVar
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
+from harness.report.charts.drawing.scales import Scale
 
 
-class Captioned(Protocol):
-    """What stands around any drawing: its finding or question, what it is asked, and its footnotes."""
+@dataclass(frozen=True)
+class Captioned:
+    """What stands around any drawing: `title` is the finding, or the question where there is none."""
 
-    @property
-    def title(self) -> str: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
+    title: str
+    question: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Point:
     low: float | None = None
     high: float | None = None
     hollow: bool = False
+
+
+def points(estimates: Iterable[tuple[int, Estimate]]) -> tuple[Point, ...]:
+    """A point for every length whose estimate has a value."""
+    return tuple(Point(seq, e.value, e.low, e.high) for seq, e in estimates if e.value is not None)
 
 
 @dataclass(frozen=True)
@@ -82,20 +87,17 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Lines over the length. `title` is the finding, or the question where there is none.
+class Chart(Captioned):
+    """Lines over the length.
 
-    `question` is what the chart is asked; `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a
-    panel without any point. Ratios up to `margin`, either way, are in a band around 1.
+    `empty` is the text of a panel without any point. Ratios up to `margin`, either way, are in a band
+    around 1.
     """
 
-    title: str
-    question: str
-    scale: str
+    scale: Scale
     y_label: str
     empty: str
     panels: tuple[Panel, ...]
-    notes: tuple[str, ...]
     x_label: str = "sequence length"
     margin: float | None = None
 
@@ -125,18 +127,15 @@ class ScatterPanel:
 
 
 @dataclass(frozen=True)
-class ScatterChart:
+class ScatterChart(Captioned):
     """Points with whiskers. Where there are `rows` (labels, the first on top), `up` is a row's place.
 
     `levels` and `uprights` are lines across all panels, with their names; `ratio` puts a ratio across.
     """
 
-    title: str
-    question: str
     x_label: str
     y_label: str
     panels: tuple[ScatterPanel, ...]
-    notes: tuple[str, ...]
     ratio: bool = False
     rows: tuple[str, ...] = ()
     levels: Mapping[float, str] = field(default_factory=dict[float, str])
@@ -148,14 +147,7 @@ Placed = TypeVar("Placed", Point, Outcome)
 
 def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Placed]]:
     """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
-    runs: list[list[Placed]] = []
-    last = -2
     places = {length: place for place, length in enumerate(lengths)}
-    for item in items:
-        at = places[item.seq]
-        if at == last + 1:
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-        last = at
-    return runs
+    # Where no length is missed, an item's place in the grid and its number rise together.
+    runs = groupby(enumerate(items), key=lambda numbered: places[numbered[1].seq] - numbered[0])
+    return [[item for _, item in run] for _, run in runs]

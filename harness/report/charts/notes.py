@@ -2,9 +2,11 @@
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from harness.analysis.compare import Comparison
 from harness.analysis.compare_runs import BOTH_INTERVALS
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
@@ -12,8 +14,9 @@ from harness.core.grouped import collected, grouped
 from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.outcomes import planned_text, status_words
-from harness.report.format import short_label
+from harness.report.charts.outcomes import planned_text
+from harness.report.finding import by_meaning
+from harness.report.format import short_label, status_words
 from harness.run.processes.exit_cause import MORE_MEMORY
 
 REASON_WIDTH = 180
@@ -34,6 +37,10 @@ class Remark:
     panel: str
     seq: int | None = None
     detail: str = ""
+
+    @classmethod
+    def of(cls, cell: CaseResult, sentence: str, detail: str = "") -> "Remark":
+        return cls(sentence, cell.label, cell.panel, cell.seq, detail)
 
 
 def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
@@ -69,7 +76,7 @@ def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
     }
     panels = {panel for panel, _ in details_at}
     partial = panels != whole.keys()
-    titles = "; ".join(title for panel, title in grid.titles().items() if panel in panels)
+    titles = "; ".join(title for panel, title in grid.titles.items() if panel in panels)
     where = f" [{titles}]" if partial else ""
     everywhere = {(panel, seq) for panel in panels for seq in whole[panel]}
     if details_at.keys() == everywhere and not any(details_at.values()):
@@ -97,9 +104,7 @@ def record_notes(grid: CaseGrid) -> list[str]:
         *gather_remarks(grid, _comparability(grid)),
         *gather_remarks(grid, _expectations(grid)),
         *failure_notes(grid),
-        *gather_remarks(
-            grid, (Remark(shorten(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
-        ),
+        *gather_remarks(grid, (Remark.of(cell, shorten(warning)) for cell, warning in _warnings(grid))),
     ]
 
 
@@ -110,24 +115,14 @@ def failure_notes(grid: CaseGrid) -> list[str]:
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
     """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
-    labels: dict[str, dict[str, None]] = {}
-    for cell in grid.cells:
-        labels.setdefault(cell.record.semantics, {})[short_label(cell.label)] = None
-    if len(labels) < 2:
-        return []
-    groups = (
-        ", ".join(names) + ("" if list(names) == [semantics] else f" ({semantics})")
-        for semantics, names in labels.items()
-    )
-    return [f"not mathematically equivalent to each other: {'; '.join(groups)}"]
+    groups = by_meaning(grid.cells)
+    return [f"not mathematically equivalent to each other: {'; '.join(groups)}"] if len(groups) > 1 else []
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:
     """How close the authors of implementations say that their results come."""
     remarks = (
-        Remark(sentence, cell.label, cell.panel, cell.seq)
-        for cell in grid.cells
-        for sentence in state_bound(cell.record.bound)
+        Remark.of(cell, sentence) for cell in grid.cells for sentence in state_bound(cell.record.bound)
     )
     return gather_remarks(grid, remarks)
 
@@ -147,11 +142,9 @@ def _comparability(grid: CaseGrid) -> list[Remark]:
 def _expectations(grid: CaseGrid) -> Iterable[Remark]:
     for cell in grid.cells:
         if any(record.expected and record.status == "incorrect" for record in cell.records):
-            yield Remark("expected to be incorrect, and is", cell.label, cell.panel, cell.seq)
+            yield Remark.of(cell, "expected to be incorrect, and is")
         elif any(record.expected and record.unexpected for record in cell.records):
-            yield Remark(
-                "expected to be incorrect, but passed its contract", cell.label, cell.panel, cell.seq
-            )
+            yield Remark.of(cell, "expected to be incorrect, but passed its contract")
 
 
 def _failures(grid: CaseGrid) -> Iterable[Remark]:
@@ -162,8 +155,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
             reason = reasons.setdefault((cell.label, cell.status), _cause(cell.failed.reason or ""))
             planned = planned_text(cell) if cell.status == "oom" else ""
             said = planned.removesuffix(" planned") in reason
-            detail = "" if said else planned
-            yield Remark(f"{status_words(cell.status)}: {reason}", cell.label, cell.panel, cell.seq, detail)
+            yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", "" if said else planned)
 
 
 def _cause(reason: str) -> str:
@@ -182,16 +174,20 @@ def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
     ]
 
 
-def interval_notes(estimates: Iterable[Estimate]) -> list[str]:
-    """Sentences on what the intervals are over, and how many values have none."""
+def speedup_estimate(c: Comparison) -> Estimate:
+    return Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason)
+
+
+def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars") -> list[str]:
+    """Sentences on what the intervals, `drawn` as these, are over, and how many values have none."""
     valued = [estimate for estimate in estimates if estimate.value is not None]
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
-    notes = [f"bands and bars: 95 % intervals {' or '.join(over)}"] if over else []
-    without: dict[str, int] = {}
-    for estimate in valued:
-        if estimate.low is None or estimate.high is None:
-            # How many rounds each has says less than that they are too few.
-            why = (estimate.reason or "too few samples").partition("; has ")[0]
-            without[why] = without.get(why, 0) + 1
+    notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
+    # How many rounds each has says less than that they are too few.
+    without = Counter(
+        (e.reason or "too few samples").partition("; has ")[0]
+        for e in valued
+        if e.low is None or e.high is None
+    )
     return notes + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]

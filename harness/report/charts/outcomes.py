@@ -6,18 +6,14 @@ from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_bytes
 from harness.report.charts.model import Outcome
+from harness.report.format import status_words
 
 DOES_NOT_FIT, NO_FIGURE, NO_RATIO, NOT_TIMED = "does not fit", "no figure", "no speedup", "not timed"
-WORDS = {"oom": "out of memory", "timeout": "timed out"}  # every other status is a word already
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
     """One per case that is not ok."""
     return [Outcome(cell.label, cell.seq, status_words(cell.status)) for cell in cells if cell.failed]
-
-
-def status_words(status: str) -> str:
-    return WORDS.get(status, status)
 
 
 def planned_text(cell: CaseResult) -> str:

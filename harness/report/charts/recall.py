@@ -1,12 +1,11 @@
 """How much of the answer is found, against how much sooner."""
 
-from harness.analysis.compare import Comparison
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
-from harness.report.charts.notes import interval_notes, record_notes
+from harness.report.charts.notes import interval_notes, record_notes, speedup_estimate
 
 RECALL = "recall"  # a contract, and its figure
 EXACT = "exact"
@@ -20,16 +19,14 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
 
     What meets an exact contract, as the baseline does, finds all.
     """
-    compared = {c.case: c for c in grid.suite.comparisons}
     marks: dict[tuple[str, int], list[Mark]] = {}
     targets: dict[float, str] = {}
     for cell in grid.cells:
-        marks.setdefault((cell.panel, cell.seq), []).extend(_marks(cell, compared.get(cell.case)))
+        marks.setdefault((cell.panel, cell.seq), []).extend(_marks(cell))
         targets |= {t: f"target {t:g}" for name in TARGETS if (t := _figure(cell, name)) is not None}
     drawn = {point: found for point, found in marks.items() if found}
     if not any(cell.timed and _figure(cell, RECALL) is not None for cell in grid.cells) or not drawn:
         return None
-    titles = grid.titles()
     every = [mark for found in drawn.values() for mark in found]
     question = f"{grid.suite.name}: how much is found, and how much sooner?"
     return ScatterChart(
@@ -38,7 +35,7 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
         x_label="speedup over the baseline",
         y_label="recall",
         panels=tuple(
-            ScatterPanel(" · ".join(filter(None, (titles[panel], format_count(seq)))), tuple(found))
+            ScatterPanel(grid.title(panel, format_count(seq)), tuple(found))
             for (panel, seq), found in drawn.items()
         ),
         notes=(
@@ -52,20 +49,15 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
     )
 
 
-def _marks(cell: CaseResult, compared: Comparison | None) -> list[Mark]:
+def _marks(cell: CaseResult) -> list[Mark]:
     """What was found of a timed case beside its speedup, and what theory expects."""
     correctness = cell.record.correctness
     found = _figure(cell, RECALL)
     if correctness is None or not cell.timed or (found is None and correctness.contract != EXACT):
         return []
-    if compared is None:
-        across = Estimate(1.0)
-    elif compared.speedup is None:
+    across = speedup_estimate(cell.compared) if cell.compared else Estimate(1.0)
+    if across.value is None:
         return []
-    else:
-        across = Estimate(
-            compared.speedup, compared.low, compared.high, compared.samples, compared.unit, compared.reason
-        )
     up = Estimate(1.0 if found is None else found, _figure(cell, "recall_low"), _figure(cell, "recall_high"))
     expected = cell.record.facts.get(EXPECTED)
     marks = [Mark(cell.label, across, up)]

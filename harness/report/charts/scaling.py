@@ -33,7 +33,6 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
     fits = [fit for fit in fits if fit.metric in metrics]
     if not metrics:
         return None
-    titles = grid.titles()
     question = f"{grid.suite.name}: with which power of the length does it grow?"
     return ScatterChart(
         title=(_finding(grid, fits) if len(grid.panels) == 1 else None) or question,
@@ -42,7 +41,7 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
         y_label="",
         panels=tuple(
             _panel(
-                " · ".join(filter(None, (titles[panel], NAMES[metric]))),
+                grid.title(panel, NAMES[metric]),
                 {fit.implementation: fit for fit in fits if (fit.panel, fit.metric) == (panel, metric)},
                 grid.labels,
             )

@@ -3,15 +3,14 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.analysis.compare import Comparison
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.scaling import Crossover, near
-from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
+from harness.report.charts.drawing.scales import RATIO
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
-from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series, points
+from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes, speedup_estimate
 from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
 
@@ -27,9 +26,9 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
 
     Published `curves` of the same implementation and baseline are drawn beside it.
     """
-    compared = {c.case: c for c in grid.suite.comparisons}
-    crossed = {(c.panel, c.implementation): c for c in grid.suite.crossovers}
-    measured = [_panel(grid, panel, compared, crossed) for panel in grid.panels]
+    compared = grid.suite.comparisons
+    crossed = {(c.implementation, c.panel): c for c in grid.suite.crossovers}
+    measured = [_panel(grid, panel, crossed) for panel in grid.panels]
     panels = tuple(
         replace(panel, published=_published(grid.at(name), panel.lengths, grid.suite.baseline, curves))
         for name, panel in zip(grid.panels, measured, strict=True)
@@ -40,7 +39,8 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         for line in panel.series
         for point in line.points
     }
-    drawn = {(c.panel, c.implementation) for c in compared.values() if c.speedup is not None}
+    # Of a crossing there is nothing to say where no speedup is known at all: its failures say why.
+    drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
     told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
@@ -48,42 +48,35 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     return Chart(
         title=grid.headline or question,
         question=question,
-        scale="ratio",
+        scale=RATIO,
         y_label="speedup over the baseline",
         empty="no speedup to show (see notes)",
         panels=panels,
         notes=(
-            *gather_remarks(grid, _verdicts(crossed.values(), drawn)),
+            *gather_remarks(grid, (Remark(_verdict(c), *key) for key, c in crossed.items() if key in drawn)),
             *([BOUND] if bounded else []),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
-            *gather_remarks(grid, _missing_remarks(grid, compared, shown, told)),
+            *gather_remarks(grid, _missing_remarks(grid, shown, told)),
             *record_notes(grid),
-            *interval_notes(
-                Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason) for c in compared.values()
-            ),
+            *interval_notes(map(speedup_estimate, compared)),
         ),
     )
 
 
-def _panel(
-    grid: CaseGrid,
-    panel: str,
-    compared: Mapping[str, Comparison],
-    crossed: Mapping[tuple[str, str], Crossover],
-) -> Panel:
+def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossover]) -> Panel:
     """Its lengths end where its points do: beyond is nothing to see, and the notes say why."""
     others = [label for label in grid.labels if label != grid.suite.baseline]
-    measured = [Series(label, _points(grid.at(panel, label), compared)) for label in others]
+    measured = [Series(label, _points(grid.at(panel, label))) for label in others]
     series = [*measured, *_bounds(grid, panel, measured)]
     whole = grid.lengths(panel)
     last = max((point.seq for line in series for point in line.points), default=whole[-1])
     with_point = {(line.label, point.seq) for line in series for point in line.points}
     outcomes = failures(grid.at(panel)) + [
         Outcome(cell.label, cell.seq, NO_RATIO)
-        for cell in _without_ratio(grid.at(panel), compared)
+        for cell in _without_ratio(grid.at(panel))
         if (cell.label, cell.seq) not in with_point
     ]
-    crossings = [(label, crossed[panel, label].interpolated) for label in others if (panel, label) in crossed]
+    crossings = [(label, crossed[label, panel].interpolated) for label in others if (label, panel) in crossed]
     return Panel(
         title=grid.timed_titles[panel],
         lengths=tuple(length for length in whole if length <= last),
@@ -111,12 +104,8 @@ def _published(
     return tuple(shown)
 
 
-def _points(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> tuple[Point, ...]:
-    return tuple(
-        Point(c.seq, c.speedup, c.low, c.high)
-        for cell in cells
-        if (c := compared[cell.case]).speedup is not None
-    )
+def _points(cells: Iterable[CaseResult]) -> tuple[Point, ...]:
+    return points((cell.seq, speedup_estimate(cell.compared)) for cell in cells if cell.compared)
 
 
 def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
@@ -133,25 +122,9 @@ def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Seri
     return lines
 
 
-def _without_ratio(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> list[CaseResult]:
+def _without_ratio(cells: Iterable[CaseResult]) -> list[CaseResult]:
     """Cases that did not fail themselves and still have no speedup, as when the baseline has no time."""
-    return [
-        cell
-        for cell in cells
-        if not cell.failed and cell.case in compared and compared[cell.case].speedup is None
-    ]
-
-
-def _verdicts(crossed: Iterable[Crossover], drawn: Collection[tuple[str, str]]) -> list[Remark]:
-    """Since when an implementation wins, or why never.
-
-    Where it has no speedup at all there is nothing to say of a crossing: its failures say why.
-    """
-    return [
-        Remark(_verdict(crossing), crossing.implementation, crossing.panel)
-        for crossing in crossed
-        if (crossing.panel, crossing.implementation) in drawn
-    ]
+    return [cell for cell in cells if not cell.failed and cell.compared and cell.compared.speedup is None]
 
 
 def _verdict(crossing: Crossover) -> str:
@@ -165,18 +138,13 @@ def _verdict(crossing: Crossover) -> str:
 
 
 def _missing_remarks(
-    grid: CaseGrid,
-    compared: Mapping[str, Comparison],
-    shown: Collection[tuple[str, str, int]],
-    told: Collection[tuple[str, str]],
+    grid: CaseGrid, shown: Collection[tuple[str, str, int]], told: Collection[tuple[str, str]]
 ) -> list[Remark]:
-    """Why there is no speedup, but for those (panel, label) whose verdict has told that of the baseline."""
-    return [
-        Remark(f"speedup {reason}", cell.label, cell.panel, cell.seq)
-        for cell in _without_ratio(grid.cells, compared)
-        if (cell.panel, cell.label, cell.seq) not in shown
-        and not (
-            (reason := compared[cell.case].reason or "").startswith("n/a (baseline")
-            and (cell.panel, cell.label) in told
-        )
-    ]
+    """Why there is no speedup, but for those (label, panel) whose verdict has told that of the baseline."""
+    remarks: list[Remark] = []
+    for cell in _without_ratio(grid.cells):
+        reason = (cell.compared.reason if cell.compared else None) or ""
+        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in told
+        if (cell.panel, cell.label, cell.seq) not in shown and not of_baseline:
+            remarks.append(Remark.of(cell, f"speedup {reason}"))
+    return remarks

@@ -7,6 +7,7 @@ from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.units import format_count
+from harness.report.charts.drawing.scales import BYTES
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import (
@@ -17,8 +18,8 @@ from harness.report.charts.notes import (
     semantics_notes,
     shorten,
 )
-from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, status_words
-from harness.report.format import short_label
+from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE
+from harness.report.format import short_label, status_words
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines
 
@@ -29,10 +30,9 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     Cases that do not fit are hollow; those without figures are in the strip.
     """
     compiled = grid.suite.compiled_targets or [HOST]
-    titles = grid.titles()
     panels = tuple(
         Panel(
-            title=" · ".join(filter(None, (titles[panel], target if len(compiled) > 1 else ""))),
+            title=grid.title(panel, target if len(compiled) > 1 else ""),
             lengths=grid.lengths(panel),
             series=tuple(Series(label, _points(grid.at(panel, label), target)) for label in grid.labels),
             outcomes=tuple(outcome for cell in grid.at(panel) for outcome in _outcomes(cell, target)),
@@ -46,7 +46,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     return Chart(
         title=(_finding(grid, compiled) if len(grid.panels) == 1 else None) or question,
         question=question,
-        scale="bytes",
+        scale=BYTES,
         y_label="planned bytes",
         empty="no static figure (see notes)",
         panels=panels,
@@ -125,4 +125,4 @@ def _cell_remarks(cell: CaseResult, target: str) -> list[Remark]:
         sentences = [f"{'does not fit' if figures.fits is False else 'no figure'}: {why}"]
     else:
         sentences = [shorten(warning) for warning in figures.warnings]
-    return [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in sentences]
+    return [Remark.of(cell, sentence) for sentence in sentences]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.roofline import DRAM, Ceiling, Roofline
+from harness.analysis.roofline import DRAM, Roofline
 from harness.catalog.accelerators import Accelerator
 from harness.core.units import format_bytes
 from harness.report import format as fmt
@@ -29,11 +27,14 @@ def print_roofline(
         console.print(Text(sentence), soft_wrap=True)
     numbers = ("rate", "median", "95 %")
     table = plain_table("ceiling", *numbers, "reached by", right=numbers)
-    for ceiling, unit in _ceilings(roofline):
+    ceilings = [(ceiling, FLOPS) for ceiling in roofline.compute.values()]
+    for ceiling, unit in (*ceilings, *((level, BYTES) for level in roofline.levels.values())):
         side = f"n = {ceiling.size}" if unit == FLOPS else format_bytes(ceiling.size)
         median = fmt.per_second(ceiling.median.value or 0.0, ceiling.median.low, ceiling.median.high, unit)
         table.add_row(ceiling.name, rate(ceiling.rate, unit), *median, f"{ceiling.kernel}, {side}")
-    for name, value, unit in _datasheet(accelerator):
+    datasheet = {name: (peak, FLOPS) for name, peak in accelerator.peak_flops.items()} if accelerator else {}
+    datasheet |= {DRAM: (accelerator.bandwidth_bytes_s, BYTES)} if accelerator else {}
+    for name, (value, unit) in datasheet.items():
         exact = fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0])
         table.add_row(name, exact, "", "", "datasheet, not measured")
     console.print(table)
@@ -63,14 +64,3 @@ def sentences(roofline: Roofline, cores: int) -> list[str]:
 def rate(value: float, unit: str) -> str:
     """`116 GFLOP/s`."""
     return fmt.per_second(value, None, None, unit)[0]
-
-
-def _ceilings(roofline: Roofline) -> Iterator[tuple[Ceiling, str]]:
-    yield from ((ceiling, FLOPS) for ceiling in roofline.compute.values())
-    yield from ((ceiling, BYTES) for ceiling in roofline.levels.values())
-
-
-def _datasheet(accelerator: Accelerator | None) -> Iterator[tuple[str, float, str]]:
-    if accelerator is not None:
-        yield from ((kind, peak, FLOPS) for kind, peak in accelerator.peak_flops.items())
-        yield DRAM, accelerator.bandwidth_bytes_s, BYTES

@@ -9,7 +9,6 @@ from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import FLOPS, Metric
 from harness.core.units import format_bytes, format_seconds
 from harness.report import format as fmt
-from harness.report.format import ABSENT
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell
 from harness.report.tables.suite import breaks, heading
@@ -18,19 +17,11 @@ from harness.report.tables.table_data import Column, TableData, Write
 
 _BYTES = Metric("bytes", format_bytes)
 _SECONDS = Metric("seconds", format_seconds)
+_COMPILER_SECONDS = Metric("seconds", partial(format_seconds, digits=2))
 
 
 def _figure(name: str, metric: Metric) -> Write:
     return partial(cells.figure, name=name, metric=metric)
-
-
-def _planned_cell(row: CaseResult) -> Cell:
-    return Cell(fmt.exact_figure(row.static.planned_bytes if row.static else None, _BYTES))
-
-
-def _seconds(row: CaseResult, name: str) -> Cell:
-    value = getattr(row.static, name) if row.static else None
-    return Cell(ABSENT if value is None else format_seconds(value, 2))
 
 
 def _calls(row: CaseResult) -> Cell:
@@ -43,7 +34,7 @@ def _analytic(row: CaseResult, name: str, metric: Metric) -> Cell:
 
 _COLUMNS: tuple[tuple[Column, Write], ...] = (
     *NAMES,
-    (Column("planned", rank=1), _planned_cell),
+    (Column("planned", rank=1), _figure("planned_bytes", _BYTES)),
     (Column("arguments", rank=5), _figure("argument_bytes", _BYTES)),
     (Column("outputs", rank=6), _figure("output_bytes", _BYTES)),
     (Column("aliases", rank=10), _figure("alias_bytes", _BYTES)),
@@ -53,8 +44,8 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
     (Column("optimal", rank=3), _figure("optimal_s", _SECONDS)),
     (Column("FLOPs by formula", rank=7), partial(_analytic, name="flops", metric=FLOPS)),
     (Column("bytes by formula", rank=8), partial(_analytic, name="bytes", metric=_BYTES)),
-    (Column("lower", rank=12), partial(_seconds, name="lower_s")),
-    (Column("compile", rank=11), partial(_seconds, name="compile_s")),
+    (Column("lower", rank=12), _figure("lower_s", _COMPILER_SECONDS)),
+    (Column("compile", rank=11), _figure("compile_s", _COMPILER_SECONDS)),
     (Column("custom calls", rank=13, right=False, folds=True), _calls),
     (Column("operations", rank=14, right=False, folds=True), cells.operations),
 )

@@ -1,6 +1,8 @@
 """Footnotes of tables: every sentence under its number, or one footnote for each kind of reservation."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from harness.report.tables.cells import Cell
 
@@ -17,7 +19,6 @@ class Footnotes:
     def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
         self.few = few
         self.left_out: dict[str, None] = {}
-        self._shown: dict[str, str] = {}
         self._causes: dict[str, dict[str, None]] = {}
         noted = [cell for cell in cells if cell.notes or cell.kinds]
         for cell in noted if few else ():
@@ -52,12 +53,7 @@ class Footnotes:
         """A cell's footnotes: kinds, or sentences as they are shown, each once."""
         if self.few:
             return dict.fromkeys(kind for kind, _ in cell.kinds) if cell.kinds else ()
-        return dict.fromkeys(map(self._shorten, cell.notes)) if cell.notes else ()
-
-    def _shorten(self, sentence: str) -> str:
-        if sentence not in self._shown:
-            self._shown[sentence] = shorten(sentence)
-        return self._shown[sentence]
+        return dict.fromkeys(map(shorten, cell.notes)) if cell.notes else ()
 
     def _sentence(self, note: str) -> str:
         causes = self._causes.get(note)
@@ -71,6 +67,6 @@ def superscripts(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
 
 
+@lru_cache(4096)  # cases share sentences, and a run has hundreds of thousands of cells
 def shorten(sentence: str) -> str:
-    flat = " ".join(sentence.split())
-    return flat if len(flat) <= LONGEST_NOTE else flat[: LONGEST_NOTE - 1].rsplit(" ", 1)[0] + " …"
+    return textwrap.shorten(sentence, LONGEST_NOTE, placeholder=" …")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from harness.core.grouped import collected
 from harness.core.median_interval import median_interval
 from harness.core.record import NO_GRAPH, Record
 from harness.report import format as fmt
@@ -15,11 +16,7 @@ def graph_lines(records: Sequence[Record]) -> list[str]:
     Of cases that have no replays for one and the same reason, the first is named and the others are counted.
     """
     lines: list[str] = []
-    refused: dict[str, list[str]] = {}
     for record in records:
-        for warning in record.timing.warnings if record.timing else ():
-            if warning.startswith(NO_GRAPH):
-                refused.setdefault(warning, []).append(record.case)
         if record.graphs is not None:
             eager, replay = median_interval(record.graphs.eager_s), median_interval(record.graphs.replay_s)
             apart = None not in (eager[1], replay[2]) and (replay[2] or 0) < (eager[1] or 0)
@@ -27,6 +24,8 @@ def graph_lines(records: Sequence[Record]) -> list[str]:
             texts = [" ".join(filter(None, fmt.seconds(*way))) for way in (eager, replay)]
             process = f" (process {record.replicate + 1})" if record.replicate else ""
             lines.append(f"{record.case}{process}: {saved}: eager {texts[0]}, replay {texts[1]}")
+    warnings = ((text, record.case) for record in records if record.timing for text in record.timing.warnings)
+    refused = collected((text, case) for text, case in warnings if text.startswith(NO_GRAPH))
     for warning, cases in refused.items():
         more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         lines.append(f"{cases[0]}{more}: {warning}; the eager figures stand")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core.grouped import grouped
 from harness.core.units import format_bytes, format_count
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell, name_cell, sentences
@@ -20,70 +21,60 @@ OUTSIDE = {
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
-def largest_table(
-    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
-) -> TableData | None:
+Entries = Sequence[Mapping[str, Any]]
+
+
+def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
     """`entries` as in run.json; rows are implementations (and panels, if many), columns targets.
 
-    `bounds` are those that authors give, by implementation.
+    `bounds` are those that authors give, by implementation. Without rows where none was looked for.
     """
-    suite_entries = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
-    if not suite_entries:
-        return None
-    targets = list(dict.fromkeys(entry["target"] for entry in suite_entries))
-    by_case: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for entry in suite_entries:
-        by_case.setdefault((entry["panel"], entry["implementation"]), {})[entry["target"]] = entry
-    rows = [
-        (
-            name_cell(label, bounds),
-            Cell(panel),
-            *(_cell(at.get(target)) for target in targets),
-        )
-        for (panel, label), at in by_case.items()
-    ]
-    name_columns = [0, 1] if len({panel for panel, _ in by_case}) > 1 else [0]
+    found = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
+    targets = list(dict.fromkeys(entry["target"] for entry in found))
+    by_case = grouped(found, lambda entry: (entry["panel"], entry["implementation"]))
+    names = _name_columns(found)
+    rows: list[tuple[Cell, ...]] = []
+    for own in by_case.values():
+        at = {entry["target"]: entry for entry in own}
+        rows.append((*_name_cells(own[0], bounds)[: len(names)], *(_cell(at.get(t)) for t in targets)))
     return TableData(
         title=f"{suite}: largest length that fits",
-        columns=(
-            *(_NAMES[i] for i in name_columns),
-            *(Column(t, rank=i, right=False) for i, t in enumerate(targets)),
-        ),
-        rows=tuple((*(row[i] for i in name_columns), *row[2:]) for row in rows),
+        columns=(*names, *(Column(t, rank=i, right=False) for i, t in enumerate(targets))),
+        rows=tuple(rows),
     )
 
 
-def measured_table(
-    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
-) -> TableData | None:
+def measured_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
     """Those `entries` of run.json that were tried on a device: rows are implementations at each panel."""
-    measured = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
-    if not measured:
-        return None
+    found = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
+    names = _name_columns(found)
     rows: list[tuple[Cell, ...]] = []
-    for entry in measured:
+    for entry in found:
         largest = next((each for each in entry["trials"] if each["seq"] == entry["seq"]), None) or {}
         rows.append(
             (
-                name_cell(entry["implementation"], bounds),
-                Cell(entry["panel"]),
+                *_name_cells(entry, bounds)[: len(names)],
                 _cell(entry),
                 _memory_cell(largest.get("peak_bytes"), PEAK.get(largest.get("by", ""))),
                 _memory_cell(largest.get("outside_bytes"), OUTSIDE.get(largest.get("by", ""))),
                 Cell(format_count(len(entry["trials"]))),
             )
         )
-    columns = (
-        *(*_NAMES, Column("length", right=False)),
-        *(Column(title, rank=rank) for rank, title in enumerate(("peak", "outside", "tries"), start=1)),
-    )
-    # One panel stands in the title of the suite's own table.
-    shown = [i for i in range(len(columns)) if i != 1 or len({entry["panel"] for entry in measured}) > 1]
+    figures = (Column(title, rank=rank) for rank, title in enumerate(("peak", "outside", "tries"), start=1))
     return TableData(
-        title=f"{suite}: largest length that ran on {', '.join({entry['target']: 0 for entry in measured})}",
-        columns=tuple(columns[i] for i in shown),
-        rows=tuple(tuple(row[i] for i in shown) for row in rows),
+        title=f"{suite}: largest length that ran on {', '.join({entry['target']: 0 for entry in found})}",
+        columns=(*names, Column("length", right=False), *figures),
+        rows=tuple(rows),
     )
+
+
+def _name_columns(entries: Entries) -> Sequence[Column]:
+    """A single panel has no column: it stands in the title of the suite's own table."""
+    return _NAMES if len({entry["panel"] for entry in entries}) > 1 else _NAMES[:1]
+
+
+def _name_cells(entry: Mapping[str, Any], bounds: Mapping[str, str]) -> tuple[Cell, Cell]:
+    return name_cell(entry["implementation"], bounds), Cell(entry["panel"])
 
 
 def _memory_cell(size: int | None, meaning: str | None) -> Cell:

@@ -1,35 +1,24 @@
 """Tables on a terminal: which columns fit, numbers in line, footnotes in order.
 
-Lines are written here rather than by rich's tables: those take a tenth of a millisecond for every cell, and
-a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
+Lines are put together here rather than by rich's tables: those take a tenth of a millisecond for every cell,
+and a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions
-from rich.segment import Segment
-from rich.style import Style
+from rich.console import Console, Group
 from rich.text import Text
 
+from harness.core.grouped import collected
 from harness.report.tables.cells import Cell
 from harness.report.tables.footnotes import Footnotes, shorten, superscripts
-from harness.report.tables.measures import (
-    GAP,
-    ColumnMeasure,
-    Marks,
-    TableMeasures,
-    group_lines,
-    text_width,
-)
+from harness.report.tables.measures import GAP, Marks, TableMeasures, group_lines, text_width
 from harness.report.tables.table_data import Column, TableData
 
-_BOLD, _PLAIN = Style.parse("bold"), Style.null()
-_NEWLINE = Segment("\n")
-
-Piece = tuple[str, Style]
-Line = tuple[list[Piece], int]  # the pieces of a cell on one line, and how wide they are together
+Part = str | Text | tuple[str, str]  # as Text.assemble takes them
+Line = tuple[Sequence[Part], int]  # what stands in a column on one line, and how wide it is
 
 
 @dataclass(frozen=True)
@@ -53,12 +42,16 @@ class Legend:
     left_out: int = 0
 
     def add(self, tables: Sequence[TableData], shown: Sequence[Fitted]) -> None:
-        columns = [measures.columns[i].column.caption for measures, indices in shown for i in indices]
-        self.captions.update(dict.fromkeys(filter(None, [*(table.caption for table in tables), *columns])))
+        self.captions.update({table.caption: None for table in tables if table.caption})
         for measures, indices in shown:
-            for column, why in _absent_columns(measures, indices):
-                self.missing.setdefault(why, {})[column] = None
-            self.narrow += _dropped_columns(measures, indices)
+            for i, measure in enumerate(measures.columns):
+                notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
+                if i in indices:
+                    self.captions.update({measure.column.caption: None} if measure.column.caption else {})
+                elif not measure.empty:
+                    self.narrow.append(measure.column)
+                elif notes:
+                    self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
     def print(self, console: Console) -> None:
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
@@ -100,143 +93,80 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
             if place == 0 and page.lines:
                 console.print(Text("\n".join(page.lines)))
                 console.print()
-            console.print(DrawnTable(measures, indices, notes.marks))
+            console.print(Group(*_table_lines(console, measures, indices, notes.marks)))
             console.print()
         legend.add(page.tables, fitted)
     legend.left_out += len(notes.left_out)
     if notes.numbers:
-        console.print(DrawnNotes(notes.lines()))
+        console.print(Group(*_note_lines(console, notes)))
     return any_noted
 
 
-@dataclass(frozen=True)
-class DrawnTable:
+def _table_lines(
+    console: Console, measures: TableMeasures, indices: Sequence[int], marks: Marks
+) -> Iterator[Text]:
     """The columns of a table at `indices`; `marks` are the numbers that a cell's footnotes are shown by."""
-
-    measures: TableMeasures
-    indices: Sequence[int]
-    marks: Marks
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        table, columns = self.measures.table, [self.measures.columns[i] for i in self.indices]
-        widths = self.measures.widths(self.indices, options.max_width)
-        rights = [measure.column.right for measure in columns]
-        for line in zip(*(measure.heading for measure in columns), strict=True):
-            titles = [_fit([(title, _BOLD)], width) for title, width in zip(line, widths, strict=True)]
-            yield from _draw(titles, widths, rights)
-        yield Segment("─" * (sum(widths) + GAP * (len(widths) - 1)))
-        yield _NEWLINE
-        breaks = frozenset(table.breaks)
-        for number, row in enumerate(table.rows):
-            if number in breaks:
-                yield _NEWLINE
-            cells = [
-                self._lines(console, row[i], measure, width)
-                for i, measure, width in zip(self.indices, columns, widths, strict=True)
-            ]
-            for place in range(max(map(len, cells))):
-                at_place = [lines[place] if place < len(lines) else ([], 0) for lines in cells]
-                yield from _draw(at_place, widths, rights)
-
-    def _lines(self, console: Console, cell: Cell, measure: ColumnMeasure, width: int) -> list[Line]:
-        pieces = [(cell.text, console.get_style(cell.style) if cell.style else _PLAIN)]
-        if marks := self.marks(cell):
-            pieces.append((marks, _PLAIN))
-        needed = _width(pieces)
-        if needed <= width:
-            return [(pieces, needed)]
-        return _wrap(console, pieces, width) if measure.column.folds else [_fit(pieces, width)]
+    columns = [(i, measures.columns[i]) for i in indices]
+    widths = measures.widths(indices, console.width)
+    rights = [measure.column.right for _, measure in columns]
+    for titles in zip(*(measure.heading for _, measure in columns), strict=True):
+        heads = [_fit(Text(title, "bold"), width) for title, width in zip(titles, widths, strict=True)]
+        yield _line(heads, widths, rights)
+    yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
+    breaks = frozenset(measures.table.breaks)
+    for number, row in enumerate(measures.table.rows):
+        if number in breaks:
+            yield Text()
+        cells = [
+            _cell_lines(console, row[i], marks(row[i]), width, folds=measure.column.folds)
+            for (i, measure), width in zip(columns, widths, strict=True)
+        ]
+        for line in zip_longest(*cells, fillvalue=((), 0)):
+            yield _line(line, widths, rights)
 
 
-@dataclass(frozen=True)
-class DrawnNotes:
-    """Footnotes with the numbers they are shown by, each broken into lines behind its number."""
-
-    notes: Sequence[tuple[int, str]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        marks = [superscripts([number]) for number, _ in self.notes]
-        indent = max(map(len, marks)) + 1
-        width = max(1, options.max_width - indent)
-        for mark, (_, text) in zip(marks, self.notes, strict=True):
-            lines = [text] if cell_len(text) <= width else Text(text).wrap(console, width)
-            for place, line in enumerate(lines):
-                yield Segment(f"{'' if place else mark:{indent}}{line}")
-                yield _NEWLINE
-
-
-def _width(pieces: Iterable[Piece]) -> int:
-    return sum([text_width(text) for text, _ in pieces])
-
-
-def _wrap(console: Console, pieces: Sequence[Piece], width: int) -> list[Line]:
-    """The pieces on as many lines as they need; options begin a line of their own."""
-    whole = Text()
-    for text, style in pieces:
-        whole.append(text.replace("[", "\n["), style)
-    lines: list[Line] = []
-    for line in whole.wrap(console, width, overflow="fold"):
-        broken = [(s.text, s.style or _PLAIN) for s in line.render(console) if s.text != line.end]
-        lines.append((broken, _width(broken)))
-    return lines
-
-
-def _fit(pieces: list[Piece], width: int) -> Line:
-    """The pieces on one line, cut off where the column had to give way."""
-    needed = _width(pieces)
+def _cell_lines(console: Console, cell: Cell, marks: str, width: int, *, folds: bool) -> list[Line]:
+    """A cell with its marks on one line, or where it folds on as many as it needs."""
+    needed = text_width(cell.text) + len(marks)
     if needed <= width:
-        return pieces, needed
-    text = Text("".join(text for text, _ in pieces))
+        return [(((cell.text, cell.style), marks), needed)]
+    if not folds:
+        return [_fit(Text.assemble((cell.text, cell.style), marks), width)]
+    whole = Text.assemble((cell.text.replace("[", "\n["), cell.style), marks)  # options begin a line
+    return [((line,), line.cell_len) for line in whole.wrap(console, width, overflow="fold")]
+
+
+def _fit(text: Text, width: int) -> Line:
     text.truncate(width, overflow="ellipsis")
-    return [(text.plain, pieces[0][1])], width
+    return (text,), text.cell_len
 
 
-def _draw(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) -> Iterator[Segment]:
-    """One line of a table. What has no style is one segment, since each costs as much as a cell's text."""
-    plain, gap = "", 0
-    for (pieces, needed), width, right in zip(cells, widths, rights, strict=True):
-        gap += width - needed if right else 0
-        for text, style in pieces:
-            plain += " " * gap
-            gap = 0
-            if style is not _PLAIN:
-                yield Segment(plain)
-                yield Segment(text, style)
-                plain = ""
-            else:
-                plain += text
-        gap += GAP if right else GAP + width - needed
-    yield Segment(plain.rstrip(" "))
-    yield _NEWLINE
+def _line(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) -> Text:
+    """The texts of the columns beside each other on one line."""
+    parts: list[Part] = []
+    for (texts, needed), width, right in zip(cells, widths, rights, strict=True):
+        room = " " * (width - needed)
+        parts += (room, *texts, " " * GAP) if right else (*texts, room + " " * GAP)
+    line = Text.assemble(*parts, no_wrap=True, overflow="ignore")
+    line.rstrip()
+    return line
+
+
+def _note_lines(console: Console, notes: Footnotes) -> Iterator[Text]:
+    """Footnotes behind the numbers they are shown by."""
+    marks = {superscripts([number]): text for number, text in notes.lines()}
+    indent = max(map(len, marks)) + 1
+    for mark, text in marks.items():
+        for place, line in enumerate(Text(text).wrap(console, max(1, console.width - indent))):
+            yield Text(f"{'' if place else mark:{indent}}{line}", no_wrap=True, overflow="ignore")
 
 
 def _cells(table: TableData, indices: Sequence[int]) -> Iterator[Cell]:
     return (row[i] for row in table.rows for i in indices)
 
 
-def _absent_columns(measures: TableMeasures, indices: Sequence[int]) -> list[tuple[Column, str]]:
-    """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
-    columns: list[tuple[Column, str]] = []
-    for i, measure in enumerate(measures.columns):
-        if i not in indices and measure.empty:
-            notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
-            why = "; ".join(notes)
-            columns += [(measure.column, why)] if why else []
-    return columns
-
-
-def _dropped_columns(measures: TableMeasures, indices: Sequence[int]) -> list[Column]:
-    return [m.column for i, m in enumerate(measures.columns) if i not in indices and not m.empty]
-
-
 def _titles(columns: Iterable[Column]) -> str:
     """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        groups.setdefault(column.title, []).extend(group_lines(column)[:1])
-    titles: dict[str, list[str]] = {}
-    for title, owners in groups.items():
-        titles.setdefault(", ".join(owners), []).append(title)
-    return "; ".join(
-        ", ".join(names) + (f" of {owners}" if owners else "") for owners, names in titles.items()
-    )
+    owners = collected((column.title, line) for column in columns for line in group_lines(column)[:1] or [""])
+    titles = collected((", ".join(filter(None, of)), title) for title, of in owners.items())
+    return "; ".join(", ".join(names) + (f" of {of}" if of else "") for of, names in titles.items())

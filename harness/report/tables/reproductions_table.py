@@ -53,38 +53,28 @@ def _short(value: object) -> str:
 
 
 def _table(panel: Sequence[Reproduction]) -> TableData:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for found in panel:
-        breaks.append(len(rows))
-        sides = f"{short_label(found.implementation)} / {short_label(found.baseline)}"
-        names = (format_count(found.seq), sides)
-        for machine in found.machines:
-            for cells in _machine_rows(found, machine):
-                rows.append((*map(Cell, names), *cells))
-                names = ("", "")
-    return TableData(f"{panel[0].suite}: {panel[0].panel}", COLUMNS, tuple(rows), tuple(breaks))
+    sections = [
+        (
+            (format_count(found.seq), f"{short_label(found.implementation)} / {short_label(found.baseline)}"),
+            [cells for machine in found.machines for cells in _machine_rows(found, machine)],
+        )
+        for found in panel
+    ]
+    return TableData.of_sections(f"{panel[0].suite}: {panel[0].panel}", COLUMNS, sections)
 
 
-def _machine_rows(found: Reproduction, machine: MachineRatio) -> Iterator[tuple[Cell, ...]]:
+def _machine_rows(found: Reproduction, machine: MachineRatio) -> Iterator[tuple[Cell | str, ...]]:
     value, low, high, *_ = machine.speedup
     runs = machine.replications
     agrees = "yes" if machine in found.agreeing else "no" if machine.decided else ABSENT
-    ratio = Cell(ABSENT) if value is None else Cell(fmt.speedup(value, low, high))
-    whole = Cell(ratio.text, _why(runs[0])) if len(runs) == 1 else ratio
+    text = ABSENT if value is None else fmt.speedup(value, low, high)
+    whole = Cell(text, _why(runs[0]) if len(runs) == 1 else ())
     over = runs[0].run if len(runs) == 1 else f"{len(runs)} runs, on the same machine"
-    short = name_of(machine).partition(" ")[0]
-    yield Cell(short), Cell(over), whole, Cell(machine.verdict), Cell(agrees)
+    yield name_of(machine).partition(" ")[0], over, whole, machine.verdict, agrees
     for one in runs if len(runs) > 1 else ():
         speedup = one.compared.speedup
         text = ABSENT if speedup is None else fmt.speedup(speedup, one.compared.low, one.compared.high)
-        yield (
-            Cell(""),
-            Cell(f"  {one.run}"),
-            Cell(text, _why(one)),
-            Cell("replication"),
-            Cell(""),
-        )
+        yield "", f"  {one.run}", Cell(text, _why(one)), "replication", ""
 
 
 def _why(one: Replication) -> tuple[str, ...]:

@@ -1,26 +1,16 @@
 """A suite as tables of text: the cells and their footnotes, independent of a terminal."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_count
 from harness.core.workload import canonical
 from harness.report.tables.suite_columns import CONTRACT, NAMES, STATIC, STATUS, timed_columns
-from harness.report.tables.summary import mean_caption, summary_rows
-from harness.report.tables.table_data import Column, Entry, TableData
+from harness.report.tables.summary import summary_table
+from harness.report.tables.table_data import Entry, TableData
 
-_SUMMARY = (
-    Column("", right=False, folds=True),
-    Column("time ∝ seq^", right=False),
-    Column("temp ∝ seq^", rank=2, right=False),
-    Column("FLOPs ∝ seq^", rank=3, right=False),
-    Column("bytes ∝ seq^", rank=4, right=False),
-    Column("faster", right=False),
-)
 EXPONENTS = "; of exponents: 95 % over the lengths."
-_MEAN = Column("mean speedup", rank=1, right=False)
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
@@ -52,28 +42,6 @@ def suite_table(panel: SuiteResults, requested: Sequence[str] = ()) -> TableData
 def breaks(rows: Sequence[CaseResult]) -> tuple[int, ...]:
     """The rows that begin a new length."""
     return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
-
-
-def summary_table(panel: SuiteResults) -> TableData:
-    """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
-
-    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
-    tables without times.
-    """
-    rows = panel.cases
-    timed = any(row.time.value is not None for row in rows)
-    compiled = any(row.static is not None for row in rows)
-    compared = timed and bool(panel.baseline)
-    relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
-    indices = [i for i, shown in enumerate(relevant) if shown]
-    grows = len({row.seq for row in rows}) > 1 and len(indices) > 1
-    lines = summary_rows(panel) if grows else []
-    columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(panel)))
-    return TableData(
-        title="",
-        columns=tuple(columns[i] for i in indices),
-        rows=tuple(tuple(line[i] for i in indices) for line in lines),
-    )
 
 
 def _entries(rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str]) -> tuple[Entry, ...]:

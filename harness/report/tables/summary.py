@@ -2,36 +2,51 @@
 
 from harness.analysis.geomean import Mean
 from harness.analysis.results import HOST
-from harness.analysis.scaling import FIGURES, Crossover, Scaling
+from harness.analysis.scaling import Crossover, Scaling
 from harness.analysis.suite_results import SuiteResults
 from harness.report import format as fmt
 from harness.report.answer import describe_briefly
 from harness.report.finding import finding_of
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell, name_cell, sentences
+from harness.report.tables.table_data import Column, TableData
 
-METRICS = ("time", *FIGURES)
 
+def summary_table(panel: SuiteResults) -> TableData:
+    """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
 
-def summary_rows(panel: SuiteResults) -> list[tuple[Cell, ...]]:
-    """Per implementation: its label, the exponents of METRICS, its crossover, and its mean speedup."""
+    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
+    tables without times.
+    """
+    timed = any(row.time.value is not None for row in panel.cases)
+    compiled = any(row.static is not None for row in panel.cases)
+    exponents = (
+        ("time", Column("time ∝ seq^", right=False), timed),
+        ("temp_bytes", Column("temp ∝ seq^", rank=2, right=False), compiled),
+        ("flops", Column("FLOPs ∝ seq^", rank=3, right=False), compiled),
+        ("bytes_accessed", Column("bytes ∝ seq^", rank=4, right=False), compiled and not timed),
+    )
+    shown = {metric: column for metric, column, relevant in exponents if relevant}
     fitted = {
         (scaling.implementation, scaling.metric): scaling
         for scaling in panel.scalings
         if scaling.target == HOST or scaling.metric == "time"
     }
-    crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
-    averaged = {mean.implementation: mean for mean in panel.means}
-    return [
-        (
-            name_cell(label, panel.bounds),
-            *(exponent_cell(fitted[label, metric]) for metric in METRICS),
-            _faster(panel, label, crossed.get(label)),
-            _mean(averaged.get(label)),
-        )
-        for label in panel.implementations
-        if (label, "time") in fitted
+    grows = len({row.seq for row in panel.cases}) > 1 and bool(shown)
+    labels = [label for label in panel.implementations if (label, "time") in fitted] if grows else []
+    columns = [Column("", right=False, folds=True), *shown.values()]
+    lines = [
+        [name_cell(label, panel.bounds), *(exponent_cell(fitted[label, metric]) for metric in shown)]
+        for label in labels
     ]
+    if timed and panel.baseline:
+        columns.append(Column("faster", right=False))
+        columns.append(Column("mean speedup", rank=1, right=False, caption=mean_caption(panel)))
+        crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
+        averaged = {mean.implementation: mean for mean in panel.means}
+        for label, line in zip(labels, lines, strict=True):
+            line += [_faster(panel, label, crossed.get(label)), _mean(averaged.get(label))]
+    return TableData(title="", columns=tuple(columns), rows=tuple(map(tuple, lines)))
 
 
 def exponent_cell(scaling: Scaling) -> Cell:

@@ -1,6 +1,6 @@
 """A table as data, independent of a terminal: columns, cells with their footnotes, captions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.suite_results import CaseResult
@@ -34,6 +34,23 @@ class TableData:
     rows: tuple[tuple[Cell, ...], ...]
     breaks: tuple[int, ...] = ()
     caption: str = ""
+
+    @classmethod
+    def of_sections(
+        cls,
+        title: str,
+        columns: Sequence[Column],
+        sections: Iterable[tuple[Sequence[str], Iterable[Sequence[Cell | str]]]],
+    ) -> "TableData":
+        """Sections (names, rows): the names, such as a length, stand before the first of the rows alone."""
+        rows: list[tuple[Cell, ...]] = []
+        breaks: list[int] = []
+        for names, lines in sections:
+            breaks.append(len(rows))
+            for place, line in enumerate(lines):
+                texts = (*([""] * len(names) if place else names), *line)
+                rows.append(tuple(Cell(text) if isinstance(text, str) else text for text in texts))
+        return cls(title, tuple(columns), tuple(rows), tuple(breaks[1:]))
 
 
 Write = Callable[[CaseResult], Cell]

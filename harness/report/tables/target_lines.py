@@ -1,6 +1,6 @@
 """Lines below the tables of targets: turned verdicts, transfers, heaviest operators, equal programs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from harness.analysis.results import static_of
 from harness.analysis.scaling import FIGURES
@@ -8,7 +8,7 @@ from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import collected
 from harness.core.static_figures import WORDS, OperatorWeight, Static
 from harness.core.units import format_bytes, format_count
-from harness.report.format import short_label
+from harness.report.format import first_few, short_label
 from harness.report.tables.targets import TURNS
 
 MOST = 8  # lines of one kind below a table
@@ -28,11 +28,12 @@ def turning_lines(suite: SuiteResults) -> list[str]:
             sentence = f"less than {base}'s on {', '.join(flip.less)}, more on {', '.join(flip.more)}"
             lengths.setdefault((flip.figure, sentence, label), []).append(flip.seq)
     labels = collected(((fig, _lengths(at), said), label) for (fig, said, label), at in lengths.items())
-    return _first_lines(
+    return first_few(
         [
             f"{TURNS} {WORDS[figure]} of {', '.join(implementations)} at {at}: {sentence}"
             for (figure, at, sentence), implementations in labels.items()
-        ]
+        ],
+        MOST,
     )
 
 
@@ -46,11 +47,12 @@ def collective_lines(suite: SuiteResults) -> list[str]:
             text = "; ".join(f"{call.op} ×{call.count}, {format_bytes(call.bytes)}" for call in moved)
             if text:
                 lengths.setdefault((target, short_label(records.label), text), []).append(records[0].seq)
-    return _first_lines(
+    return first_few(
         [
             f"Collectives on {target}: {label} at {_lengths(at)}: {text}"
             for (target, label, text), at in lengths.items()
-        ]
+        ],
+        MOST,
     )
 
 
@@ -94,8 +96,3 @@ def program_lines(suite: SuiteResults) -> list[str]:
 
 def _lengths(lengths: Iterable[int]) -> str:
     return ", ".join(map(format_count, sorted(set(lengths))))
-
-
-def _first_lines(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - MOST
-    return [*lines[:MOST], *([f"and {more} more; --json has them"] if more > 0 else [])]

@@ -3,8 +3,8 @@ from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
-from harness.report.charts.outcomes import status_words
 from harness.report.charts.speedup import speedup
+from harness.report.format import status_words
 from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of, timing, words_of
 
 K = 1024

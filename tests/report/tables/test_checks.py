@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from harness.core.record import Checked
-from harness.report.tables.checks import print_checks, rows
+from harness.report.tables.checks import print_checks
 
 
 def make_check(passed, name="mask/kept_count", **more):
@@ -24,13 +24,11 @@ def test_what_holds_and_what_fails_is_counted(record):
         record("scatter", 4096, checks=(make_check(True),)),
         record("threshold_raw", 4096, checks=(failed,)),
     ]
-    row = rows(records)["mask"]["mask/kept_count"]
-    assert (row.held, row.cases) == (1, 2)
-    assert row.failed == ["threshold_raw at 4Ki: row 3 keeps 2050 of 2048"]
     assert [one.unexpected for one in records] == [False, True]
     text = print_text(records)
     assert "checks of mask" in text
     assert "1 of 2" in text
+    assert "threshold_raw at 4Ki: row 3 keeps 2050 of 2048" in " ".join(text.split())
     assert "threshold may keep more than k" in text
 
 

@@ -1,13 +1,12 @@
 """Names where lines end, at the right of a panel that stands alone."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from harness.report.charts.drawing.text import wrap
+from harness.report.charts.drawing.style import wrap
 
 SIZE = 7.5  # points
 WIDTH = 1.9  # inches that a name may take before it is broken
@@ -25,9 +24,9 @@ class LineEnd:
 
 def label_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
     """Write the names in a column, each beside its line's end or as near as the others leave room."""
-    low, high = axes.get_ylim()
     names = [wrap(end.name, WIDTH, SIZE) for end in ends]
-    heights = [math.log(end.at[1] / low) / math.log(high / low) for end in ends]
+    in_axes = axes.transScale + axes.transLimits
+    heights = [float(in_axes.transform(end.at)[1]) for end in ends]
     rooms = [LINE * (1 + name.count("\n")) for name in names]
     for end, name, height in zip(ends, names, spread(heights, rooms), strict=True):
         axes.annotate(

@@ -12,17 +12,15 @@ from matplotlib.lines import Line2D
 from harness.report.charts.drawing.labels import label_ends
 from harness.report.charts.drawing.outcome_strip import draw_outcome_strip
 from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
+from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scatter import draw_scatter
-from harness.report.charts.drawing.style import Look
-from harness.report.charts.drawing.text import BODY, POINTS, ROOM, WIDTH, wrap
+from harness.report.charts.drawing.style import BODY, POINTS, ROOM, WIDTH, Look, wrap
 from harness.report.charts.model import Captioned, Chart, ScatterChart
 from harness.report.format import short_label
 
 TITLE, NOTE = 12.0, 7.0  # points
 LEADING = 1.25  # the height of a line over its size
 INSIDE = (0.025, 0.0, 0.935, 1.0)  # what the panels may take; names beside them grow in a wider font
-
-PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes, in inches
 STRIP = 0.2  # inches of a row
 
 LONGEST = 28  # characters of a name that may stand beside a panel
@@ -43,14 +41,13 @@ def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Loo
 
     Rows of points have their names at the left.
     """
-    columns = columns_for(len(chart.panels))
     alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
     direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone
 
     def draw(body: SubFigure) -> float:
         if isinstance(chart, ScatterChart):
-            return draw_scatter(body, chart, looks, columns, PANELS[columns])
-        return _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
+            return draw_scatter(body, chart, looks)
+        return _draw_panels(body, View.of(chart, looks, sheet.baseline), direct=direct)
 
     return compose_page(chart, sheet, {} if direct else line_samples(looks, sheet.baseline), draw)
 
@@ -83,10 +80,6 @@ def compose_page(
     return page
 
 
-def columns_for(panels: int) -> int:
-    return {1: 1, 2: 2, 4: 2}.get(panels, 3)
-
-
 def line_samples(looks: Mapping[str, Look], baseline: str = "") -> dict[str, Artist]:
     """The legend of implementations: name → a piece of its line with its marker."""
     return {
@@ -99,36 +92,17 @@ def line_sample(look: Look) -> Artist:
     return Line2D([], [], color=look.colour, ls=look.line, lw=look.width, marker=look.marker, ms=5)
 
 
-def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> float:
-    """The grid of panels, each with its outcome strip below; the height that it should have, in inches."""
-    panels = view.chart.panels
-    strip_rows = view.chart.strip_rows(view.looks)
-    rows, parts = math.ceil(len(panels) / columns), 2 if strip_rows else 1
-    ratios = [PANELS[columns], STRIP * len(strip_rows)][:parts] * rows
-    grid = body.subplots(
-        parts * rows, columns, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
-    )
-    for place in range(rows * columns):
-        row, column = divmod(place, columns)
-        own = [grid[parts * row + part][column] for part in range(parts)]
-        if place >= len(panels):
-            for axes in own:
-                axes.set_axis_off()
-            continue
-        heading = wrap(panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
-        own[0].set_title(heading, loc="left", size=BODY, weight="bold")
-        ends = draw_panel(own[0], panels[place], view)
-        tick_lengths(own[0], panels, 0.075 * columns)
+def _draw_panels(body: SubFigure, view: View, *, direct: bool) -> float:
+    """The panels, each with its outcome strip below; the height that they should have, in inches."""
+    chart = view.chart
+    rows = chart.strip_rows(view.looks)
+    titles = [panel.title for panel in chart.panels]
+    grid, height = panel_grid(body, titles, chart.x_label, chart.y_label, strip=STRIP * len(rows))
+    for panel, (axes, *strip) in zip(chart.panels, grid, strict=True):
+        ends = draw_panel(axes, panel, view)
+        tick_lengths(axes, chart.panels, 0.075 * columns_for(len(grid)))
         if direct:
-            label_ends(own[0], ends)
-        if strip_rows:
-            draw_outcome_strip(own[1], panels[place], strip_rows, view.looks, named=direct)
-        own[0].tick_params(labelleft=column == 0)
-        if column == 0:
-            own[0].set_ylabel(view.chart.y_label, size=BODY, labelpad=10)
-        lowest = place + columns >= len(panels)
-        for axes in own:
-            axes.tick_params(axis="x", labelbottom=lowest and axes is own[-1])
-        if lowest:
-            own[-1].set_xlabel(view.chart.x_label, size=BODY)
-    return sum(ratios)
+            label_ends(axes, ends)
+        for below in strip:
+            draw_outcome_strip(below, panel, rows, view.looks, named=direct)
+    return height

@@ -5,20 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.drawing.labels import LineEnd
-from harness.report.charts.drawing.scales import (
-    BYTES,
-    SCALES,
-    Scale,
-    floor_of,
-    length_limits,
-    thin_labels,
-)
+from harness.report.charts.drawing.scales import BYTES, floor_of, length_limits, thin_labels
 from harness.report.charts.drawing.style import BASELINE, FAINT, INK, WARNING, Look
 from harness.report.charts.model import Chart, Panel, Series, stretches
 from harness.report.format import short_label, trim_zeros
@@ -37,19 +30,17 @@ class View:
     chart: Chart
     looks: Mapping[str, Look]
     baseline: str
-    scale: Scale
     lengths: tuple[float, float]
     values: tuple[float, float]
     floor: float | None
 
     @classmethod
     def of(cls, chart: Chart, looks: Mapping[str, Look], baseline: str) -> "View":
-        scale = SCALES[chart.scale]
         values = [value for panel in chart.panels for value in panel.values]
-        floor = floor_of(values) if scale is BYTES else None
-        limits = scale.limits(values if floor is None else [*values, floor])
+        floor = floor_of(values) if chart.scale is BYTES else None
+        limits = chart.scale.limits(values if floor is None else [*values, floor])
         lengths = length_limits(seq for panel in chart.panels for seq in panel.lengths)
-        return cls(chart, looks, baseline, scale, lengths, limits, floor)
+        return cls(chart, looks, baseline, lengths, limits, floor)
 
     def on(self, value: float) -> float:
         """Where a value stands: 0 on the floor, all others at themselves."""
@@ -64,7 +55,7 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
     axes.set_ylim(*view.values)
     draw_grid(axes, panel.lengths, _tick_values(axes, view))
     ends: list[LineEnd] = []
-    if view.scale.anchor:
+    if view.chart.scale.anchor:
         look = view.looks.get(view.baseline, BASELINE)
         margin = view.chart.margin
         band = (view.values[0], 1.0) if margin is None else (1 / margin, margin)
@@ -96,7 +87,7 @@ def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
     for label, (point, bound) in last.items():
         name = short_label(label) + (" (baseline)" if label == view.baseline else "")
         least = point.value if point.low is None else point.low
-        name += f" ≥ {trim_zeros(view.scale.format(least))}" if bound else ""
+        name += f" ≥ {trim_zeros(view.chart.scale.format(least))}" if bound else ""
         ends.append(LineEnd((point.seq, view.on(point.value)), name, view.looks[label].colour))
     return ends
 
@@ -115,28 +106,26 @@ def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
         for seq, name in zip(panel.lengths, panel.names or map(format_count, panel.lengths), strict=True)
     }
     lengths = sorted(names)
+    labelled = thin_labels(lengths, (high / low) ** share)
+    set_ticks(axes.xaxis, {seq: names[seq] if seq in labelled else "" for seq in lengths})
 
-    def fits(shorter: int, longer: int) -> bool:
-        return math.log(longer / shorter) > share * math.log(high / low)
 
-    labelled = set(thin_labels(lengths, fits))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_locator(FixedLocator(lengths))
-    axes.xaxis.set_major_formatter(FixedFormatter([names[seq] if seq in labelled else "" for seq in lengths]))
+def set_ticks(axis: Axis, names: Mapping[float, str]) -> None:
+    """Ticks at these places alone, with these names."""
+    axis.set_ticks([], minor=True)
+    axis.set_ticks(list(names), list(names.values()))
 
 
 def _tick_values(axes: Axes, view: View) -> list[float]:
     """Name the values at the left; they are none where there is nothing to see."""
     labels: dict[float, str] = {}
     if any(panel.values for panel in view.chart.panels):
-        labels = view.scale.labels(*view.values)
+        labels = view.chart.scale.labels(*view.values)
     if view.floor is not None:
         labels = {tick: name for tick, name in labels.items() if tick >= 1.9 * view.floor}
         labels[view.floor] = format_bytes(0)
         axes.axhline(view.floor, color=INK, lw=0.7, ls=(0, (1, 2)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(FixedLocator(list(labels)))
-    axes.yaxis.set_major_formatter(FixedFormatter(list(labels.values())))
+    set_ticks(axes.yaxis, labels)
     return list(labels)
 
 

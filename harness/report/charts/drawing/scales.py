@@ -15,7 +15,6 @@ NARROW = 2.5  # an axis that spans less than this factor is ticked in equal step
 class Scale:
     """How a figure stands on a logarithmic axis. `least` is the smallest factor an axis spans."""
 
-    name: str
     format: Callable[[float], str]
     ticks: Callable[[float, float], list[float]]
     least: float
@@ -82,10 +81,9 @@ def _format_tick(ratio: float) -> str:
     return f"{ratio:.0f}×" if ratio >= 1000 else format_ratio(ratio)
 
 
-TIME = Scale("time", format_seconds, decimal_ticks, least=4.0)
-BYTES = Scale("bytes", format_bytes, binary_ticks, least=16.0)
-RATIO = Scale("ratio", _format_tick, ratio_ticks, least=1.5, anchor=1.0)
-SCALES = {scale.name: scale for scale in (TIME, BYTES, RATIO)}
+TIME = Scale(format_seconds, decimal_ticks, least=4.0)
+BYTES = Scale(format_bytes, binary_ticks, least=16.0)
+RATIO = Scale(_format_tick, ratio_ticks, least=1.5, anchor=1.0)
 
 
 def floor_of(values: Iterable[float]) -> float | None:
@@ -104,10 +102,10 @@ def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
     return min(grid) / room, max(grid) * room
 
 
-def thin_labels(lengths: list[int], fits: Callable[[int, int], bool]) -> list[int]:
-    """The lengths whose labels have room, the longest always: `fits(shorter, longer)` decides."""
+def thin_labels(lengths: list[int], apart: float) -> set[int]:
+    """The lengths whose labels have room: the longest, and others more than a factor `apart`."""
     labelled: list[int] = []
     for seq in reversed(lengths):
-        if not labelled or fits(seq, labelled[-1]):
+        if not labelled or labelled[-1] / seq > apart:
             labelled.append(seq)
-    return labelled[::-1]
+    return set(labelled)

@@ -1,18 +1,16 @@
 """Points with whiskers: a figure over another, or a row for each implementation."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from harness.analysis.stats import Estimate
-from harness.report.charts.drawing.panel import draw_grid, draw_limit
+from harness.report.charts.drawing.panel import draw_grid, draw_limit, set_ticks
+from harness.report.charts.drawing.panel_grid import panel_grid
 from harness.report.charts.drawing.scales import RATIO, linear_ticks
-from harness.report.charts.drawing.style import BASELINE, Look
-from harness.report.charts.drawing.text import BODY, ROOM, wrap
+from harness.report.charts.drawing.style import BASELINE, BODY, Look, wrap
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
 from harness.report.format import short_label
 
@@ -23,47 +21,26 @@ BEYOND = 0.08  # of the span of an axis, outside of the outermost figures
 MOST = 5  # ticks across a narrow panel
 
 
-def draw_scatter(
-    body: SubFigure, chart: ScatterChart, looks: Mapping[str, Look], columns: int, height: float
-) -> float:
-    """The grid of panels on common axes; the height that it should have, in inches."""
-    lines = math.ceil(len(chart.panels) / columns)
-    grid = body.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flatten()
-    across, up = _ticks_across(chart), _ticks_up(chart)
-    for place, axes in enumerate(grid):
-        if place >= len(chart.panels):
-            axes.set_axis_off()
-            continue
+def draw_scatter(body: SubFigure, chart: ScatterChart, looks: Mapping[str, Look]) -> float:
+    """The panels on common axes; the height that they should have, in inches."""
+    names = [wrap(short_label(label), NAME, BODY) for label in chart.rows]
+    tallest = max((1 + name.count("\n") for name in names), default=1)
+    height = ROW * tallest * (len(names) + 1) if names else None
+    titles = [panel.title for panel in chart.panels]
+    grid, inches = panel_grid(body, titles, chart.x_label, chart.y_label, height=height)
+    across, up = _ticks_across(chart), _ticks_up(chart, names)
+    for panel, (axes,) in zip(chart.panels, grid, strict=True):
         if chart.ratio:
             axes.set_xscale("log")
         axes.set_xlim(*across[0])
         axes.set_ylim(*up[0])
-        _draw_panel(axes, chart, chart.panels[place], looks)
+        _draw_panel(axes, chart, panel, looks)
         draw_grid(axes, list(across[1]), list(up[1]))
-        for axis, names in ((axes.xaxis, across[1]), (axes.yaxis, up[1])):
-            axis.set_minor_locator(NullLocator())
-            axis.set_major_locator(FixedLocator(list(names)))
-            axis.set_major_formatter(FixedFormatter(list(names.values())))
+        set_ticks(axes.xaxis, across[1])
+        set_ticks(axes.yaxis, up[1])
         for label, name in zip(chart.rows, axes.get_yticklabels(), strict=False):
             name.set_color(looks[label].colour)
-        heading = wrap(chart.panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
-        axes.set_title(heading, loc="left", size=BODY, weight="bold")
-        lowest = place + columns >= len(chart.panels)
-        axes.tick_params(labelleft=place % columns == 0, labelbottom=lowest)
-        if place % columns == 0:
-            axes.set_ylabel(chart.y_label, size=BODY)
-        if lowest:
-            axes.set_xlabel(chart.x_label, size=BODY)
-    return lines * (_row_height(chart) * (len(chart.rows) + 1) if chart.rows else height)
-
-
-def _row_names(chart: ScatterChart) -> list[str]:
-    return [wrap(short_label(label), NAME, BODY) for label in chart.rows]
-
-
-def _row_height(chart: ScatterChart) -> float:
-    """Inches of a row, with room for the name that was broken into most lines."""
-    return ROW * max((1 + name.count("\n") for name in _row_names(chart)), default=1)
+    return inches
 
 
 def _draw_panel(axes: Axes, chart: ScatterChart, panel: ScatterPanel, looks: Mapping[str, Look]) -> None:
@@ -98,10 +75,9 @@ def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[flo
     return _linear_ticks([*values, *chart.uprights])
 
 
-def _ticks_up(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[float, str]]:
-    """The same of the vertical axis, or the names of the rows from the top."""
-    if chart.rows:
-        names = _row_names(chart)
+def _ticks_up(chart: ScatterChart, names: Sequence[str]) -> tuple[tuple[float, float], Mapping[float, str]]:
+    """The same of the vertical axis, or the `names` of the rows from the top."""
+    if names:
         return (len(names) - 0.5, -0.5), {float(row): name for row, name in enumerate(names)}
     return _linear_ticks([*_values([m.up for panel in chart.panels for m in panel.marks]), *chart.levels])
 

@@ -1,5 +1,6 @@
-"""How things look: colours that stay apart for colour-blind readers, on light ground and on dark."""
+"""How things look: colours that stay apart for colour-blind readers, on light ground and on dark; text."""
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,15 @@ WARNING = "#cf3a4a"
 # After Okabe and Ito (https://jfly.uni-koeln.de/color/), without their light and dark ends.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c06090", "#a87a00", "#7a6ad8")
 FAINT = 0.25  # the opacity of what only guides the eye
+
+POINTS = 72  # to the inch
+BODY = 8.5  # points
+# Inches. One width for all pages, so that text is as large in each of them when they are scaled to a column.
+WIDTH = 8.0
+ROOM = 0.94 * WIDTH  # for text
+# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold, and more
+# where fields are listed (`=` and `·` are wide); where a reader's font is wider, lines have 15 % to grow.
+EM = {"normal": 0.64, "bold": 0.7}
 
 _MARKERS = ("o", "^", "D", "v", "p", "<", "h")  # seven beside six colours: 42 pairs before one recurs
 
@@ -74,3 +84,9 @@ def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
             "-" if place < len(COLOURS) else "-.",
         )
     return by_label
+
+
+def wrap(text: str, inches: float, size: float, weight: str = "normal") -> str:
+    """Lines that fit into so many inches in any usual font."""
+    characters = int(inches * POINTS / (size * EM[weight]))
+    return textwrap.fill(text, characters, break_on_hyphens=False)

@@ -1,7 +1,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from harness.report.charts.drawing.roof_panel import BYTES, FLOPS, Roof, RoofPanel, RoofPoint, roofs_of
+from harness.profile.charts.roofs import BYTES, FLOPS, Roof, RooflineChart, RoofPanel, RoofPoint
 from harness.report.charts.drawing.style import looks
 
 
@@ -14,7 +14,8 @@ def test_roofs_end_where_they_meet():
         Roof("L2", 40, BYTES),
     )
     body = Figure().subfigures()
-    roofs_of([RoofPanel("", roofs, (RoofPoint("a", 5, 50, None, None),))], looks(["a"], ""))(body)
+    panel = RoofPanel("", roofs, (RoofPoint("a", 5, 50, None, None),))
+    RooflineChart("", "", (), (panel,), looks(["a"], "")).draw(body)
     (axes,) = body.axes
     left, right = 5 / 8, 8 * 800 / 10  # around the point and the furthest ridge
     assert axes.get_xlim() == pytest.approx((left, right))
