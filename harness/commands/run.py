@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
-from harness.core.record import TIMED
+from harness.core.record import PLANNED, TIMED
 from harness.core.typed_command import resuming_command, typed_command
 from harness.core.version import VERSION
 
@@ -113,7 +113,9 @@ def _is_empty_shard(done: Done) -> bool:
 
 
 def _is_measured(record: Record, *, timed: bool) -> bool:
-    """Whether a case was timed, or found as incorrect as it is declared; in a check, judged at all."""
+    """Whether a case was timed, or found as incorrect as it is declared; judged at all where no clock is."""
+    if record.status == PLANNED:
+        timed = False
     declared = record.status == "incorrect" and record.expected
     return record.timing is not None or declared or (not timed and record.correctness is not None)
 

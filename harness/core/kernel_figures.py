@@ -10,7 +10,6 @@ KERNEL_WORDS = {
     "registers": "registers a thread",
     "spilled_bytes": "bytes spilled a thread",
     "shared_bytes": "bytes of shared memory a block",
-    "code_bytes": "bytes of code",
 }
 
 

@@ -17,7 +17,8 @@ from harness.core.workload import Value
 
 SCHEMA = 1
 
-STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", "planned")
+PLANNED = "planned"  # judged by an interpreter, or compiled alone: nothing here could time it
+STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED)
 METHODS = ("wall", "cuda_events")
 REPLAY_METHODS = ("graph_events",)  # events that are part of a CUDA graph: no method of a Timing
 NO_GRAPH = "no CUDA graph"  # begins the warning that says why a call has no replays

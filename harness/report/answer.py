@@ -15,7 +15,7 @@ from harness.analysis.scaling import near
 from harness.analysis.stats import ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected, grouped
-from harness.core.record import Record
+from harness.core.record import PLANNED, Record
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of
@@ -33,8 +33,11 @@ _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 def answer(panel: SuiteResults) -> list[str]:
     """Two to four sentences; none where nothing was timed."""
     if not any(row.timed for row in panel.cases):
-        return []
-    sentences = (_fastest(panel), _against_baseline(panel), _not_equivalent(panel), _not_run(panel))
+        return [sentence] if (sentence := _planned(panel)) else []
+    sentences = (
+        *(_fastest(panel), _against_baseline(panel), _not_equivalent(panel)),
+        *(_planned(panel), _not_run(panel)),
+    )
     return [sentence for sentence in sentences if sentence]
 
 
@@ -203,12 +206,27 @@ def _not_equivalent(panel: SuiteResults) -> str:
     return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 
 
+def _planned(panel: SuiteResults) -> str:
+    """`Right in an interpreter, not timed here: triton_flash at 1Ki, 4Ki; not checked at 64Ki.`"""
+    planned = [row for row in panel.cases if row.record.status == PLANNED]
+    cases = collected(
+        ((row.record.correctness is not None, short_label(row.label)), row.seq) for row in planned
+    )
+    texts = [
+        f"{'right in an interpreter' if judged else 'not checked'}: {label} at {_name_lengths(lengths)}"
+        for (judged, label), lengths in cases.items()
+    ]
+    return f"Not timed here: {'; '.join(texts)}." if texts else ""
+
+
 def _not_run(panel: SuiteResults) -> str:
     """What was not timed, why, and the flag that mends it, as the reason names it."""
     lengths = collected(
         ((_cause(row.failed), short_label(row.label)), row.seq)
         for row in panel.cases
-        if row.failed is not None and row.time.value is None and row.failed.status != "incorrect"
+        if row.failed is not None
+        and row.time.value is None
+        and row.failed.status not in {"incorrect", PLANNED}
     )
     causes = collected((cause, f"{label} at {_name_lengths(at)}") for (cause, label), at in lengths.items())
     texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]

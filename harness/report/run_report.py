@@ -115,10 +115,9 @@ def _print_targets(
             print_tables(console, targets_table(panel, limits), growth_table(panel))
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
-            for target in compiled:
-                _print_lines(console, kernel_lines(panel, target))
-                if (kernels := kernels_table(panel, target)).rows:
-                    print_tables(console, kernels)
+            _print_lines(console, [line for target in compiled for line in kernel_lines(panel, target)])
+            kernels = [kernels_table(panel, target) for target in compiled]
+            print_tables(console, *(table for table in kernels if table.rows))
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))

@@ -20,7 +20,7 @@ from harness.core.units import parse_share
 from harness.sweep.yaml.nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
 CASE = "case"  # not a figure of it, but that it is there at all
-FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent", CASE)
+FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", "exponent", CASE)
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,9 @@ def written(folder, kernel, launch=GRID, arguments="BLOCK=256", timeout="30s"):
 
 def records(folder, *command, code=0):
     done = call(folder, *command, "--json")
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return json.loads(done.stdout)["records"]
+    assert done.code == code, done.out + done.err
+    assert "Traceback" not in done.err
+    return json.loads(done.out)["records"]
 
 
 def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
@@ -153,8 +153,8 @@ def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
 def test_a_kernel_that_spills_says_so_first_and_where(tmp_path):
     folder = written(tmp_path, "hungry", "(1,)", "BLOCK=256, num_warps=1")
     done = call(folder, "static", "--target", "cuda:a100", "--seq", "256")
-    assert "255 registers a thread, spills" in done.stdout
-    assert "most at kernels.py:" in done.stdout
+    assert "255 registers a thread, spills" in done.out
+    assert "most at kernels.py:" in done.out
 
 
 @pytest.mark.parametrize(

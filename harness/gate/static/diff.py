@@ -6,10 +6,12 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
@@ -44,6 +46,7 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
+    kernels: tuple[KernelFigures, ...] = ()
     compiles: int = 0
     status: str = "ok"
     reason: str | None = None
@@ -70,6 +73,7 @@ class StaticFigures:
             program=static.program,
             custom_calls=static.custom_calls,
             flops_source=static.flops_source,
+            kernels=static.kernels,
             contract=correctness.contract if correctness else None,
             passed=correctness.passed if correctness else None,
             contract_figures=correctness.figures if correctness else {},
@@ -98,6 +102,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         *_contract_changes(base, candidate),
         *_call_changes(base, candidate),
         *_increases(base, candidate),
+        *(("kernels", sentence) for more, sentence in _kernel_changes(base, candidate) if more),
     )
     for key, sentence in changes:
         why = accept(key)
@@ -107,6 +112,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
             notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
+    better += [sentence for more, sentence in _kernel_changes(base, candidate) if not more]
     if worse:
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
@@ -171,6 +177,32 @@ def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[s
 
 def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
     return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
+
+
+def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
+    """(whether it is more now, `attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
+
+    Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
+    """
+    before, now = (_by_label(side.kernels) for side in (base, candidate))
+    changes: list[tuple[bool, str]] = []
+    for label, kernel in now.items():
+        for name, words in KERNEL_WORDS.items():
+            old, new = getattr(before.get(label, kernel), name), getattr(kernel, name)
+            if old != new:
+                spills = kernel.spilled_at if name == "spilled_bytes" and new > old else {}
+                place = f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
+                changes.append((new > old, f"{kernel.label}: {words} {old} -> {new}{place}"))
+    return changes
+
+
+def _by_label(kernels: Sequence[KernelFigures]) -> dict[tuple[str, int], KernelFigures]:
+    counts: Counter[str] = Counter()
+    by_label: dict[tuple[str, int], KernelFigures] = {}
+    for kernel in kernels:
+        by_label[kernel.label, counts[kernel.label]] = kernel
+        counts[kernel.label] += 1
+    return by_label
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:

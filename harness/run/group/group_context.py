@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
-from harness.core.record import Correctness
+from harness.core.record import PLANNED, Correctness
 from harness.core.units import format_count, format_seconds
 from harness.run.group.case_state import CaseState
 from harness.run.group.run_context import RunContext
@@ -111,7 +111,7 @@ class GroupContext:
             end = self._judge_death(state, ended)
             if state.is_interpreted and end.status == "timeout":
                 self.run.interpreted_below[state.case.series] = state.case.seq
-                self.settle(state, "planned", self.why_not_interpreted(state))
+                self.settle(state, PLANNED, self.why_not_interpreted(state))
                 return None
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing

@@ -8,7 +8,7 @@ from functools import partial
 
 from harness.core.errors import MachineError
 from harness.core.grouped import grouped
-from harness.core.record import Record
+from harness.core.record import PLANNED, Record
 from harness.core.units import format_bytes
 from harness.run.group.at_once import exhaust_at_once
 from harness.run.group.case_state import CaseState
@@ -122,11 +122,11 @@ class GroupRun:
     def _verify_and_sample(self, states: Sequence[CaseState]) -> None:
         for state in states:
             if state.is_interpreted and (why := self.context.why_not_interpreted(state)):
-                self.context.settle(state, "planned", why)
+                self.context.settle(state, PLANNED, why)
                 continue
             self.verifier.check(state)
             if state.is_interpreted and state.living:
-                self.context.settle(state, "planned", INTERPRETED)
+                self.context.settle(state, PLANNED, INTERPRETED)
             elif self.depth == "check" and state.living:
                 self.context.settle(state, "ok")  # what it holds is not needed any more
         if self.depth == "check":

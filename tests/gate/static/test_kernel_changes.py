@@ -1,0 +1,78 @@
+"""A gate over what kernels take of a multiprocessor: exact, with the line that spills."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.core.kernel_figures import KernelFigures
+from harness.gate.static.diff import StaticFigures, compare
+
+KERNEL = KernelFigures(
+    kernel="attn",
+    source="flash.py:12",
+    grid=(512,),
+    warps=4,
+    registers=168,
+    spilled_bytes=0,
+    shared_bytes=65536,
+    tensor_memory_columns=0,
+    blocks_per_sm=3,
+    limiter="registers",
+    waves=1.3,
+    tail=0.7,
+    instructions={"matrix": 32},
+    code_bytes=4096,
+    program="sha256:1",
+)
+BASE = StaticFigures({}, framework="triton", program="sha256:1", passed=True, kernels=(KERNEL,))
+
+
+def side(*kernels):
+    return replace(BASE, program="sha256:2", kernels=kernels)
+
+
+def verdict(candidate, base=BASE, accept=lambda _: None):
+    return compare(base, candidate, accept)
+
+
+def test_spills_are_a_regression_at_their_line():
+    spilling = replace(KERNEL, spilled_bytes=1080, spilled_at={"flash.py:19": 40, "flash.py:12": 3})
+    found = verdict(side(spilling))
+    assert found.verdict == "regressed"
+    assert found.reason == "attn: bytes spilled a thread 0 -> 1080, most at flash.py:19"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"registers": 169}, "attn: registers a thread 168 -> 169"),
+        ({"shared_bytes": 65537}, "attn: bytes of shared memory a block 65536 -> 65537"),
+    ],
+)
+def test_one_more_is_a_regression_and_one_less_an_improvement(change, sentence):
+    changed = side(replace(KERNEL, **change))
+    assert (verdict(changed).verdict, verdict(changed).reason) == ("regressed", sentence)
+    assert verdict(BASE, base=changed).verdict == "improved"
+
+
+def test_what_is_meant_is_accepted_by_the_word_kernels():
+    found = verdict(
+        side(replace(KERNEL, registers=200)), accept=lambda key: "faster" if key == "kernels" else None
+    )
+    assert found.verdict == "unchanged"
+    assert found.notes == ("accepted: attn: registers a thread 168 -> 200: faster",)
+
+
+def test_configurations_are_compared_each_with_its_own():
+    small, large = (replace(KERNEL, configuration=f"BM={bm}", registers=bm) for bm in (64, 128))
+    assert verdict(side(large, small), base=side(small, large)).verdict == "unchanged"
+
+
+def test_launches_of_one_kernel_are_compared_in_order():
+    first, second = KERNEL, replace(KERNEL, grid=(8,), registers=40)
+    found = verdict(side(first, replace(second, registers=41)), base=side(first, second))
+    assert found.reason == "attn: registers a thread 40 -> 41"
+
+
+def test_a_kernel_of_one_side_alone_is_no_change_of_figures():
+    assert verdict(side(KERNEL, replace(KERNEL, kernel="combine"))).verdict == "unchanged"
