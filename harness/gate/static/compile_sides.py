@@ -1,21 +1,43 @@
-"""Compile every case on both sides and hold it to its contract; no clock is read."""
+"""Compile every case on both sides and hold it to its contract; no clock is read.
+
+Of a case whose calls are interpreted here the kernels are compiled for GPUs as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from typing import NamedTuple
 
+from harness.catalog.known_frameworks import traits_of
+from harness.core.errors import Unsupported
+from harness.core.kernel_figures import KernelFigures
+from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
+from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.group.case_state import CaseState
 from harness.run.group.events import Listener
+from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext
-from harness.run.processes.executor import Executor, Worker
+from harness.run.processes.executor import Ended, Executor, Worker
 from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
+
+KERNEL_TARGETS = ("cuda:a100", "cuda:h100")
+COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
+
+KernelsByTarget = Mapping[str, tuple[KernelFigures, ...]]
+
+
+class CompiledSides(NamedTuple):
+    """By the candidate's case id, then by side; one side where there is no counterpart."""
+
+    states: dict[str, dict[str, CaseState]]  # settled
+    kernels: dict[str, dict[str, KernelsByTarget]]
 
 
 class BySide:
@@ -25,9 +47,8 @@ class BySide:
         self.processes = processes
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        return self.processes[job.side if job.role == "case" and job.side else CANDIDATE].spawn(
-            job, limit_bytes
-        )
+        own = job.role in {"case", "target"} and job.side
+        return self.processes[job.side if own and job.side else CANDIDATE].spawn(job, limit_bytes)
 
     def close(self) -> None:
         for processes in self.processes.values():
@@ -36,10 +57,10 @@ class BySide:
 
 def compile_sides(
     groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
-) -> dict[str, dict[str, CaseState]]:
-    """The settled states by the candidate's case id, then by side; one side where there is no counterpart."""
+) -> CompiledSides:
+    """The settled states of all cases, and the kernels of those that have any."""
     catalog = sides[CANDIDATE].catalog
-    states: dict[str, dict[str, CaseState]] = {}
+    compiled = CompiledSides({}, {})
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
         for name, side in sides.items():
@@ -56,8 +77,38 @@ def compile_sides(
             listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
             records = GroupRun(context).run()
             listener.group_finished(records, None)
-            states |= {pair[CANDIDATE].id: pair for pair in both_sides}
-    return states
+            compiled.states.update({pair[CANDIDATE].id: pair for pair in both_sides})
+            compiled.kernels.update(
+                {
+                    pair[CANDIDATE].id: {
+                        name: compile_kernels(context, state) for name, state in pair.items()
+                    }
+                    for pair in both_sides
+                }
+            )
+    return compiled
+
+
+def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
+    """The kernels of a case by target; none where it has none, or its compiler refuses or ends.
+
+    What a compiler refuses here it refuses on both sides or on one: then there is nothing to compare.
+    """
+    if not state.is_interpreted or not traits_of(state.info.framework).cross_compiler:
+        return {}
+    timeout_s, kernels = COMPILE_TURNS * context.settings.timeout_s, {}
+    job = context.job("target", state.info.framework, state)
+    context.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler:
+            for target in KERNEL_TARGETS:
+                answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
+                kernels[target] = from_plain(Static, answer["static"]).kernels
+    except (Unsupported, Ended):
+        return kernels
+    finally:
+        context.close()
+    return kernels
 
 
 def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:

@@ -7,7 +7,7 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -46,7 +46,9 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
-    kernels: tuple[KernelFigures, ...] = ()
+    kernels: Mapping[str, tuple[KernelFigures, ...]] = field(  # by target
+        default_factory=dict[str, tuple[KernelFigures, ...]]
+    )
     compiles: int = 0
     status: str = "ok"
     reason: str | None = None
@@ -66,14 +68,13 @@ class StaticFigures:
 
     @classmethod
     def of(cls, static: Static, correctness: Correctness | None = None, **outcome: Any) -> StaticFigures:
-        """Those of a compiled case; `outcome` are the fields from `compiles` on."""
+        """Those of a compiled case; `outcome` are the fields from `kernels` on."""
         return cls(
             figures={name: getattr(static, name) for name in EXACT_FIGURES},
             unavailable=static.unavailable,
             program=static.program,
             custom_calls=static.custom_calls,
             flops_source=static.flops_source,
-            kernels=static.kernels,
             contract=correctness.contract if correctness else None,
             passed=correctness.passed if correctness else None,
             contract_figures=correctness.figures if correctness else {},
@@ -180,7 +181,7 @@ def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str,
 
 
 def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
-    """(whether it is more now, `attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
+    """(whether it is more now, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
 
     Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
     """
@@ -192,16 +193,20 @@ def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple
             if old != new:
                 spills = kernel.spilled_at if name == "spilled_bytes" and new > old else {}
                 place = f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
-                changes.append((new > old, f"{kernel.label}: {words} {old} -> {new}{place}"))
+                changes.append((new > old, f"{label[0]}: {kernel.label}: {words} {old} -> {new}{place}"))
     return changes
 
 
-def _by_label(kernels: Sequence[KernelFigures]) -> dict[tuple[str, int], KernelFigures]:
-    counts: Counter[str] = Counter()
-    by_label: dict[tuple[str, int], KernelFigures] = {}
-    for kernel in kernels:
-        by_label[kernel.label, counts[kernel.label]] = kernel
-        counts[kernel.label] += 1
+def _by_label(
+    by_target: Mapping[str, tuple[KernelFigures, ...]],
+) -> dict[tuple[str, str, int], KernelFigures]:
+    counts: Counter[tuple[str, str]] = Counter()
+    by_label: dict[tuple[str, str, int], KernelFigures] = {}
+    for target, kernels in by_target.items():
+        for kernel in kernels:
+            label = target, kernel.label
+            by_label[*label, counts[label]] = kernel
+            counts[label] += 1
     return by_label
 
 

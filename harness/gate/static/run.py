@@ -20,7 +20,7 @@ from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree
 from harness.gate.static.baseline import UPDATE, Baseline, ProcessorKey, diff, merge, path_of, read, write
 from harness.gate.static.baseline_diff import compare_with_file, stored
-from harness.gate.static.compile_sides import compile_sides
+from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, compile_sides
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
@@ -109,10 +109,10 @@ def update(
     return str(path), diff(old, new), refused
 
 
-def _compile(plan: GatePlan, progress: GateProgress) -> dict[str, dict[str, CaseState]]:
+def _compile(plan: GatePlan, progress: GateProgress) -> CompiledSides:
     groups = plan.groups()
     progress.total = len(groups)
-    return compile_sides(groups, plan.opponents, plan.sides, progress) if groups else {}
+    return compile_sides(groups, plan.opponents, plan.sides, progress) if groups else CompiledSides({}, {})
 
 
 def _cases_with_another_entry(plan: GatePlan, path: Path, baseline: Baseline | None) -> set[Case]:
@@ -149,23 +149,25 @@ def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[Gat
         return plan_of_candidate(project, options), str(missing)
 
 
-def _pairs(
-    plan: GatePlan, states: Mapping[str, Mapping[str, CaseState]]
-) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
+def _pairs(plan: GatePlan, compiled: CompiledSides) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
+    def figures(case: Case, side: str) -> StaticFigures:
+        return _static_figures(compiled.states[case.id][side], compiled.kernels[case.id][side])
+
     return {
         case: (
-            _static_figures(states[case.id][BASE]) if BASE in states[case.id] else None,
-            _static_figures(states[case.id][CANDIDATE]),
+            figures(case, BASE) if BASE in compiled.states[case.id] else None,
+            figures(case, CANDIDATE),
         )
         for case in plan.opponents
-        if case.id in states
+        if case.id in compiled.states
     }
 
 
-def _static_figures(state: CaseState) -> StaticFigures:
+def _static_figures(state: CaseState, kernels: KernelsByTarget) -> StaticFigures:
     return StaticFigures.of(
         state.static,
         state.correctness,
+        kernels=kernels,
         framework=state.info.framework,
         status=state.status or "crashed",
         reason=state.reason,

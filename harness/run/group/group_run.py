@@ -125,10 +125,10 @@ class GroupRun:
                 self.context.settle(state, PLANNED, why)
                 continue
             self.verifier.check(state)
-            if state.is_interpreted and state.living:
-                self.context.settle(state, PLANNED, INTERPRETED)
-            elif self.depth == "check" and state.living:
+            if self.depth == "check" and state.living:
                 self.context.settle(state, "ok")  # what it holds is not needed any more
+            elif state.is_interpreted and state.living:
+                self.context.settle(state, PLANNED, INTERPRETED)
         if self.depth == "check":
             return
         correct = [state for state in states if state.living]

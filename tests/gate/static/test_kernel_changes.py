@@ -24,11 +24,13 @@ KERNEL = KernelFigures(
     code_bytes=4096,
     program="sha256:1",
 )
-BASE = StaticFigures({}, framework="triton", program="sha256:1", passed=True, kernels=(KERNEL,))
+BASE = StaticFigures(
+    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (KERNEL,)}
+)
 
 
 def side(*kernels):
-    return replace(BASE, program="sha256:2", kernels=kernels)
+    return replace(BASE, program="sha256:2", kernels={"cuda:h100": kernels})
 
 
 def verdict(candidate, base=BASE, accept=lambda _: None):
@@ -39,14 +41,14 @@ def test_spills_are_a_regression_at_their_line():
     spilling = replace(KERNEL, spilled_bytes=1080, spilled_at={"flash.py:19": 40, "flash.py:12": 3})
     found = verdict(side(spilling))
     assert found.verdict == "regressed"
-    assert found.reason == "attn: bytes spilled a thread 0 -> 1080, most at flash.py:19"
+    assert found.reason == "cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19"
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"registers": 169}, "attn: registers a thread 168 -> 169"),
-        ({"shared_bytes": 65537}, "attn: bytes of shared memory a block 65536 -> 65537"),
+        ({"registers": 169}, "cuda:h100: attn: registers a thread 168 -> 169"),
+        ({"shared_bytes": 65537}, "cuda:h100: attn: bytes of shared memory a block 65536 -> 65537"),
     ],
 )
 def test_one_more_is_a_regression_and_one_less_an_improvement(change, sentence):
@@ -60,7 +62,7 @@ def test_what_is_meant_is_accepted_by_the_word_kernels():
         side(replace(KERNEL, registers=200)), accept=lambda key: "faster" if key == "kernels" else None
     )
     assert found.verdict == "unchanged"
-    assert found.notes == ("accepted: attn: registers a thread 168 -> 200: faster",)
+    assert found.notes == ("accepted: cuda:h100: attn: registers a thread 168 -> 200: faster",)
 
 
 def test_configurations_are_compared_each_with_its_own():
@@ -71,7 +73,7 @@ def test_configurations_are_compared_each_with_its_own():
 def test_launches_of_one_kernel_are_compared_in_order():
     first, second = KERNEL, replace(KERNEL, grid=(8,), registers=40)
     found = verdict(side(first, replace(second, registers=41)), base=side(first, second))
-    assert found.reason == "attn: registers a thread 40 -> 41"
+    assert found.reason == "cuda:h100: attn: registers a thread 40 -> 41"
 
 
 def test_a_kernel_of_one_side_alone_is_no_change_of_figures():
