@@ -103,6 +103,7 @@ def static(
     target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
+    kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),
     *,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
@@ -119,6 +120,10 @@ def static(
     overrides = combine(selection, limits, shard)
     if stages_ and (max_seq or columns or shard.on):
         raise UsageError("--stages: has tables of its own; goes without --max-seq, --columns and --on")
+    if kernels and (stages_ or max_seq or columns or shard.on):
+        raise UsageError(
+            "--kernels: has pages of its own; goes without --stages, --max-seq, --columns and --on"
+        )
     if stages_ and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
     ids = [word for word in suites or () if "/" in word]
@@ -144,6 +149,8 @@ def static(
         from harness.commands.profile import print_planned_stages
 
         print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
+    elif kernels and not json:
+        output.print_kernels(done.outcome.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))

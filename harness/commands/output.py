@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.analysis.compare_runs import SideBySide
     from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
+    from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.dry_run import Rehearsal
     from harness.run.session import Done
@@ -219,3 +220,13 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 
         file = out.resolve()  # a link stays, and leads to what is written
         write_files(file.parent, {file.name: data})
+
+
+def print_kernels(records: Sequence[Record], targets: Sequence[str]) -> None:
+    """Print all about the kernels of every case on every target, or why there is none."""
+    from harness.report.tables.kernels import kernel_page
+
+    for record in records:
+        for target in targets:
+            for line in kernel_page(record, target):
+                print_line(line)

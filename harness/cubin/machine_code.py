@@ -101,8 +101,8 @@ def of_listings(usage: str, listing: str) -> MachineCode:
         registers=int(resources["registers"]),
         spilled_bytes=int(resources["stack"]),
         static_shared_bytes=max(0, int(resources["shared"]) - reserved),
-        opcodes=opcodes,
-        spilled_at=spilled,
+        opcodes=dict(opcodes),
+        spilled_at=dict(spilled),
         program=f"sha256:{digest.hexdigest()}",
     )
 

@@ -84,8 +84,14 @@ def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
 def kernel_page(record: Record, target: str) -> list[str]:
     """All about the kernels of one case on one target, a paragraph each."""
     figures = record.static.get(target)
+    if figures is None or not figures.kernels:
+        why = figures.unavailable.get("program") if figures is not None else record.reason
+        return [
+            f"{record.case} launches no kernel whose machine code is read for {target}"
+            + (f": {why}" if why else "")
+        ]
     lines: list[str] = []
-    for kernel in figures.kernels if figures is not None else ():
+    for kernel in figures.kernels:
         classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
         tensor = (
             f", {kernel.tensor_memory_columns} columns of tensor memory"
