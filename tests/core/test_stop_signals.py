@@ -11,7 +11,7 @@ from harness.core.stop_signals import STOPPING, terminable
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """The default handlers, whatever started the tests (nohup ignores SIGHUP); those of before are put back."""
+    """The default handlers, whatever started the tests: nohup ignores SIGHUP. They are put back."""
     before = {number: signal.signal(number, signal.SIG_DFL) for number in STOPPING}
     yield
     for number, handler in before.items():
