@@ -11,8 +11,8 @@ from harness.core.stop_signals import STOPPING, terminable
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """The handlers of this process, put back."""
-    before = {number: signal.getsignal(number) for number in STOPPING}
+    """The default handlers, whatever started the tests: nohup ignores SIGHUP. They are put back."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in STOPPING}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -134,7 +134,7 @@ class GateLoop:
         side after the other) is slower than later ones.
         """
         known = all(paired.compiled for paired in paired_cases)
-        return ("contract", "turns") if known else ("contract", "turns", "compile")
+        return ("contract", "warmup", "turns", *(() if known else ("compile",)))
 
     def _seconds_spent(self, activities: Collection[str]) -> float:
         return sum(self.shared.run.spent[activity] for activity in activities)
