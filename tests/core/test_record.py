@@ -36,7 +36,7 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    joined = {key: [] for key in ("collectives", "operator_weights", "stages")}
+    joined = {key: [] for key in ("collectives", "operator_weights", "stages", "kernels")}
     joined |= {"body_only": False, "opcodes": {}, "weighed": [0, 0]}
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {

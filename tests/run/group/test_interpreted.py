@@ -1,0 +1,54 @@
+"""Cases whose calls are an interpreter's here: judged, and never timed."""
+
+import pytest
+
+from harness.catalog import known_frameworks
+from harness.catalog.known_frameworks import FrameworkTraits
+from harness.run.processes.executor import Ended
+from tests.run.fakes import Act, FakeExecutor
+from tests.run.plans import context, group, measure
+
+SLOW = Ended("timeout", "no answer within 60 s; raise --timeout")
+
+
+@pytest.fixture(autouse=True)
+def interpreter(monkeypatch):
+    """jax's cases stand for those of a framework that the cpu interprets."""
+    monkeypatch.setitem(known_frameworks.BUILT_IN, "jax", FrameworkTraits(interpreted_on=("cpu",)))
+
+
+def verbs_of(executor):
+    return set(executor.verbs("scatter"))
+
+
+def test_a_right_answer_is_planned_and_has_no_time(tmp_path):
+    executor = FakeExecutor()
+    record = measure(executor, tmp_path)["scatter"]
+    assert (record.status, record.correctness.passed, record.timing) == ("planned", True, None)
+    assert "interpreter" in record.reason
+    assert "sample" not in verbs_of(executor)
+
+
+def test_a_wrong_one_is_incorrect_as_anywhere(tmp_path):
+    record = measure(FakeExecutor(wrong=["scatter/1"]), tmp_path)["scatter"]
+    assert record.status == "incorrect"
+
+
+def test_a_check_asks_for_no_time_and_is_ok(tmp_path):
+    executor = FakeExecutor()
+    assert (
+        measure(executor, tmp_path, shared=context(executor, tmp_path, depth="check"))["scatter"].status
+        == "ok"
+    )
+
+
+def test_what_the_interpreter_does_not_end_is_not_asked_of_longer_ones(tmp_path):
+    executor = FakeExecutor({"scatter": Act(verbs={"check": SLOW})})
+    shared = context(executor, tmp_path)
+    first, second = (measure(executor, tmp_path, group(seq=seq), shared=shared) for seq in (1024, 4096))
+    for found in (first["scatter"], second["scatter"]):
+        assert (found.status, found.correctness) == ("planned", None)
+        assert "not checked at this length" in found.reason
+        assert "at 1Ki tokens" in found.reason
+    assert executor.verbs("scatter").count("check") == 1
+    assert first["broadcast"].correctness.passed
