@@ -1,7 +1,7 @@
 """bf16 in Triton's interpreter, which keeps its bits as uint16.
 
-Up to 3.9 it adds, multiplies and casts these as the integers they are, and rounds f32 to bf16 toward zero where
-a GPU rounds to nearest.
+Up to 3.9 it adds, multiplies and casts these as the integers they are, and rounds f32 to bf16 toward zero
+where a GPU rounds to nearest.
 """
 
 from __future__ import annotations
