@@ -13,9 +13,9 @@ pytestmark = [pytest.mark.torch, pytest.mark.full]
 
 @pytest.mark.parametrize("distribution", ["iid", "tied", "causal"])
 def test_the_largest_are_selected(tmp_path, distribution):
-    words = ("--impl", "triton_radix_select,triton_two_stage[columns=600]", "--seq", "777,2500")
-    words += ("--set", "dtype=f32,bf16", "--set", "topk=100", "--set", "rows=3", "--set", "batch=2")
-    assert_contracts_hold(tmp_path, "topk", *words, "--set", f"distribution={distribution}", cases=8)
+    words = ("--impl", "triton_radix_select,triton_two_stage[columns=600]", "--seq", "1777")
+    words += ("--set", "dtype=f32,bf16", "--set", "topk=100", "--set", "rows=2")
+    assert_contracts_hold(tmp_path, "topk", *words, "--set", f"distribution={distribution}", cases=4)
 
 
 def test_half_and_double_precision(tmp_path):
