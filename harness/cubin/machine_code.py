@@ -101,7 +101,7 @@ def of_listings(usage: str, listing: str) -> MachineCode:
         registers=int(resources["registers"]),
         spilled_bytes=int(resources["stack"]),
         static_shared_bytes=max(0, int(resources["shared"]) - reserved),
-        opcodes=dict(opcodes),
+        opcodes=dict(opcodes),  # of a Counter, dataclasses.asdict would count the pairs
         spilled_at=dict(spilled),
         program=f"sha256:{digest.hexdigest()}",
     )

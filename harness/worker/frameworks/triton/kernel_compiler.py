@@ -23,6 +23,9 @@ from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.framework import prepare_environment, uncounted
 
 TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
+STANDS_IN = (
+    "traced over the cpu's tensors, since this torch has no CUDA: where a call asks, it takes the cpu's way"
+)
 
 
 class KernelCompiler:
@@ -62,7 +65,9 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
 
     capability = str(accelerator.gpu["compute_capability"])
     driver.set_active(launches.AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
-    device = torch.device("cuda", 0)
+    # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
+    stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
+    device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
 
     def bind(inputs: Mapping[str, Any], cotangent: Any) -> Any:
         return bind_call(built.function, built.names, mode, inputs, cotangent)
@@ -72,6 +77,8 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
         static = figures(
             bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience
         )
+    if stands_in:
+        static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
     if recorder.refusal is not None:
         raise recorder.refusal
     if not recorder.launches:

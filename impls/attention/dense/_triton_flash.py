@@ -1,0 +1,90 @@
+"""The forward kernel of `triton_flash`."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_of(begin, first, count, seq, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr):
+    """Pointers to the rows `first` … of a head whose first row is at `begin`, and which of them exist.
+
+    The row's number is 64 bits wide where it is multiplied: long sequences pass 2^31 elements.
+    """
+    local = tl.arange(0, count)
+    column = tl.arange(0, WIDTH)
+    start = begin + first.to(tl.int64) * STRIDE
+    exists = (first + local < seq)[:, None] & (column < D)[None, :]
+    return start + local[:, None] * STRIDE + column[None, :], exists
+
+
+@triton.jit
+def attend_blocks(
+    sums, most, total, query, rows, k_at, v_at, begin, end, seq,
+    CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, STRIDE: tl.constexpr,
+    D: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
+):  # fmt: skip
+    """The online softmax over the keys `begin` … `end`; `k_at`, `v_at` point to the first of them."""
+    column, local = tl.arange(0, BD), tl.arange(0, BN)
+    offsets = local[:, None] * STRIDE + column[None, :]
+    for first in range(begin, end, BN):
+        keys = first + local
+        exists = (column < D)[None, :]
+        if MASKED:
+            exists = exists & (keys < seq)[:, None]
+        key = tl.load(k_at + offsets, mask=exists, other=0.0)
+        scores = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=sums.dtype) * SCALE
+        if MASKED:
+            visible = (keys < seq)[None, :]
+            if CAUSAL:
+                visible = visible & (keys[None, :] <= rows[:, None])
+            scores = tl.where(visible, scores, float("-inf"))
+        new = tl.maximum(most, tl.max(scores, 1))
+        weights = tl.exp2(scores - new[:, None])
+        fade = tl.exp2(most - new)
+        total = total * fade + tl.sum(weights, 1)
+        value = tl.load(v_at + offsets, mask=exists, other=0.0)
+        sums = tl.dot(
+            weights.to(value.dtype), value, sums * fade[:, None], input_precision="ieee", out_dtype=sums.dtype
+        )
+        most = new
+        k_at += BN * STRIDE
+        v_at += BN * STRIDE
+    return sums, most, total
+
+
+@triton.jit
+def forward(
+    q, k, v, out, logs, seq,
+    HEADS: tl.constexpr, KV_HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr,
+    SCALE: tl.constexpr, CAUSAL: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """A tile of queries of one head; `logs` [b, heads, seq] get the base-2 logarithm of each row's sum."""
+    # The last tiles have the most keys: they begin first.
+    first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM if CAUSAL else tl.program_id(0) * BM
+    batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
+    begin = batch.to(tl.int64) * seq
+    q_begin = (begin * HEADS + head) * D
+    k_begin = (begin * KV_HEADS + head // (HEADS // KV_HEADS)) * D
+    place, exists = rows_of(q + q_begin, first, BM, seq, HEADS * D, D, BD)
+    query = tl.load(place, mask=exists, other=0.0)
+    rows = first + tl.arange(0, BM)
+    kind: tl.constexpr = logs.dtype.element_ty
+    sums = tl.zeros((BM, BD), kind)
+    most = tl.full((BM,), float("-inf"), kind)
+    total = tl.zeros((BM,), kind)
+    # BN divides BM: before the tile's own rows every block of keys is seen whole.
+    whole = first if CAUSAL else seq // BN * BN
+    end = tl.minimum(first + BM, seq) if CAUSAL else seq
+    sums, most, total = attend_blocks(
+        sums, most, total, query, rows, k + k_begin, v + k_begin, 0, whole, seq,
+        CAUSAL, False, SCALE, KV_HEADS * D, D, BN, BD,
+    )  # fmt: skip
+    rest = k_begin + tl.cast(whole, tl.int64) * (KV_HEADS * D)
+    sums, most, total = attend_blocks(
+        sums, most, total, query, rows, k + rest, v + rest, whole, end, seq,
+        CAUSAL, True, SCALE, KV_HEADS * D, D, BN, BD,
+    )  # fmt: skip
+    place, exists = rows_of(out + q_begin, first, BM, seq, HEADS * D, D, BD)
+    tl.store(place, (sums / total[:, None]).to(out.dtype.element_ty), mask=exists)
+    line = logs + tl.program_id(1).to(tl.int64) * seq
+    tl.store(line + rows, most + tl.log2(total), mask=rows < seq)

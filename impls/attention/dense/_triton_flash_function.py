@@ -1,0 +1,105 @@
+"""The launches of `triton_flash`, as a function that torch differentiates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from ..workload import AttentionWorkload
+from ._triton_flash import forward
+from ._triton_flash_backward import key_gradients, query_gradients, row_sums
+
+SUM_ROWS = 32
+
+
+class Tile(NamedTuple):
+    """Scores of `queries` by `keys` are held at a time, in a launch of so many warps and stages."""
+
+    queries: int
+    keys: int
+    warps: int
+    stages: int
+
+
+class Tiles(NamedTuple):
+    """Found by compiling: with them no kernel spills, from sm_80 to sm_100 (Triton 3.9)."""
+
+    forward: Tile
+    of_key: Tile
+    of_query: Tile
+
+
+TILES = {
+    "bf16": Tiles(Tile(64, 64, 4, 2), Tile(32, 64, 8, 2), Tile(64, 32, 4, 2)),
+    "f32": Tiles(Tile(64, 16, 8, 1), Tile(16, 32, 8, 1), Tile(32, 32, 8, 1)),
+    "f64": Tiles(Tile(32, 16, 4, 1), Tile(16, 32, 8, 1), Tile(32, 16, 8, 1)),
+}
+WIDE_TILES = {
+    "bf16": Tiles(Tile(64, 32, 8, 2), Tile(32, 32, 8, 1), Tile(32, 32, 8, 1)),
+    "f32": Tiles(Tile(32, 16, 8, 1), Tile(16, 16, 8, 1), Tile(16, 16, 8, 1)),
+}
+
+
+class Flash(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, w: AttentionWorkload) -> Any:
+        q, k, v = (x.contiguous() for x in (q, k, v))
+        kind = torch.float64 if w.dtype == "f64" else torch.float32
+        out = torch.empty_like(q)
+        logs = torch.empty((w.batch, w.heads, w.seq), dtype=kind, device=q.device)
+        tile = _tiles(w).forward
+        grid = (-(-w.seq // tile.queries), w.batch * w.heads)
+        forward[grid](q, k, v, out, logs, **_constants(w, tile))
+        ctx.save_for_backward(q, k, v, out, logs)
+        ctx.workload = w
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+        w = ctx.workload
+        q, k, v, out, logs = ctx.saved_tensors
+        grad = grad.contiguous()
+        sums = torch.empty_like(logs)
+        q_grad, k_grad, v_grad = (torch.empty_like(x) for x in (q, k, v))
+        width = _width(w)
+        row_sums[(-(-w.seq // SUM_ROWS), w.batch * w.heads)](
+            out, grad, sums, w.seq, w.heads, w.head_dim, width, SUM_ROWS, num_warps=4
+        )
+        of_key, of_query = _tiles(w)[1:]
+        plain_scale = 1 / math.sqrt(w.head_dim)
+        key_gradients[(-(-w.seq // of_key.keys), w.batch * w.kv_heads)](
+            q, k, v, grad, logs, sums, k_grad, v_grad, PLAIN_SCALE=plain_scale, **_constants(w, of_key)
+        )
+        query_gradients[(-(-w.seq // of_query.queries), w.batch * w.heads)](
+            q, k, v, grad, logs, sums, q_grad, PLAIN_SCALE=plain_scale, **_constants(w, of_query)
+        )
+        return q_grad, k_grad, v_grad, None
+
+
+def _tiles(w: AttentionWorkload) -> Tiles:
+    dtype = "bf16" if w.dtype == "f16" else w.dtype
+    return (TILES if w.head_dim <= 128 else WIDE_TILES)[dtype]
+
+
+def _width(w: AttentionWorkload) -> int:
+    """A head's width in a tile: a power of two that a matrix instruction takes."""
+    return max(16, 1 << (w.head_dim - 1).bit_length())
+
+
+def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
+    """What all kernels are told beside their tensors; the scale is that of a softmax in powers of two."""
+    return {
+        "seq": w.seq,
+        "HEADS": w.heads,
+        "KV_HEADS": w.kv_heads,
+        "D": w.head_dim,
+        "BD": _width(w),
+        "SCALE": math.log2(math.e) / math.sqrt(w.head_dim),
+        "CAUSAL": w.causal,
+        "BM": tile.queries,
+        "BN": tile.keys,
+        "num_warps": tile.warps,
+        "num_stages": tile.stages,
+    }

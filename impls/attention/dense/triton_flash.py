@@ -1,0 +1,31 @@
+"""FlashAttention-2 in Triton (arXiv 2307.08691): scores exist a tile at a time, forward and backward.
+
+The backward computes them again, once for keys and values and once for queries, where the paper adds to
+the queries' gradient atomically: seven products for five, and the same bits every time. In f32 products are
+IEEE's, by the general arithmetic units: tensor cores would round to tf32, which the contract does not allow.
+"""
+
+from harness import Unsupported, implementation, stage
+
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="triton", semantics="dense")
+def triton_flash(w: AttentionWorkload):
+    in_stage(w, "attention")
+    if w.varlen:
+        raise Unsupported("varlen=true: the kernels know one sequence; use varlen=false or attention/dense")
+    widest = 128 if w.dtype == "f64" else 256
+    if w.head_dim > widest:
+        raise Unsupported(
+            f"head_dim {w.head_dim}: tiles of {w.dtype} hold {widest} columns; use less or attention/dense"
+        )
+
+    from ._triton_flash_function import Flash
+
+    def attend(q, k, v):
+        with stage("attend"):
+            return Flash.apply(q, k, v, w)
+
+    return attend
