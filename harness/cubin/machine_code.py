@@ -102,7 +102,7 @@ def of_listings(usage: str, listing: str) -> MachineCode:
         spilled_bytes=int(resources["stack"]),
         static_shared_bytes=max(0, int(resources["shared"]) - reserved),
         opcodes=opcodes,
-        spilled_at=spilled,
+        spilled_at=dict(spilled),  # of a Counter dataclasses.asdict makes counts of its pairs
         program=f"sha256:{digest.hexdigest()}",
     )
 

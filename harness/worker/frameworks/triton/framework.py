@@ -59,8 +59,10 @@ class Triton(Torch):
         prepare_environment(interpret=device == "cpu")
         super().start(device, threads, wide=wide)
         if device == "cpu":
+            from harness.worker.frameworks.triton.bf16 import interpret_bf16_by_value
             from harness.worker.frameworks.triton.launches import interpret_first_configurations
 
+            interpret_bf16_by_value()
             interpret_first_configurations()
 
     def trace(
