@@ -64,7 +64,8 @@ class AbsentDevice:
         return self.target
 
     def get_current_device(self) -> int:
-        return 0
+        """The architecture: Triton keeps what a process has compiled by this number, whatever the target is."""
+        return self.target.arch
 
     def get_current_stream(self, _: int = 0) -> int:
         return 0
