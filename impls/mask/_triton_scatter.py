@@ -5,15 +5,16 @@ import triton.language as tl
 
 
 @triton.jit
-def fill_and_scatter(indices, out, seq, topk, closed, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
+def fill_and_scatter(indices, out, seq, topk, CLOSED: tl.constexpr, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
     """A block of one row's columns: closed, then opened where an index falls into it."""
     row = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1) * BLOCK
     columns = first + tl.arange(0, BLOCK)
     line = out + row * seq
-    tl.store(
-        line + columns, tl.full((BLOCK,), closed, tl.float32).to(out.dtype.element_ty), mask=columns < seq
-    )
+    # A constant, since a number in double precision would arrive in single.
+    wide: tl.constexpr = tl.float64 if out.dtype.element_ty == tl.float64 else tl.float32
+    shut = tl.full((BLOCK,), CLOSED, wide).to(out.dtype.element_ty)
+    tl.store(line + columns, shut, mask=columns < seq)
     tl.debug_barrier()  # the threads that open a column are not those that closed it
     last = tl.minimum(first + BLOCK, seq)
     for begin in range(0, topk, CHUNK):

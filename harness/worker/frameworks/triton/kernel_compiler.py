@@ -62,6 +62,7 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
+    from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
     capability = str(accelerator.gpu["compute_capability"])
     driver.set_active(launches.AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
@@ -73,7 +74,7 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
         return bind_call(built.function, built.names, mode, inputs, cotangent)
 
     torch.set_grad_enabled(mode != "fwd")
-    with launches.recorded(compiling=True) as recorder:
+    with launches.recorded(compiling=True) as recorder, NoDeviceGuards():
         static = figures(
             bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience
         )

@@ -1,0 +1,46 @@
+"""Runs in one Triton kernel: a program per block marks where ids change, the last to arrive ends its row.
+
+No program waits for another: each adds one to its row's count when its marks are written, and the one that
+finds all others done joins the marks and works on the runs alone, as `run_length` does. Positions rise within
+a run, so a binary search finds what is cut off its end. Reads every id once and, beyond the ends of runs, no
+position. The only launch beside it clears a word per row.
+
+A row may have any number of runs, and ids be of any size. Comparing runs with runs grows with the square of
+their number, in one program: right for rows full of gaps, and slow.
+"""
+
+from harness import Unsupported, implementation
+
+from .workload import OffsetsWorkload
+
+BLOCK, RUNS = 2048, 64
+
+
+@implementation(framework="triton", semantics="exact")
+def triton_segments(w: OffsetsWorkload):
+    import torch
+
+    from ._triton_segments import segments
+
+    if w.kind == "sliding":
+        raise Unsupported("the ends of a run do not decide a sliding window; use torch_unique or kind causal")
+    blocks_q, blocks_kv = -(-w.seq // BLOCK), -(-w.keys // BLOCK)
+    blocks, places = blocks_q + blocks_kv, w.max_segments
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        def empty(size, dtype=torch.int32):
+            return torch.empty((w.batch, size), dtype=dtype, device=segment_ids_q.device)
+
+        lengths_and_offsets = (empty(places), empty(places), empty(places + 1), empty(places + 1))
+        marks, counts = empty(blocks * BLOCK, torch.int16), empty(blocks)
+        runs, arrived = empty(w.seq + w.keys + 2), empty(1).zero_()
+        segments[(blocks, w.batch)](
+            segment_ids_q, segment_ids_kv, positions_q, positions_kv,
+            *lengths_and_offsets,
+            marks, counts, runs, arrived,
+            w.seq, w.keys, blocks_q, blocks_kv, places,
+            w.kind, BLOCK, RUNS, num_warps=8,
+        )  # fmt: skip
+        return lengths_and_offsets
+
+    return offsets
