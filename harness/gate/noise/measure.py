@@ -123,7 +123,7 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
         # Nobody explains these pairs later: their effects are in the test.
         GateLoop(shared, paired_cases, test, progress, lambda _rounds: None, REGIME_SECONDS).run()
-        calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
+        calls = {paired.id: paired.candidate.call.seconds for paired in paired_cases}
     pair_s = (progress.clock() - started) / PAIRS
     spreads = (
         Spread(case, tuple(state.first), calls[case])

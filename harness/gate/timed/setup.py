@@ -13,8 +13,8 @@ from harness.gate.sides.side import Side
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, PairedCase
 from harness.gate.timed.processes import GateExecutor, SideProcesses
-from harness.run.group.case_state import CaseState
-from harness.run.group.events import Listener
+from harness.run.case.case_state import CaseState
+from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.processes.worker_process import Processes

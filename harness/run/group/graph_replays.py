@@ -7,11 +7,12 @@ says why and the eager figures stand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.record import NO_GRAPH, GraphReplays
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
 from harness.run.group.verification import Verifier
@@ -27,14 +28,15 @@ def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[Ca
         context,
         [state for state in states if state.id in captured],
         "replay",
-        lambda state: _ask(context, state, "replay", inner=state.inner),
+        lambda state: _ask(context, state, "replay", inner=state.setup.inner),
     )
     for state in (each for each in states if each.id in taken):
-        state.graphs = GraphReplays(
+        graphs = GraphReplays(
             replay_s=tuple(each["replay_s"] for each in taken[state.id]),
             eager_s=tuple(each["eager_s"] for each in taken[state.id]),
             **captured[state.id],
         )
+        state.extras = replace(state.extras, graphs=graphs)
 
 
 def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:
@@ -45,9 +47,9 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
     if answer is None:
         return None
     try:
-        verifier.draw_fresh(FRESH, state)
+        verifier.references.draw_fresh(FRESH, state)
     except (Unsupported, Ended) as end:
-        state.warnings.append(f"{NO_GRAPH}: its replay cannot be judged ({end})")
+        state.warn(f"{NO_GRAPH}: its replay cannot be judged ({end})")
         return None
 
     def ask(result: str) -> Mapping[str, Any] | None:
@@ -61,7 +63,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
         return None
     state.correctness = eager  # which is of the eager call, and so are the times it vouches for
     if reason:
-        state.warnings.append(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
+        state.warn(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
         return None
     return answer
 
@@ -74,5 +76,5 @@ def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -
         why = str(refusal)
     except Ended as end:
         why = end.reason
-    state.warnings.append(f"{NO_GRAPH}: {why}")
+    state.warn(f"{NO_GRAPH}: {why}")
     return None

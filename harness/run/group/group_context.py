@@ -12,7 +12,7 @@ from typing import Any
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.core.record import Correctness
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
@@ -48,7 +48,7 @@ class GroupContext:
 
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
-        return SETS if state.needs_bytes(SETS) <= self.settings.memory_bytes else 1
+        return SETS if state.plan.needs_bytes(SETS) <= self.settings.memory_bytes else 1
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
@@ -147,7 +147,7 @@ class GroupContext:
         """How a question to a case ended: its own death near the memory limit is an oom and no crash."""
         if end.status != "crashed" or not end.died_of:
             return end
-        why = state.why_died(end.died_of, self.settings.memory_bytes)
+        why = state.plan.why_died(end.died_of, self.settings.memory_bytes, state.setup.sets)
         return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.protocol import Job
-from harness.run.group.events import Listener
-from harness.run.group.predict import Prediction
-from harness.run.group.source_files import SourceFiles
+from harness.run.case.predict import Prediction
+from harness.run.case.source_files import SourceFiles
+from harness.run.events import Listener
 from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
