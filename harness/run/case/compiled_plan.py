@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
@@ -34,17 +33,8 @@ class CompiledPlan:
     @classmethod
     def of(cls, answer: Mapping[str, Any], framework: str, limit_bytes: int) -> CompiledPlan:
         """From what a worker says once its case is compiled, with whether that fits the limit."""
-        plan = cls(
-            framework=framework,
-            static=from_plain(Static, answer["static"]),
-            input_bytes=answer["input_bytes"],
-            cost=Cost(**answer["cost"]),
-            facts=answer["facts"],
-            expected=answer["expected"],
-            expectation=answer["expectation"],
-        )
-        static = dataclasses.replace(plan.static, fits=plan.fits(limit_bytes))
-        return dataclasses.replace(plan, static=static)
+        plan = from_plain(cls, {**answer, "framework": framework})
+        return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
 
     @property
     def work(self) -> KnownWork:

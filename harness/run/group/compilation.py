@@ -62,8 +62,7 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
     """What a process says once its case is compiled; None when that settled the case."""
     answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
     if answer is not None:
-        context.run.spent["compile"] -= answer["startup_s"]
-        context.run.spent["startup"] += answer["startup_s"]
+        context.recount(answer["startup_s"], "compile", "startup")
     return answer
 
 

@@ -72,9 +72,6 @@ def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -
     """The answer of a case's worker; None, with a warning, where there is none."""
     try:
         return context.ask_aside(state, "graphs", verb, **arguments)
-    except Unsupported as refusal:
-        why = str(refusal)
-    except Ended as end:
-        why = end.reason
-    state.warn(f"{NO_GRAPH}: {why}")
-    return None
+    except (Unsupported, Ended) as end:
+        state.warn(f"{NO_GRAPH}: {end}")
+        return None

@@ -86,14 +86,10 @@ class GroupContext:
         finally:
             self.run.spent[activity] += self.run.clock() - start
 
-    @contextmanager
-    def _paused_display(self) -> Generator[None]:
-        """Pause the display: nothing is drawn while a clock may be read."""
-        self.run.listener.pause()
-        try:
-            yield
-        finally:
-            self.run.listener.resume()
+    def recount(self, seconds: float, counted_as: str, activity: str) -> None:
+        """Count some of the time that was counted as one activity as another."""
+        self.run.spent[counted_as] -= seconds
+        self.run.spent[activity] += seconds
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
         """Ask a case's worker; None when that settled the case. The time counts as `activity`."""
@@ -120,14 +116,16 @@ class GroupContext:
         if state.worker is None:
             raise Ended("crashed", "its process has ended")
         start = self.run.clock()
+        self.run.listener.pause()  # nothing is drawn while a clock may be read
         try:
-            with self.spending(activity), self._paused_display():
+            with self.spending(activity):
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Ended as end:
             if not end.alive:
                 state.end()
             raise
         finally:
+            self.run.listener.resume()
             state.wall_s += self.run.clock() - start
 
     def watch_cores(self, state: CaseState) -> None:

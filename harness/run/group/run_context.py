@@ -20,10 +20,6 @@ from harness.run.processes.executor import Executor
 Clock = Callable[[], float]
 
 
-def _seconds() -> dict[str, float]:
-    return defaultdict(float)
-
-
 StartCold = Callable[[Job, float, int, str | None], ColdReading]
 KeepCrash = Callable[[Case, int, str], str]
 Checks = Collection[str] | Mapping[str, Collection[str]] | None
@@ -77,7 +73,7 @@ class RunContext:
     checks: Checks = ()
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
-    spent: dict[str, float] = field(default_factory=_seconds)
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE

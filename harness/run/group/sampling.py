@@ -222,15 +222,14 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
     readings = 1 if _is_read_once(state) else READINGS
     warm = not state.call.is_long
-    spent, clock = context.run.spent, context.run.clock
+    clock = context.run.clock
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
     start = clock()
     answer = context.ask(state, "turns", "sample", readings=readings, inner=state.setup.inner, warm=warm)
     wall_s = clock() - start
     if answer is None:
         return
-    spent["turns"] -= answer["seconds"]
-    spent["samples"] += answer["seconds"]
+    context.recount(answer["seconds"], "turns", "samples")
     state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
@@ -242,9 +241,7 @@ def _take_last_turn(
     answer = check_under_clock(verifier, state, "fresh1", _seen_s(state))
     if answer is None:
         return
-    spent = context.run.spent
-    spent["contract"] -= answer["seconds"]
-    spent["samples"] += answer["seconds"]
+    context.recount(answer["seconds"], "contract", "samples")
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from harness.core.errors import Unsupported
+from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness
 from harness.run.case.case_state import CaseState
 from harness.run.case.samples import KnownCall
@@ -43,10 +44,9 @@ class Verifier:
         answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
             return
-        spent = context.run.spent  # the first calls are no judging: whoever measures makes them
-        spent["contract"] -= answer["warmup_s"]
-        spent["warmup"] += answer["warmup_s"]
-        state.call = KnownCall(answer["seconds"], answer["high_water_bytes"], answer["recompiled"])
+        # The first calls are no judging: whoever measures makes them.
+        context.recount(answer["warmup_s"], "contract", "warmup")
+        state.call = from_plain(KnownCall, answer)
         if reason is None:
             return
         self._run_checks(state)
