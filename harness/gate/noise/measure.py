@@ -24,8 +24,8 @@ from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.sweep.overrides import Overrides

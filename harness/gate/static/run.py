@@ -25,8 +25,8 @@ from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.case.case_state import CaseState
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.project import Project
 
 HOST = "host"

@@ -137,10 +137,8 @@ class Pair:
     def _hold(self, paired: PairedCase, state: CaseState) -> None:
         try:
             state.worker = paired.context.spawn("case", state.info.framework, state)
-        except Unsupported as refusal:
-            paired.context.settle(state, "unsupported", str(refusal))
-        except Ended as end:
-            paired.context.settle(state, end.status, end.reason)
+        except (Unsupported, Ended) as end:
+            paired.context.settle_ended(state, end)
         self.shared.check_process(paired, state)
 
     def _split_by_memory(

@@ -17,7 +17,7 @@ from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
 from harness.run.case.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
-from harness.run.group.sampling import audit_clock, check_under_clock, settle_remembered
+from harness.run.group.sampling import audit_clock, settle_remembered
 
 WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
 SETTLED = 0.97
@@ -193,7 +193,7 @@ class PairSampler:
                 again_s = (
                     statistics.median(map(min, readings[paired.id, side])) if state.call.is_long else None
                 )
-                check_under_clock(verifier, state, name, again_s)
+                verifier.check_under_clock(state, name, again_s)
                 self.shared.check_process(paired, state)
         paired.resolve()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
@@ -74,5 +73,4 @@ def open_group(
 
 def _state(case: Case, side: Side) -> CaseState:
     info: ImplementationInfo = side.catalog.implementation(case.implementation)
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return CaseState(case, info, baseline=False, started=started, side=side.name, within=side.within(info))
+    return CaseState(case, info, side=side.name, within=side.within(info))

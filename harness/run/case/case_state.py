@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
@@ -38,14 +39,14 @@ class CaseState:
 
     case: Case
     info: ImplementationInfo
-    baseline: bool
-    started: str
+    baseline: bool = False
     side: str | None = None
     within: str | None = None
     worker: Worker | None = None
     status: str | None = None
     reason: str | None = None
     crash_file: str = ""
+    started: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
     wall_s: float = 0.0
     compiled: bool = False
     plan: CompiledPlan = field(init=False)

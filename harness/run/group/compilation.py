@@ -39,9 +39,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
     try:
         with context.spending("startup"):
             state.worker = context.spawn("case", state.info.framework, state)
-    except Unsupported as refusal:
-        context.settle(state, "unsupported", str(refusal))
-    except Ended as end:
+    except (Unsupported, Ended) as end:
         context.settle_ended(state, end)
     state.wall_s += clock() - start
     return state.living

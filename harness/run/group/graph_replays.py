@@ -42,8 +42,8 @@ def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[Ca
 def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:
     """How a captured call is read; None where it cannot be captured, or a replay fails its contract."""
     context.run.listener.case_state(state.id, "CUDA graph")
-    backward = state.case.mode != "fwd"
-    answer = _ask(context, state, "capture", cotangent="cotangent0" if backward else None)
+    cotangent = None if state.case.mode == "fwd" else "cotangent0"
+    answer = _ask(context, state, "capture", cotangent=cotangent)
     if answer is None:
         return None
     try:
@@ -53,8 +53,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
         return None
 
     def ask(result: str) -> Mapping[str, Any] | None:
-        cotangent = f"{FRESH}-{state.info.semantics}" if backward else None
-        fresh = {"inputs": FRESH, "cotangent": cotangent, "result": result}
+        fresh = verifier.references.fresh(state, FRESH, result)
         return _ask(context, state, "replay", inner=1, fresh=fresh)
 
     eager = state.correctness

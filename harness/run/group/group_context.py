@@ -6,7 +6,6 @@ import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
@@ -37,7 +36,6 @@ class GroupContext:
                 case=case,
                 info=run.catalog.implementation(case.implementation),
                 baseline=case.id in group.baselines.get(case.id, ()),
-                started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             )
             for case in group.cases
         ]
@@ -101,7 +99,7 @@ class GroupContext:
                 text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
                 raise Ended("crashed", f"{text}; look for what meddles with its process")
         except Unsupported as refusal:
-            self.settle(state, "unsupported", str(refusal))
+            self.settle_ended(state, refusal)
         except Ended as ended:
             end = self._judge_death(state, ended)
             self.settle_ended(state, end)
@@ -158,8 +156,11 @@ class GroupContext:
         state.correctness = Correctness(rule, passed=False, coverage="whole")
         self.settle(state, "incorrect", reason)
 
-    def settle_ended(self, state: CaseState, end: Ended, reason: str | None = None) -> None:
+    def settle_ended(self, state: CaseState, end: Unsupported | Ended, reason: str | None = None) -> None:
         """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
+        if isinstance(end, Unsupported):
+            self.settle(state, "unsupported", str(end))
+            return
         if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)

@@ -64,14 +64,13 @@ def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> 
     nothing = (0.0, None, 0.0)
     stages: list[StageFigures] = []
     for name in names:
-        readings = [answer["stages"].get(name, nothing) for answer in rounds]
+        own, times, beside = zip(*(answer["stages"].get(name, nothing) for answer in rounds), strict=True)
         operators, flops, moved = counts.get(name) or (None, None, None)
-        beside = tuple(seconds for _, _, seconds in readings)
         stages.append(
             StageFigures(
                 stage=name,
-                samples_s=tuple(seconds for seconds, _, _ in readings),
-                entered=max((times for _, times, _ in readings if times is not None), default=None),
+                samples_s=own,
+                entered=max((count for count in times if count is not None), default=None),
                 operators=operators,
                 flops=flops,
                 bytes=moved,

@@ -98,6 +98,10 @@ class References:
         """The description whose contract holds for a case: in a gate that of the candidate."""
         return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
+    def fresh(self, state: CaseState, name: str, result: str) -> dict[str, str | None]:
+        """What a case is told of a call on inputs that were drawn for it, and of where its answer goes."""
+        return {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
+
     def judge(self, state: CaseState, inputs: str, result: str) -> Mapping[str, Any]:
         """The verdict on a result of a case, by its contract. Raises as a worker's `ask`."""
         semantics = state.info.semantics
@@ -129,15 +133,18 @@ class References:
     def settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
         """Settle cases that cannot be verified; the reference worker's oom or timeout makes them skipped."""
         for state in states:
-            if isinstance(end, Unsupported):
-                self.context.settle(state, "unsupported", str(end))
-            elif end.status == "crashed":
-                self.context.settle_ended(state, end, f"{what} cannot be computed: {end.reason}")
-            else:
-                why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
+            if isinstance(end, Ended) and end.status != "crashed":
+                why = f"not run: {what} cannot be computed ({end.status}: {end})"
                 self.context.settle(state, "skipped", why)
+            else:
+                self.context.settle_ended(state, end, f"{what} cannot be computed: {end}")
 
 
 def _brought_by(state: CaseState) -> str:
     """`, which mine.py:7 brings,` of its author's own semantics; nothing of its family's."""
     return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
+
+
+def cotangent_of(state: CaseState, drawn: str = "cotangent") -> str | None:
+    """The name of the cotangent for a case's semantics that was drawn so; None in a forward mode."""
+    return None if state.case.mode == "fwd" else f"{drawn}-{state.info.semantics}"

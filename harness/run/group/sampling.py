@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
@@ -23,7 +22,7 @@ from harness.run.case.forged_clock import (
     forged_always,
     forged_reason,
 )
-from harness.run.case.memoization import FirstAndAgain, look_remembered, remembered_reason
+from harness.run.case.memoization import look_remembered, remembered_reason
 from harness.run.case.samples import SamplingSetup
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import Stopping
@@ -56,7 +55,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds[case] and not state.call.is_long:
-                check_under_clock(verifier, state, "fresh0", _seen_s(state))
+                verifier.check_under_clock(state, "fresh0", _seen_s(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -69,7 +68,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         if state.living and state.call.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)
         elif state.living:
-            check_under_clock(verifier, state, "fresh1", _seen_s(state))
+            verifier.check_under_clock(state, "fresh1", _seen_s(state))
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warn(*warnings)
@@ -85,31 +84,6 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             state.samples.stopped = stopping.stopped(state.id)
             median = state.samples.median_s
             context.run.prediction.note(state.case, median, state.plan.work)
-
-
-def check_under_clock(
-    verifier: Verifier,
-    state: CaseState,
-    name: str,
-    again_s: float | None = None,
-    sampled_s: float | None = None,
-) -> Mapping[str, Any] | None:
-    """Have a call judged on fresh inputs, and note its time beside that of one on inputs that it has seen.
-
-    The latter follows at once, for the machine may be busier than before; `again_s` (seconds) spares it.
-    `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
-    What it answered; None if that settled it.
-    """
-    # The third is on the second's values: whoever remembers the last answer alone is fast there.
-    beside = again_s is None
-    answer = verifier.check_under_clock(
-        state, name, readings=3 if beside else 1, warm=beside or not state.call.is_long
-    )
-    if answer is not None:
-        first_s, *rest = answer["samples_s"]
-        seen_s = min(rest) if again_s is None else again_s
-        state.samples.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
-    return answer
 
 
 def _seen_s(state: CaseState) -> float | None:
@@ -134,7 +108,7 @@ def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseStat
         if not (state.living and look_remembered(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
-        check_under_clock(verifier, state, f"fresh{2 + number}", sampled_s=now_s)
+        verifier.check_under_clock(state, f"fresh{2 + number}", sampled_s=now_s)
     if state.living and look_remembered(state.samples.first_and_again, sampled_s):
         reason = remembered_reason(state.samples.first_and_again, sampled_s)
         context.settle_broken_rule(state, "remembers no answer", reason)
@@ -238,7 +212,7 @@ def _take_last_turn(
     context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
 ) -> None:
     """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = check_under_clock(verifier, state, "fresh1", _seen_s(state))
+    answer = verifier.check_under_clock(state, "fresh1", _seen_s(state))
     if answer is None:
         return
     context.recount(answer["seconds"], "contract", "samples")

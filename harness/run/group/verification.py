@@ -14,9 +14,10 @@ from harness.core.errors import Unsupported
 from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness
 from harness.run.case.case_state import CaseState
+from harness.run.case.memoization import FirstAndAgain
 from harness.run.case.samples import KnownCall
 from harness.run.group.group_context import GroupContext
-from harness.run.group.references import References
+from harness.run.group.references import References, cotangent_of
 from harness.run.processes.executor import Ended
 
 FIRST = "set0"  # the inputs of a case's first call
@@ -39,7 +40,7 @@ class Verifier:
         context.run.listener.case_state(state.id, "contract")
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            return context.ask(state, "contract", "check", cotangent=_cotangent(state), result=result)
+            return context.ask(state, "contract", "check", cotangent=cotangent_of(state), result=result)
 
         answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
@@ -64,17 +65,19 @@ class Verifier:
         if only == []:
             return
         context.run.listener.case_state(state.id, "checks")
-        answer = context.ask(state, "contract", "examine", only=only, cotangent=_cotangent(state))
+        answer = context.ask(state, "contract", "examine", only=only, cotangent=cotangent_of(state))
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
     def check_under_clock(
-        self, state: CaseState, name: str, readings: int, *, warm: bool
+        self, state: CaseState, name: str, again_s: float | None = None, sampled_s: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
+        """Have a call judged on fresh inputs, and note its time beside that of a call on inputs it has seen.
 
-        None when that settled the case. It is asked for as any turn is, so nothing but the values tells the
-        call that it will be judged.
+        It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
+        The other call follows at once, for the machine may be busier than before; `again_s` (seconds) spares
+        it. `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
+        What it answered; None if that settled it.
         """
         context = self.context
         try:
@@ -83,11 +86,12 @@ class Verifier:
             self.references.settle_unverified([state], "the reference on fresh inputs", end)
             return None
         context.run.listener.case_state(state.id, "check under the clock")
-        backward = state.case.mode != "fwd"
-        cotangent = f"{name}-{state.info.semantics}" if backward else None
+        # The third is on the second's values: whoever remembers the last answer alone is fast there.
+        readings = 3 if again_s is None else 1
+        warm = again_s is None or not state.call.is_long
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            fresh = {"inputs": name, "cotangent": cotangent, "result": result}
+            fresh = self.references.fresh(state, name, result)
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
@@ -97,7 +101,12 @@ class Verifier:
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
-        return answer if state.living else None
+        if answer is None or not state.living:
+            return None
+        first_s, *rest = answer["samples_s"]
+        seen_s = min(rest) if again_s is None else again_s
+        state.samples.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
+        return answer
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
         """Have a case called on `inputs`, and judge what it hands over under the name that it is given."""
@@ -143,7 +152,3 @@ class Verifier:
         if state.correctness is None or not correctness.passed:  # fresh inputs may be judged on fewer rows
             state.correctness = correctness
         return reason
-
-
-def _cotangent(state: CaseState) -> str | None:
-    return None if state.case.mode == "fwd" else f"cotangent-{state.info.semantics}"

@@ -52,16 +52,10 @@ class Server:
         self.ready = False
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
-        command = [interpreter, "-m", "harness.worker.fork_server"]
+        words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
         with theirs, self.log.open() as log:
             self.process = subprocess.Popen(
-                [
-                    *command,
-                    self.frameworks,
-                    str(theirs.fileno()),
-                    str(folder),
-                    *([] if tracing else ["untraced"]),
-                ],
+                [interpreter, "-m", "harness.worker.fork_server", *words],
                 env={**worker_environment(device, path), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -168,7 +168,7 @@ def pair_of(name="scatter", program=None):
     """A case on both sides, of which nothing is known but its program."""
     sides = {}
     for side in (CANDIDATE, BASE):
-        sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
+        sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), side=side)
         static = replace(Static.none("not counted"), program=program)
         sides[side].plan = replace(sides[side].plan, static=static)
     return PairedCase(sides, None)
