@@ -130,11 +130,11 @@ class GateLoop:
     def _activities_not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
         """Activities to leave out when estimating the cost of a pair.
 
-        Verification, the first calls and sampling are per case, and the first compilation (with static
-        figures, one side after the other) is slower than later ones.
+        Verification and sampling are per case, and the first compilation (with static figures, one
+        side after the other) is slower than later ones.
         """
-        per_case = ("contract", "warmup", "turns")
-        return per_case if all(paired.compiled for paired in paired_cases) else (*per_case, "compile")
+        known = all(paired.compiled for paired in paired_cases)
+        return ("contract", "warmup", "turns", *(() if known else ("compile",)))
 
     def _seconds_spent(self, activities: Collection[str]) -> float:
         return sum(self.shared.run.spent[activity] for activity in activities)
