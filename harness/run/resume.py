@@ -13,7 +13,7 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
-from harness.run.group.events import Listener
+from harness.run.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
 from harness.run.runner import remaining_groups, unfinished_keys
 from harness.store.find import all_runs

@@ -9,10 +9,10 @@ from typing import Any
 
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.run.group.case_state import NOT_COMPILED
+from harness.run.case.compiled_plan import NOT_COMPILED
+from harness.run.case.predict import KnownWork
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun, Interrupted
-from harness.run.group.predict import KnownWork
 from harness.run.group.records import new_record, target_of, was_compiled, was_cut_short
 from harness.run.group.run_context import RunContext
 from harness.run.overhead import RemainingTime, overhead

@@ -9,8 +9,8 @@ from harness.core.protocol import Job
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
-from harness.run.group.case_state import CaseState
-from harness.run.group.events import Listener
+from harness.run.case.case_state import CaseState
+from harness.run.events import Listener
 from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Executor, Worker

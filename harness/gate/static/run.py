@@ -24,9 +24,9 @@ from harness.gate.static.compile_sides import compile_sides
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.run.group.case_state import CaseState
-from harness.run.machine.fingerprint_probe import probe_fingerprint
+from harness.run.case.case_state import CaseState
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.project import Project
 
 HOST = "host"
@@ -164,13 +164,13 @@ def _pairs(
 
 def _static_figures(state: CaseState) -> StaticFigures:
     return StaticFigures.of(
-        state.static,
+        state.plan.static,
         state.correctness,
         framework=state.info.framework,
         status=state.status or "crashed",
         reason=state.reason,
-        expected=state.expected,
-        compiles=state.recompiled,
+        expected=state.plan.expected,
+        compiles=state.call.recompiled,
     )
 
 

@@ -14,10 +14,10 @@ from harness.catalog.accelerators import HOST, absent, target
 from harness.catalog.catalog import Catalog
 from harness.core.machine import usable_cores, usable_memory
 from harness.core.units import format_count
+from harness.run.case.source_files import SourceFiles
 from harness.run.compile.cache_key import key
 from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.group.source_files import SourceFiles
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.core.median_interval import samples_needed
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 
 MOST_ROUNDS = 30  # their intervals are for shares, not for verdicts

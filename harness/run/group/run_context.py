@@ -11,17 +11,13 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.protocol import Job
-from harness.run.group.events import Listener
-from harness.run.group.predict import Prediction
-from harness.run.group.source_files import SourceFiles
+from harness.run.case.predict import Prediction
+from harness.run.case.source_files import SourceFiles
+from harness.run.events import Listener
 from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
 Clock = Callable[[], float]
-
-
-def _seconds() -> dict[str, float]:
-    return defaultdict(float)
 
 
 StartCold = Callable[[Job, float, int, str | None], ColdReading]
@@ -77,7 +73,7 @@ class RunContext:
     checks: Checks = ()
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
-    spent: dict[str, float] = field(default_factory=_seconds)
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE

@@ -18,7 +18,7 @@ from harness.core import protocol
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
-from harness.run.processes.output_log import Log
+from harness.run.processes.output_log import Log, last_line
 
 START_SECONDS = 180.0
 FORK_SECONDS = 60.0
@@ -52,16 +52,10 @@ class Server:
         self.ready = False
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
-        command = [interpreter, "-m", "harness.worker.fork_server"]
+        words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
         with theirs, self.log.open() as log:
             self.process = subprocess.Popen(
-                [
-                    *command,
-                    self.frameworks,
-                    str(theirs.fileno()),
-                    str(folder),
-                    *([] if tracing else ["untraced"]),
-                ],
+                [interpreter, "-m", "harness.worker.fork_server", *words],
                 env={**worker_environment(device, path), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -86,7 +80,7 @@ class Server:
             ) from None
         if message is None:
             raise MachineError(
-                f"the {self.frameworks} server did not start ({self.log.last_line()}); "
+                f"the {self.frameworks} server did not start ({last_line(self.log.tail())}); "
                 f"try: python -c 'import {self.frameworks}'"
             )
         self.missing = message.get("missing")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.errors import MachineError
+from harness.run.processes.output_log import last_line
 
 
 def run_module(
@@ -32,6 +33,5 @@ def run_module(
     except subprocess.TimeoutExpired:
         raise MachineError(f"{what} took more than {seconds:.0f} s; free the machine and retry") from None
     except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["no word"])[-1]
-        raise MachineError(f"{what} failed: {last}") from None
+        raise MachineError(f"{what} failed: {last_line(error.stderr)}") from None
     return json.loads(answer.stdout)

@@ -35,12 +35,14 @@ class Log:
         except OSError:
             return ""
 
-    def last_line(self) -> str:
-        lines = self.tail().strip().splitlines()
-        return lines[-1] if lines else "no word"
-
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def last_line(output: str) -> str:
+    """The last line of what a process has printed that says something."""
+    lines = output.strip().splitlines()
+    return lines[-1] if lines else "no word"
 
 
 def crash_output(log: Log, traceback: str = "") -> str:
