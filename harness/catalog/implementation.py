@@ -91,6 +91,7 @@ def implementation(
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
         identity = name or builder.__name__
+        _refuse_second(builder)
         return Implementation(
             name=identity,
             framework=framework,
@@ -104,6 +105,13 @@ def implementation(
         )
 
     return register
+
+
+def _refuse_second(builder: Callable[..., Any]) -> None:
+    """UsageError where a module's earlier implementation would be lost to a function of the same name."""
+    earlier = getattr(builder, "__globals__", {}).get(builder.__qualname__)
+    if isinstance(earlier, Implementation):
+        raise UsageError(f"{earlier.name} is registered twice; rename one")
 
 
 def _own(semantics: object) -> OwnSemantics | None:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
 
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
 from harness.core.errors import UsageError
-
-T = TypeVar("T")
 
 
 def require_source(source: str) -> None:
@@ -68,21 +62,6 @@ def implementations_in(module: ModuleType) -> list[Implementation]:
 def families_in(module: ModuleType) -> list[Family]:
     families = [value for value in vars(module).values() if isinstance(value, Family)]
     return list({id(value): value for value in families}.values())
-
-
-def duplicate_functions(module: ModuleType) -> list[str]:
-    """Names of a module's functions that a later one of the same name replaces."""
-    path = getattr(module, "__file__", None)
-    if not path or not path.endswith(".py"):
-        return []
-    source = Path(path).read_bytes()
-    if not _repeated(re.findall(rb"^def\s+(\w+)", source, re.MULTILINE)):  # ten times as quick as parsing
-        return []
-    return _repeated(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
-
-
-def _repeated(names: Iterable[T]) -> list[T]:
-    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def family_of(implementation: Implementation) -> Family:

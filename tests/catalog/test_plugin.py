@@ -207,7 +207,7 @@ def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
         ),
         (HEAD + MINE.replace('"numpy"', '"nunpy"'), 'unknown framework "nunpy"; nearest: "numpy"'),
         (HEAD + MINE.replace("w: TopkWorkload", "w"), "annotate the builder's first parameter"),
-        (HEAD + MINE + MINE, "topk/mine is registered twice; rename one"),
+        (HEAD + MINE + MINE, "mine is registered twice; rename one"),
         (HEAD + MINE + AGAIN, "topk/mine is registered twice; rename one"),
         (FAMILY.replace("seq: int", "length: int") + USES, "its workload needs seq: int"),
         (FAMILY.replace('"points"', '"po/ints"') + USES, "a name is made of letters"),
