@@ -6,8 +6,6 @@ intervals do not show that the speedups differ by more than a quarter: a minimum
 by which drugs are called equivalent (80 to 125 %).
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The catalog of families and implementations as plain data, so that planning imports none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -126,7 +124,7 @@ class Catalog:
             info.reference_framework for info in infos if info.reference_framework
         }
 
-    def merged(self, other: Catalog) -> Catalog:
+    def merged(self, other: "Catalog") -> "Catalog":
         """Both catalogs; UsageError when one id, or one name of a semantics, has two meanings.
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
@@ -157,7 +155,7 @@ class Catalog:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+    def from_json(cls, data: Mapping[str, Any]) -> "Catalog":
         """What :meth:`to_json` wrote. ValueError when it is anything else."""
         families = from_plain(list[FamilyInfo], data["families"])
         implementations = from_plain(list[ImplementationInfo], data["implementations"])

@@ -3,8 +3,6 @@
 The child prints nothing but its answer as JSON on stdout; the last line on stderr is its error.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

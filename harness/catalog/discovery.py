@@ -7,8 +7,6 @@ it prints the built-in families and the names of installed plugins. For another 
 harness makes the description; only the registered code comes from there.
 """
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re

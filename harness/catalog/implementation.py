@@ -1,7 +1,5 @@
 """The decorator that registers one way to compute a family's answer."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import typing

@@ -1,19 +1,18 @@
 """Loading of registered code, from an importable module or a file, and discovery of what it registers."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
-from harness.core.errors import UsageError
+from harness.core.errors import Unsupported, UsageError
 
 
 def require_source(source: str) -> None:
@@ -73,6 +72,14 @@ def family_of(implementation: Implementation) -> Family:
         f"{implementation.name}: no family has the workload {workload.__name__}; "
         "declare a Family beside that class"
     )
+
+
+def family_called(module: ModuleType, name: str) -> Family:
+    """The family of this name that a module declares, or that one of its implementations is of."""
+    for family in chain(families_in(module), map(family_of, implementations_in(module))):
+        if family.name == name:
+            return family
+    raise Unsupported(f"{module.__name__} no longer declares family {name}; list it again")
 
 
 def module_of(family: Family) -> str:

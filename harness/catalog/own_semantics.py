@@ -1,7 +1,5 @@
 """A meaning that an implementation brings along: reference, contract and cost from its author's own file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

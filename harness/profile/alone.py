@@ -1,7 +1,5 @@
 """Stages measured alone: a program of its own, where a family has a workload for the stage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 All intervals are at 95 % over the rounds of one process: for display, as those of a run's times are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run a family's checks on a case, in the case's own process: a check calls it on inputs of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

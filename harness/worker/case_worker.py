@@ -4,8 +4,6 @@ Its results and the inputs that it was called with go to the reference worker, w
 here may have replaced anything in this process.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -4,8 +4,6 @@
 Apart from a few modules of the harness it imports what any program does that calls the implementation.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
