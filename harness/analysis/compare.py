@@ -207,6 +207,4 @@ def _notes(
         short = static.program.removeprefix("sha256:")[:8]
         meaning = _SAME[kind] if kind == OPERATORS or not is_apart(speedup) else _APART
         notes.append(f"same {kind} as the baseline ({mine.mode} hash {short}): {meaning}")
-    if mine.timing and theirs.timing and mine.timing.cache != theirs.timing.cache:
-        notes.append(f"timed with inputs {mine.timing.cache}, the baseline's {theirs.timing.cache}")
     return tuple(notes)

@@ -107,10 +107,6 @@ def answer(describe: Callable[[], Any]) -> None:
     try:
         _limit_memory()
         described = describe()
-    except MemoryError:
-        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
-        print(f"\nimporting it takes more than {limit}; {MOVE_WORK}", file=sys.stderr, flush=True)
-        os._exit(REFUSED)
     except BaseException as error:  # SystemExit too: a plugin may hold anything
         print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
@@ -130,6 +126,9 @@ def _limit_memory() -> None:
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
+        return f"importing it takes more than {limit}; {MOVE_WORK}"
     if isinstance(error, SeqsweepError):
         return f"{_place_outside(error)}{error}"
     if isinstance(error, SyntaxError):

@@ -65,6 +65,8 @@ class ReferenceWorker:
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
+        self.count = self.family.rows(self.workload) if self.family.rows else None
+        self.tile = self.family.tile(self.workload)
         for index in range(sets):
             self._draw(f"set{index}", self._random(index), write=write)
         return {}
@@ -89,12 +91,9 @@ class ReferenceWorker:
         if promise is not None:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
         reference = self._reference(semantics, FIRST)
-        count = self.family.rows(self.workload) if self.family.rows else None
         seed = partial(self._random, ROWS)
-        tile = self.family.tile(self.workload)
-        self.costs[semantics] = (
-            None if count is None else measure_cost(count, tile, reference.time_result, seed)
-        )
+        if self.count is not None:
+            self.costs[semantics] = measure_cost(self.count, self.tile, reference.time_result, seed)
         expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -130,11 +129,9 @@ class ReferenceWorker:
 
     def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
         """The reference's answer, whole where that is within the effort, else on some rows."""
-        count = self.family.rows(self.workload) if self.family.rows else None
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
-        tile = self.family.tile(self.workload)
-        rows = rows_to_judge(count or 0, tile, self.costs[semantics], passes, effort, seed)
-        expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
+        rows = rows_to_judge(self.count or 0, self.tile, self.costs.get(semantics), passes, effort, seed)
+        expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
         require_rows(expected)
         return expected
 
