@@ -157,12 +157,7 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         of_time=time_of(of),
         to_time=time_of(to),
         reading=read_interval(estimate),
-        ratio=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        unit=estimate.unit,
-        samples=estimate.samples,
-        reason=estimate.reason,
+        **estimate.named("ratio", "low", "high", "unit", "samples", "reason"),
         warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
     )
 

@@ -60,12 +60,9 @@ def _mean(suite: SuiteRecords, compared: Sequence[Comparison], of: int) -> Mean:
         implementation=compared[0].implementation,
         baseline=suite.baseline,
         panel=compared[0].panel,
-        mean=mean.value,
-        low=mean.low,
-        high=mean.high,
+        **mean.named("mean", "low", "high", "reason"),
         n=len(paired),
         of=of,
-        reason=mean.reason,
         lengths=tuple(comparison.seq for comparison in paired),
     )
 

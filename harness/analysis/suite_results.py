@@ -25,6 +25,7 @@ from harness.analysis.scaling import Crossover, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
 from harness.analysis.target_flips import turnings
 from harness.analysis.throughput import Throughput, throughputs
+from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.static_figures import Static
 
@@ -138,9 +139,7 @@ class SuiteResults(SuiteRecords):
     def cases_on(self, target: str) -> list[CaseResult]:
         """The cases with a target's figures."""
         compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}
-        rates: dict[str, dict[str, Throughput]] = {}
-        for rate in self.throughputs:
-            rates.setdefault(rate.case, {})[rate.work] = rate
+        rates = grouped(self.throughputs, lambda throughput: throughput.case)
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
             self.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order)))
@@ -151,7 +150,7 @@ class SuiteResults(SuiteRecords):
                 time=self.times[records[0].case],
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
-                throughput=rates[records[0].case],
+                throughput={rate.work: rate for rate in rates[records[0].case]},
                 first=place == 0 or groups[place - 1][0].seq != records[0].seq,
                 roof=self.roofs.get(records[0].case),
             )
