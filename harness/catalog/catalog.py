@@ -129,12 +129,11 @@ class Catalog:
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
-        defined = {**self.implementations, **{f"family {name}": info for name, info in self.families.items()}}
-        again = {**other.implementations, **{f"family {name}": info for name, info in other.families.items()}}
-        for name, info in again.items():
-            if name in defined and defined[name].file != info.file:
-                files = f"{defined[name].file} and {info.file}"
-                raise UsageError(f"{name} is defined twice: {files}; rename one")
+        known = {**self.implementations, **self.families}
+        for name, info in (*other.implementations.items(), *other.families.items()):
+            if name in known and known[name].file != info.file:
+                what = f"{'' if '/' in name else 'family '}{name}"
+                raise UsageError(f"{what} is defined twice: {known[name].file} and {info.file}; rename one")
         brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
         for info in other.implementations.values():
             file = brought.get((info.family, info.semantics), info.file)

@@ -129,13 +129,10 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
         return f"importing it takes more than {limit}; {MOVE_WORK}"
-    if isinstance(error, SeqsweepError):
-        return f"{_place_outside(error)}{error}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
-    places = traceback.extract_tb(error.__traceback__)
-    place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
-    return " ".join(f"{place}{type(error).__name__}: {error}".split())
+    kind = "" if isinstance(error, SeqsweepError) else f"{type(error).__name__}: "
+    return " ".join(f"{_place_outside(error)}{kind}{error}".split())
 
 
 def _place_outside(error: BaseException) -> str:
