@@ -44,11 +44,11 @@ class Ended:
         return [other for other in group if other.implementation.rpartition("/")[2] not in names]
 
 
-def run_all(folder: Path, command: str = "run") -> Ended:
+def run_all(folder: Path, command: str = "run", bench: Path = BENCH) -> Ended:
     """Run or check every suite of the drill once. RuntimeError where that did not come to its end."""
     results, own = folder / "results", folder / "tmp"
     own.mkdir(parents=True)
-    arguments = [sys.executable, str(ROOT / "cli.py"), command, "--config", str(BENCH), "--quick"]
+    arguments = [sys.executable, str(ROOT / "cli.py"), command, "--config", str(bench), "--quick"]
     ended = subprocess.run(
         [*arguments, "--results", str(results)],
         cwd=folder,
