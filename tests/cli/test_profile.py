@@ -69,7 +69,7 @@ def test_the_time_of_a_stage_is_that_of_its_own_code(slept):
     for case in slept["profiles"]:
         shares = {stage["stage"]: stage["share"]["value"] for stage in case["stages"]}
         assert {"score", "mask", "attend"} <= shares.keys()
-        assert sum(shares.values()) == pytest.approx(1, abs=0.25), "shares are medians of their own"
+        assert all(0 <= share <= 1 for share in shares.values()), shares
         score = next(stage for stage in case["stages"] if stage["stage"] == "score")
         assert score["time"]["value_s"] >= SLEPT_S, "no sleep is shorter, however busy the machine"
         assert score["operators"] >= 1
