@@ -29,7 +29,7 @@ POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
 RELEASE_SECONDS = 30.0  # that the memory of an ended worker may take to be free
-DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
+DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
 
 
 class Process:
