@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.catalog import child_process
@@ -32,8 +33,19 @@ ENVIRONMENT = {
 }
 
 
+@dataclass(eq=False)
+class Fork:
+    """A forked worker; `exit_code` is None until the server has reported its end.
+
+    From then on the system may give its id to another process, which must get none of its signals.
+    """
+
+    pid: int
+    exit_code: int | None = None
+
+
 class Server:
-    """`exits` are the exit codes of the workers that have ended, by their ids."""
+    """`living` are the workers whose end has not been reported, by their ids."""
 
     def __init__(
         self,
@@ -47,7 +59,7 @@ class Server:
         tracing: bool = True,
     ) -> None:
         self.frameworks = ",".join(frameworks)
-        self.exits: dict[int, int] = {}
+        self.living: dict[int, Fork] = {}
         self.missing: str | None = None
         self.ready = False
         self.end, theirs = protocol.pair()
@@ -87,8 +99,8 @@ class Server:
         self.ready = True
         self.end.settimeout(FORK_SECONDS)
 
-    def fork(self, job: Job, fds: list[int]) -> int:
-        """A worker's process id. Unsupported without the framework, Ended when the server fails."""
+    def fork(self, job: Job, fds: list[int]) -> Fork:
+        """A new worker. Unsupported without the framework, Ended when the server fails."""
         self.wait_ready()
         if self.missing:
             raise Unsupported(f"{self.missing}; pip install {job.framework}")
@@ -106,7 +118,8 @@ class Server:
             ) from None
         if pid is None:
             raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
-        return pid
+        worker = self.living[pid] = Fork(pid)
+        return worker
 
     def drain(self) -> None:
         """Read the server's messages about ended workers."""
@@ -120,7 +133,7 @@ class Server:
         if message is None:
             return None
         if "exited" in message:
-            self.exits[message["exited"]] = message["status"]
+            self.living.pop(message["exited"]).exit_code = message["status"]
             return 0
         return int(message["pid"])
 
