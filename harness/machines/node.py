@@ -4,8 +4,6 @@ A unit is a shard of its own: the n-th of as many as there are units. What is me
 disk before it is sent, and is sent from there where it is asked for again.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """What a machine is, and whether it may measure for a driver: the same code and frameworks on both."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """A profile on a terminal and as JSON: the sentence, then a table of stages for every length."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """What this machine offers a benchmark, what is missing, and the command that installs it."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A dry run: how many cases each suite has; and if asked for, the compiler's plan for each case."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ sixteenth. Answers are not judged here, for a reference may not fit where an imp
 has passed its contract at a length of the schedule is tried at others.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The overhead of a run, by activity, and the estimate of its remaining time."""
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

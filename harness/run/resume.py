@@ -1,7 +1,5 @@
 """Resuming a stored run: which one, whether it may be continued, and which of its records stay."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run: its groups one after the other, each written before the next begins."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a schedule to a stored run: lock, processes, folder, and the runner between them."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compile every case on both sides and hold it to its contract; no clock is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 

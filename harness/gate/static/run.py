@@ -1,7 +1,5 @@
 """`gate --static`: static figures and contracts of both sides, and of the committed baseline; no clock."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The context of a gate's pairs: what all of them share, and how they query a side."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

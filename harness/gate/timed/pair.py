@@ -4,8 +4,6 @@ Both processes do the same things in the same order. They differ in their code, 
 first, and in which has the first turn of a round.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

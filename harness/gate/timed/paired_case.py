@@ -1,7 +1,5 @@
 """A case of the candidate and the case of the base that it is timed against, while a gate runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

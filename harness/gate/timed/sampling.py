@@ -1,7 +1,5 @@
 """The rounds of one pair: the sides take turns at every case, in random order, until the rounds are full."""
 
-from __future__ import annotations
-
 import math
 import random
 import secrets

@@ -1,7 +1,5 @@
 """Setting up a timed gate: cases paired with their counterparts, and the processes behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Verdicts of a timed gate: one per case, with its reason, and the evidence that is stored."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The state of one case while its group runs: what each stage hands on, and whether it is settled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 

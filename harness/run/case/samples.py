@@ -1,7 +1,5 @@
 """The samples of a case: what a call is known to take, how it is read, and what the rounds add."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A pool that answers compile requests on every core: from the cache, else by compiling."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`seqsweep static`: every case of a schedule compiled for every target, stored like a run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, nullcontext

@@ -1,7 +1,5 @@
 """Questions to several processes at once, each from a thread of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event

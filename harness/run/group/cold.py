@@ -1,7 +1,5 @@
 """The cold starts of a case: new processes, one after the other, while the group's own are stopped."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import replace
 

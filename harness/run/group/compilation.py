@@ -1,7 +1,5 @@
 """The compilation stage of a case: start its worker, compile, and settle it if its figures forbid a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

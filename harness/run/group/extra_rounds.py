@@ -1,7 +1,5 @@
 """Rounds of a group after its samples: what a profile and replays are read in, until each case has enough."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

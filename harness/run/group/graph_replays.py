@@ -4,8 +4,6 @@ Nothing here costs a case what it has: where a call cannot be captured, or its r
 says why and the eager figures stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

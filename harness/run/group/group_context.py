@@ -1,7 +1,5 @@
 """The shared state of a group while it runs: its cases, their workers, and questions to them."""
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence

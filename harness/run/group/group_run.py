@@ -1,7 +1,5 @@
 """One group: compile every case, verify it, then sample all of them in shuffled rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The profiling stage of a run: rounds of calls with their stages timed, after a case has been sampled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Records of a run: built from the state of a settled case, and read again when a run is resumed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.catalog.accelerators import HOST

@@ -1,7 +1,5 @@
 """The references of a group: processes that draw its inputs, compute what is right, and judge results."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The context that all groups of a run share."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping

@@ -4,8 +4,6 @@ Under the same clock each is also called on values that no call has seen: at the
 between.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import secrets

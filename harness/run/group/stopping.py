@@ -1,7 +1,5 @@
 """The stopping rule: fed one round at a time, it decides whether a case needs more."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

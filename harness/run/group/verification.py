@@ -4,8 +4,6 @@ A case whose contract has not passed is never timed, and a time whose answers we
 between and after its samples a case is called, under the clock, on values that no call has seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias

@@ -5,8 +5,6 @@ become a warning on every time of the group, whose cases share the machine. No r
 for it, and a counter that cannot be read gives no warning.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

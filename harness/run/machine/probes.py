@@ -1,7 +1,5 @@
 """Probes of this machine, in fresh processes set up as measuring ones: what it is, and its ceilings."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A cold start in a new interpreter, whose framework has not been imported for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -5,8 +5,6 @@ of its import path, further variables. Without `tracing` its cases start sooner,
 fake tensors.
 """
 
-from __future__ import annotations
-
 import select
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A fresh Python process that runs one module of the harness and prints its answer as JSON."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A worker's output: kept for its last lines, and truncated before it fills the disk."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The real executor: workers of fork servers, stopped between their turns."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil
