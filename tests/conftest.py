@@ -7,6 +7,9 @@ import pytest
 
 # Threads that spin while they wait for each other take the cores from the other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The tests' small programs compile longer than they run. Without LLVM's optimizations XLA plans the same;
+# `make gate` and `make claims` hold the contracts with them.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
 def cores_of_worker(worker, workers, cores):

@@ -105,12 +105,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         suite=suite.name,
         **records.point,
         baseline=suite.baseline or None,
-        speedup=speedup.value,
-        low=speedup.low,
-        high=speedup.high,
-        reason=speedup.reason,
-        unit=speedup.unit,
-        samples=speedup.samples,
+        **speedup.named("speedup", "low", "high", "reason", "unit", "samples"),
         bytes_ratio=ratios["bytes_accessed"][0],
         temp_ratio=ratios["temp_bytes"][0],
         flops_ratio=ratios["flops"][0],
@@ -207,6 +202,4 @@ def _notes(
         short = static.program.removeprefix("sha256:")[:8]
         meaning = _SAME[kind] if kind == OPERATORS or not is_apart(speedup) else _APART
         notes.append(f"same {kind} as the baseline ({mine.mode} hash {short}): {meaning}")
-    if mine.timing and theirs.timing and mine.timing.cache != theirs.timing.cache:
-        notes.append(f"timed with inputs {mine.timing.cache}, the baseline's {theirs.timing.cache}")
     return tuple(notes)

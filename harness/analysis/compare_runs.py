@@ -144,10 +144,10 @@ def _records_by_group(cases: Any, word: str) -> dict[str, Replicates]:
 
 def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
     mine, theirs = of[0], to[0]
-    reason = estimate.reason
     untimed = [record for record in (mine, theirs) if record.timing is None]
     if untimed:
         reason = f"n/a ({label_of(untimed[0])} {untimed[0].status})"
+        estimate = estimate._replace(value=None, low=None, high=None, reason=reason)
     return Change(
         case=mine.case,
         of=label_of(mine),
@@ -156,13 +156,8 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         seq=mine.seq,
         of_time=time_of(of),
         to_time=time_of(to),
-        reading=NO_INTERVAL if untimed else read_interval(estimate),
-        ratio=None if untimed else estimate.value,
-        low=None if untimed else estimate.low,
-        high=None if untimed else estimate.high,
-        unit=estimate.unit,
-        samples=estimate.samples,
-        reason=reason,
+        reading=read_interval(estimate),
+        **estimate.named("ratio", "low", "high", "unit", "samples", "reason"),
         warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
     )
 

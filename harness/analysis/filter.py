@@ -1,7 +1,5 @@
 """Filter a run by suite, family, implementation, length, mode and device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +61,7 @@ class Selection:
         }
         return {**info, "suites": {name: suite for name, suite in suites.items() if suite["cases"]}}
 
-    def _filters(self) -> list[_Filter]:
+    def _filters(self) -> "list[_Filter]":
         """A filter per flag that was given, in the order in which they narrow each other."""
         try:
             lengths = tuple(str(parse_count(word)) for word in self.seqs)

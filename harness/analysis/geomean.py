@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.results import SuiteRecords
-from harness.analysis.stats import BY_PROCESS, PROCESSES, log_by_process, t_half_width, too_few
+from harness.analysis.stats import BY_PROCESS, PROCESSES, Estimate, log_by_process, t_half_width, too_few
 from harness.core.units import format_count
 
 PAIRED = 2  # with fewer speedups no mean is given
@@ -50,29 +50,25 @@ def means(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Mean]:
 
 def _mean(suite: SuiteRecords, compared: Sequence[Comparison], of: int) -> Mean:
     paired = [comparison for comparison in compared if comparison.speedup is not None]
-    mean, half = None, None
-    reason: str | None = f"geometric mean needs ≥ {PAIRED} paired points; has {len(paired)}"
+    mean = Estimate(None, reason=f"geometric mean needs ≥ {PAIRED} paired points; has {len(paired)}")
     if len(paired) >= PAIRED:
         # The centre of the interval, too: means over lengths and processes may be taken in either order.
-        mean = statistics.fmean(math.log(comparison.speedup or 1.0) for comparison in paired)
-        half, reason = _half_width(suite, paired)
+        log = statistics.fmean(math.log(comparison.speedup or 1.0) for comparison in paired)
+        mean = _with_interval(suite, paired, log).map(math.exp)
     return Mean(
         suite=suite.name,
         implementation=compared[0].implementation,
         baseline=suite.baseline,
         panel=compared[0].panel,
-        mean=None if mean is None else math.exp(mean),
-        low=None if mean is None or half is None else math.exp(mean - half),
-        high=None if mean is None or half is None else math.exp(mean + half),
+        **mean.named("mean", "low", "high", "reason"),
         n=len(paired),
         of=of,
-        reason=reason,
         lengths=tuple(comparison.seq for comparison in paired),
     )
 
 
-def _half_width(suite: SuiteRecords, paired: Sequence[Comparison]) -> tuple[float | None, str | None]:
-    """(half the interval of the mean log, None) or (None, why there is no interval).
+def _with_interval(suite: SuiteRecords, paired: Sequence[Comparison], log: float) -> Estimate:
+    """The mean log with its interval, or with the reason why it has none.
 
     The mean over lengths is taken within each process first: a process is the sampling unit.
     """
@@ -80,12 +76,13 @@ def _half_width(suite: SuiteRecords, paired: Sequence[Comparison]) -> tuple[floa
     lengths = [log_by_process(suite.baselines[records.group], records) for records in cases]
     fewest = min(map(len, lengths))
     if fewest < PROCESSES:
-        return None, too_few(fewest, BY_PROCESS)
+        return Estimate(log, reason=too_few(fewest, BY_PROCESS))
     # Else the means of processes would be over different lengths, and spread by that as well as by noise.
     if any(length.keys() != lengths[0].keys() for length in lengths):
-        return None, "not every length was timed by the same processes"
+        return Estimate(log, reason="not every length was timed by the same processes")
     by_process = [statistics.fmean(length[process] for length in lengths) for process in lengths[0]]
-    return t_half_width(statistics.stdev(by_process), len(by_process)), None
+    half = t_half_width(statistics.stdev(by_process), len(by_process))
+    return Estimate(log, log - half, log + half)
 
 
 def _note_missing_lengths(panel: Sequence[Mean]) -> list[Mean]:

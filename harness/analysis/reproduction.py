@@ -6,8 +6,6 @@ intervals do not show that the speedups differ by more than a quarter: a minimum
 by which drugs are called equivalent (80 to 125 %).
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +18,7 @@ from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, SLOWER, rea
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences
+from harness.core.grouped import grouped
 from harness.core.record import Record
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
@@ -178,44 +177,29 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
     A record that two of the runs hold, as a joined run and its shard do, counts once: by the run that it was
     measured in. Where the code differs, that of the newest run is the one that counts.
     """
-    points: dict[tuple[str, str, str | None], dict[tuple[str, str], dict[str, Replication]]] = {}
-    swept = list(suites)
-    known = _facts_by_caches(swept)
-    for suite in swept:
-        for fingerprint, part in _by_fingerprint(suite):
-            for replication in _replications(part):
-                compared = replication.compared
-                point = points.setdefault((suite.name, compared.case, compared.baseline), {})
-                caches = _caches(suite.fingerprints.get(fingerprint) or {})
-                told = [one for one in known[fingerprint] if one]
-                machine = fingerprint, told[0] if not caches and len(told) == 1 else caches
-                point.setdefault(machine, {})[replication.run] = replication
-    found = [_reproduction(suite, runs, known) for (suite, _, _), runs in points.items()]
-    return sorted(found, key=lambda r: (r.suite, r.panel, r.seq))
-
-
-def _facts_by_caches(suites: Iterable[SuiteRecords]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Fingerprint → its facts by the caches that they tell: of several, those are several machines.
-
-    Facts that are silent are of the one machine that tells; where several do, nobody knows of which.
-    """
-    known: dict[str, dict[str, Mapping[str, Any]]] = {}
+    known: dict[str, dict[str, Mapping[str, Any]]] = {}  # fingerprint → its facts by the caches they tell
+    replicated: list[tuple[str, str, str, Replication]] = []
     for suite in suites:
-        for fingerprint in {record.fingerprint for record in suite.records}:
+        for fingerprint, records in grouped(suite.records, lambda record: record.fingerprint).items():
             facts = suite.fingerprints.get(fingerprint) or {}
             known.setdefault(fingerprint, {})[_caches(facts)] = facts
-    return known
+            alone = replace(suite, records=tuple(records))  # so that nothing is computed over two machines
+            replicated += [(suite.name, fingerprint, _caches(facts), r) for r in _replications(alone)]
+    points: dict[tuple[str, str, str | None], dict[tuple[str, str], dict[str, Replication]]] = {}
+    for suite_name, fingerprint, caches, replication in replicated:
+        # Facts that are silent are of the one machine that tells; where several do, nobody knows of which.
+        told = [one for one in known[fingerprint] if one]
+        machine = fingerprint, told[0] if not caches and len(told) == 1 else caches
+        compared = replication.compared
+        point = points.setdefault((suite_name, compared.case, compared.baseline), {})
+        point.setdefault(machine, {})[replication.run] = replication
+    found = [_reproduction(name, runs, known) for (name, _, _), runs in points.items()]
+    return sorted(found, key=lambda r: (r.suite, r.panel, r.seq))
 
 
 def _caches(facts: Mapping[str, Any]) -> str:
     texts = cache_texts(facts)
     return json.dumps(texts, sort_keys=True) if texts else ""
-
-
-def _by_fingerprint(suite: SuiteRecords) -> Iterator[tuple[str, SuiteRecords]]:
-    """A suite's records on each fingerprint alone, so that nothing is computed over two."""
-    for name in dict.fromkeys(record.fingerprint for record in suite.records):
-        yield name, replace(suite, records=tuple(r for r in suite.records if r.fingerprint == name))
 
 
 def _replications(suite: SuiteRecords) -> Iterator[Replication]:
@@ -240,17 +224,11 @@ def _reproduction(
     known: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Reproduction:
     newest = max((r for runs in by_machine.values() for r in runs.values()), key=lambda r: r.run)
-    machines = [
-        MachineRatio(
-            fingerprint,
-            known[fingerprint][caches],
-            tuple(
-                r if r.source == newest.source else replace(r, reason=OTHER_CODE)
-                for _, r in sorted(runs.items())
-            ),
-        )
-        for (fingerprint, caches), runs in by_machine.items()
-    ]
+    machines: list[MachineRatio] = []
+    for (fingerprint, caches), by_run in by_machine.items():
+        runs = [r if r.source == newest.source else replace(r, reason=OTHER_CODE) for r in by_run.values()]
+        runs.sort(key=lambda replication: replication.run)
+        machines.append(MachineRatio(fingerprint, known[fingerprint][caches], tuple(runs)))
     one = newest.compared
     return Reproduction(
         suite, one.panel, one.case, one.implementation, one.baseline or "", one.seq, one.other_semantics,

@@ -5,8 +5,6 @@ is faster than the compute roof, so a share above it is refused as an error of m
 roof it is a remark: counted bytes need not have been moved from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

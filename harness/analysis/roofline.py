@@ -6,8 +6,6 @@ rounds. What a larger working set has a smaller one has too: where the cost of a
 one's figure stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,7 +52,7 @@ class Ceiling:
     median: Estimate
 
     @classmethod
-    def of(cls, name: str, readings: Iterable[Readings]) -> Ceiling:
+    def of(cls, name: str, readings: Iterable[Readings]) -> "Ceiling":
         best = max(readings, key=lambda reading: max(reading.per_second))
         return cls(name, best.kernel, best.size, max(best.per_second), best.median)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from harness.analysis.results import SuiteRecords, label_of, static_of, targets
 from harness.catalog.known_frameworks import traits_of
+from harness.core.grouped import collected
 from harness.core.record import Record
 from harness.core.workload import Value
 
@@ -58,11 +59,11 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
     cases = sorted(suite.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order))))
     alike: list[SameProgram] = []
     for target in targets(suite):
-        groups: dict[tuple[int, str], list[Record]] = {}
-        for records in cases:
-            figures = static_of(records, target)
-            if figures is not None and figures.program:
-                groups.setdefault((records[0].seq, figures.program), []).append(records[0])
+        groups = collected(
+            ((records[0].seq, figures.program), records[0])
+            for records in cases
+            if (figures := static_of(records, target)) and figures.program
+        )
         alike += [
             SameProgram(
                 suite.name, target, seq, program, tuple(r.case for r in same), _label_alike(same), _kind(same)

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.analysis.timing_warnings import doubts
 from harness.core.median_interval import median, median_interval, samples_needed
@@ -50,6 +50,10 @@ class Estimate(NamedTuple):
         value, low, high = (None if x is None else function(x) for x in (self.value, self.low, self.high))
         bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
         return self._replace(value=value, **bounds)
+
+    def named(self, value: str, *others: str) -> dict[str, Any]:
+        """Its value under another name, and `others` of its fields, for figures that hold it flat."""
+        return {value: self.value, **{name: getattr(self, name) for name in others}}
 
 
 def student_t(probability: float, freedom: int) -> float:

@@ -20,11 +20,12 @@ from harness.analysis.results import (
 )
 from harness.analysis.roof_share import RoofShare, case_share
 from harness.analysis.roofline import Roofline
-from harness.analysis.same_program import SameProgram, programs
-from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
+from harness.analysis.same_program import programs
+from harness.analysis.scaling import Crossover, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
-from harness.analysis.target_flips import TargetFlip, turnings
+from harness.analysis.target_flips import turnings
 from harness.analysis.throughput import Throughput, throughputs
+from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.static_figures import Static
 
@@ -88,13 +89,15 @@ class SuiteResults(SuiteRecords):
 
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
 
+    comparisons = cached_property(comparisons)
+    scalings = cached_property(scalings)
+    programs = cached_property(programs)
+    flips = cached_property(turnings)
+    compiled_targets = cached_property(targets)
+
     @classmethod
     def of(cls, suite: SuiteRecords) -> "SuiteResults":
         return cls(**{entry.name: getattr(suite, entry.name) for entry in fields(suite)})
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        return comparisons(self)
 
     @cached_property
     def times(self) -> dict[str, Estimate]:
@@ -112,10 +115,6 @@ class SuiteResults(SuiteRecords):
         return {case: case_share(representative(rs), self.times[case], self.rooflines) for case, rs in cases}
 
     @cached_property
-    def scalings(self) -> list[Scaling]:
-        return scalings(self)
-
-    @cached_property
     def crossovers(self) -> list[Crossover]:
         return crossovers(self, self.comparisons)
 
@@ -126,18 +125,6 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def means(self) -> list[Mean]:
         return means(self, self.comparisons)
-
-    @cached_property
-    def programs(self) -> list[SameProgram]:
-        return programs(self)
-
-    @cached_property
-    def flips(self) -> list[TargetFlip]:
-        return turnings(self)
-
-    @cached_property
-    def compiled_targets(self) -> list[str]:
-        return targets(self)
 
     @cached_property
     def cases(self) -> list[CaseResult]:
@@ -152,9 +139,7 @@ class SuiteResults(SuiteRecords):
     def cases_on(self, target: str) -> list[CaseResult]:
         """The cases with a target's figures."""
         compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}
-        rates: dict[str, dict[str, Throughput]] = {}
-        for rate in self.throughputs:
-            rates.setdefault(rate.case, {})[rate.work] = rate
+        rates = grouped(self.throughputs, lambda throughput: throughput.case)
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
             self.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order)))
@@ -165,7 +150,7 @@ class SuiteResults(SuiteRecords):
                 time=self.times[records[0].case],
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
-                throughput=rates[records[0].case],
+                throughput={rate.work: rate for rate in rates[records[0].case]},
                 first=place == 0 or groups[place - 1][0].seq != records[0].seq,
                 roof=self.roofs.get(records[0].case),
             )

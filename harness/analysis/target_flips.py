@@ -47,23 +47,24 @@ def turnings(suite: SuiteRecords) -> list[TargetFlip]:
 def _flip(
     suite: str, records: CaseRecords, base: CaseRecords, figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
-    verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     unavailable: dict[str, str] = {}
+    verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     for target in compiled:
         mine, theirs = static_of(records, target), static_of(base, target)
-        why = incomparable(figure, mine, theirs)
-        if why is None:
-            verdicts[_verdict(getattr(mine, figure), getattr(theirs, figure))].append(target)
-        else:
+        if why := incomparable(figure, mine, theirs):
             unavailable[target] = why
+        else:
+            verdicts[_verdict(getattr(mine, figure), getattr(theirs, figure))].append(target)
+    less, same, more = map(tuple, verdicts.values())
+    turns = bool(less and more)
     return TargetFlip(
-        suite=suite,
+        suite,
         **records.point,
         figure=figure,
-        less=tuple(verdicts["less"]),
-        same=tuple(verdicts["same"]),
-        more=tuple(verdicts["more"]),
-        turns=bool(verdicts["less"] and verdicts["more"]),
+        less=less,
+        same=same,
+        more=more,
+        turns=turns,
         unavailable=unavailable,
     )
 

@@ -1,7 +1,5 @@
 """The accelerators to compile for, each described by a data file that cites its source."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

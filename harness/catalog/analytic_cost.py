@@ -4,8 +4,6 @@ A family may be a plugin's, so its formulas run in a child process:
 `python -m harness.catalog.analytic_cost QUESTIONS` prints the answers as JSON.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys
@@ -14,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog import child_process
-from harness.catalog.loading import families_in, load
+from harness.catalog.loading import family_called, load
 from harness.core.errors import MachineError, Unsupported
 from harness.core.record import Cost
 from harness.core.workload import Value
@@ -47,7 +45,7 @@ def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
 
 
 def _answer(question: Mapping[str, Any]) -> dict[str, Any] | str:
-    family = next(f for f in families_in(load(question["module"])) if f.name == question["family"])
+    family = family_called(load(question["module"]), question["family"])
     try:
         workload = family.workload(**dict(question["workload"]))
         family.shapes_of(question["semantics"], workload)

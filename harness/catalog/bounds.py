@@ -4,8 +4,6 @@ A family's contract is exact or follows from theory. These hold a result to what
 bound is a part of every figure of such a case: it stands beside them wherever they are printed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

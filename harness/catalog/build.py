@@ -1,7 +1,5 @@
 """Building a case: from a registered name to its callable, the first step of every process with a case."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable

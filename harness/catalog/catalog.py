@@ -1,7 +1,5 @@
 """The catalog of families and implementations as plain data, so that planning imports none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -126,17 +124,16 @@ class Catalog:
             info.reference_framework for info in infos if info.reference_framework
         }
 
-    def merged(self, other: Catalog) -> Catalog:
+    def merged(self, other: "Catalog") -> "Catalog":
         """Both catalogs; UsageError when one id, or one name of a semantics, has two meanings.
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
-        defined = {**self.implementations, **{f"family {name}": info for name, info in self.families.items()}}
-        again = {**other.implementations, **{f"family {name}": info for name, info in other.families.items()}}
-        for name, info in again.items():
-            if name in defined and defined[name].file != info.file:
-                files = f"{defined[name].file} and {info.file}"
-                raise UsageError(f"{name} is defined twice: {files}; rename one")
+        known = {**self.implementations, **self.families}
+        for name, info in (*other.implementations.items(), *other.families.items()):
+            if name in known and known[name].file != info.file:
+                what = f"{'' if '/' in name else 'family '}{name}"
+                raise UsageError(f"{what} is defined twice: {known[name].file} and {info.file}; rename one")
         brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
         for info in other.implementations.values():
             file = brought.get((info.family, info.semantics), info.file)
@@ -157,7 +154,7 @@ class Catalog:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+    def from_json(cls, data: Mapping[str, Any]) -> "Catalog":
         """What :meth:`to_json` wrote. ValueError when it is anything else."""
         families = from_plain(list[FamilyInfo], data["families"])
         implementations = from_plain(list[ImplementationInfo], data["implementations"])

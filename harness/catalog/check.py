@@ -1,7 +1,5 @@
 """Checks: named properties outside a contract, each answering an objection that somebody raised."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

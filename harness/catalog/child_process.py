@@ -3,8 +3,6 @@
 The child prints nothing but its answer as JSON on stdout; the last line on stderr is its error.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -109,10 +107,6 @@ def answer(describe: Callable[[], Any]) -> None:
     try:
         _limit_memory()
         described = describe()
-    except MemoryError:
-        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
-        print(f"\nimporting it takes more than {limit}; {MOVE_WORK}", file=sys.stderr, flush=True)
-        os._exit(REFUSED)
     except BaseException as error:  # SystemExit too: a plugin may hold anything
         print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
@@ -132,13 +126,13 @@ def _limit_memory() -> None:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, SeqsweepError):
-        return f"{_place_outside(error)}{error}"
+    if isinstance(error, MemoryError):
+        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
+        return f"importing it takes more than {limit}; {MOVE_WORK}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
-    places = traceback.extract_tb(error.__traceback__)
-    place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
-    return " ".join(f"{place}{type(error).__name__}: {error}".split())
+    kind = "" if isinstance(error, SeqsweepError) else f"{type(error).__name__}: "
+    return " ".join(f"{_place_outside(error)}{kind}{error}".split())
 
 
 def _place_outside(error: BaseException) -> str:

@@ -4,8 +4,6 @@ A contract is exact, or its bound comes from theory and is stated where it is us
 a tolerance picked to make an implementation pass.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -7,8 +7,6 @@ it prints the built-in families and the names of installed plugins. For another 
 harness makes the description; only the registered code comes from there.
 """
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re
@@ -16,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from harness.catalog import child_process
 from harness.catalog.bounds import Promise, limit_of
@@ -24,7 +23,6 @@ from harness.catalog.contract import Contract
 from harness.catalog.family import Family
 from harness.catalog.implementation import WORD, Implementation
 from harness.catalog.loading import (
-    duplicate_functions,
     families_in,
     family_of,
     file_of,
@@ -98,9 +96,7 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         file=str(file_of(implementation)),
         line=line_of(implementation),
         hash=source_hash(file_of(implementation), file_of(family)),
-        bounds=_bounds(own, family) if own else {},
-        reference_framework=_reference_framework(own, family) if own else "",
-        promise=_promise(own, family) if own else None,
+        **(_describe_own(own, family) if own else {}),
     )
 
 
@@ -135,30 +131,27 @@ def _reference_name(own: OwnSemantics, family: Family) -> str | None:
     return None if callable(own.reference) else own.reference or family.first_semantics
 
 
-def _reference_framework(own: OwnSemantics, family: Family) -> str:
+def _describe_own(own: OwnSemantics, family: Family) -> dict[str, Any]:
+    """What an author's own semantics allow by mode, against which reference, and the same as numbers."""
     of = _reference_name(own, family)
-    return own.framework if of is None else family.semantics[of].framework
+    result, gradient = _allowed(own.contract), "none of gradients"
+    if own.gradient is not None:
+        gradient = f"{_allowed(own.gradient)} of gradients"
+    whose = "a reference of its own" if of is None else f"the reference of {of}"
+    counted = "" if own.cost is None else "; work as its author counts it"
+    bounds = {"fwd": result, "bwd": gradient, "fwd_bwd": f"{result}, {gradient}"}
+    return {
+        "bounds": {mode: f"{bound} against {whose}{counted}" for mode, bound in bounds.items()},
+        "reference_framework": own.framework if of is None else family.semantics[of].framework,
+        "promise": _promise(own, of),
+    }
 
 
-def _promise(own: OwnSemantics, family: Family) -> Promise | None:
-    of, result = _reference_name(own, family), limit_of(own.contract)
-    gradient = own.gradient and limit_of(own.gradient)
+def _promise(own: OwnSemantics, of: str | None) -> Promise | None:
+    result, gradient = limit_of(own.contract), own.gradient and limit_of(own.gradient)
     if of is None or result is None or (own.gradient is not None and gradient is None):
         return None
     return Promise(of, result, gradient)
-
-
-def _bounds(own: OwnSemantics, family: Family) -> dict[str, str]:
-    """By mode what an author's contracts allow, and against which reference."""
-    of = _reference_name(own, family)
-    whose = "a reference of its own" if of is None else f"the reference of {of}"
-    result = _allowed(own.contract)
-    gradient = "none of gradients"
-    if own.gradient is not None:
-        gradient = f"{_allowed(own.gradient)} of gradients"
-    bounds = {"fwd": result, "bwd": gradient, "fwd_bwd": f"{result}, {gradient}"}
-    counted = "" if own.cost is None else "; work as its author counts it"
-    return {mode: f"{bound} against {whose}{counted}" for mode, bound in bounds.items()}
 
 
 def _allowed(contract: Contract) -> str:
@@ -171,7 +164,6 @@ def _allowed(contract: Contract) -> str:
 def describe_module(module: ModuleType, source: str) -> Catalog:
     """All families and implementations that a module defines, or whose families it uses."""
     catalog = Catalog()
-    replaced = duplicate_functions(module)
     brought: dict[tuple[str, str], OwnSemantics] = {}
     for family in families_in(module):
         if family.name in catalog.families:
@@ -185,7 +177,7 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
                 f'{info.file}:{info.line}: semantics "{info.semantics}" has two meanings in this file: '
                 "share one OwnSemantics, or give one another name="
             )
-        if info.id in catalog.implementations or implementation.builder.__name__ in replaced:
+        if info.id in catalog.implementations:
             raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}, {info.id: info}))
     return catalog

@@ -1,7 +1,5 @@
 """A family: one question, with one workload type and one set of inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The decorator that registers one way to compute a family's answer."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import typing
@@ -91,6 +89,7 @@ def implementation(
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
         identity = name or builder.__name__
+        _refuse_second(builder)
         return Implementation(
             name=identity,
             framework=framework,
@@ -104,6 +103,13 @@ def implementation(
         )
 
     return register
+
+
+def _refuse_second(builder: Callable[..., Any]) -> None:
+    """UsageError where a module's earlier implementation would be lost to a function of the same name."""
+    earlier = getattr(builder, "__globals__", {}).get(builder.__qualname__)
+    if isinstance(earlier, Implementation):
+        raise UsageError(f"{earlier.name} is registered twice; rename one")
 
 
 def _own(semantics: object) -> OwnSemantics | None:

@@ -1,25 +1,18 @@
 """Loading of registered code, from an importable module or a file, and discovery of what it registers."""
 
-from __future__ import annotations
-
-import ast
 import hashlib
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
 
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
-from harness.core.errors import UsageError
-
-T = TypeVar("T")
+from harness.core.errors import Unsupported, UsageError
 
 
 def require_source(source: str) -> None:
@@ -70,21 +63,6 @@ def families_in(module: ModuleType) -> list[Family]:
     return list({id(value): value for value in families}.values())
 
 
-def duplicate_functions(module: ModuleType) -> list[str]:
-    """Names of a module's functions that a later one of the same name replaces."""
-    path = getattr(module, "__file__", None)
-    if not path or not path.endswith(".py"):
-        return []
-    source = Path(path).read_bytes()
-    if not _repeated(re.findall(rb"^def\s+(\w+)", source, re.MULTILINE)):  # ten times as quick as parsing
-        return []
-    return _repeated(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
-
-
-def _repeated(names: Iterable[T]) -> list[T]:
-    return [name for name, count in Counter(names).items() if count > 1]
-
-
 def family_of(implementation: Implementation) -> Family:
     """The family whose workload the builder annotates."""
     workload = implementation.workload_type()
@@ -94,6 +72,14 @@ def family_of(implementation: Implementation) -> Family:
         f"{implementation.name}: no family has the workload {workload.__name__}; "
         "declare a Family beside that class"
     )
+
+
+def family_called(module: ModuleType, name: str) -> Family:
+    """The family of this name that a module declares, or that one of its implementations is of."""
+    for family in chain(families_in(module), map(family_of, implementations_in(module))):
+        if family.name == name:
+            return family
+    raise Unsupported(f"{module.__name__} no longer declares family {name}; list it again")
 
 
 def module_of(family: Family) -> str:

@@ -1,8 +1,5 @@
 """A meaning that an implementation brings along: reference, contract and cost from its author's own file."""
 
-from __future__ import annotations
-
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +9,11 @@ from harness.core.errors import UsageError
 from harness.core.record import Cost
 
 REFERENCE_FRAMEWORKS = ("numpy", "torch")
+CONTRACTS = "within(rel_rms=…), recall(at_least=…) or a Contract"
+REFERENCE = (
+    "a function of (w, rows) that returns a callable over the inputs, or the name of one of the family's "
+    "semantics"
+)
 
 
 @dataclass(frozen=True)
@@ -36,33 +38,13 @@ class OwnSemantics:
     cost: Callable[[Any], Cost] | None = None
 
     def __post_init__(self) -> None:
-        if problem := self._find_problem():
-            raise UsageError(f"OwnSemantics: {problem}")
-
-    def _find_problem(self) -> str | None:
-        contracts: dict[str, object] = {"contract": self.contract, "gradient": self.gradient or self.contract}
-        for what, contract in contracts.items():
-            if not isinstance(contract, Contract):
-                return f"its {what} is {contract!r}; use within(rel_rms=…), recall(at_least=…) or a Contract"
-        if self.framework not in REFERENCE_FRAMEWORKS:
-            return f'its framework is "{self.framework}"; references are written in numpy or torch'
-        if self.cost is not None and not callable(self.cost):
-            return f"its cost is {self.cost!r}; use a function of the workload that returns a Cost"
-        if self.reference is None or isinstance(self.reference, str):
-            return None
-        if not callable(self.reference) or not _takes_two(self.reference):
-            return (
-                f"its reference is {self.reference!r}; use a function of (w, rows) that returns "
-                "a callable over the inputs, or the name of one of the family's semantics"
-            )
-        return None
-
-
-def _takes_two(function: Callable[..., Any]) -> bool:
-    try:
-        inspect.signature(function).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:  # it has no signature that can be read: calling it will show
-        return True
-    return True
+        given: dict[str, object] = vars(self)  # an author may have given anything
+        for name, may_be_missing, usable, words in (
+            ("contract", False, lambda value: isinstance(value, Contract), CONTRACTS),
+            ("gradient", True, lambda value: isinstance(value, Contract), CONTRACTS),
+            ("framework", False, lambda value: value in REFERENCE_FRAMEWORKS, "numpy or torch"),
+            ("cost", True, callable, "a function of the workload that returns a Cost"),
+            ("reference", True, lambda value: isinstance(value, str) or callable(value), REFERENCE),
+        ):
+            if not (may_be_missing and given[name] is None) and not usable(given[name]):
+                raise UsageError(f"OwnSemantics: its {name} is {given[name]!r}; use {words}")

@@ -4,8 +4,6 @@ Imports inside functions count, because builders import there, and so do modules
 another language. Imports by a computed name do not.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import sys

@@ -1,7 +1,5 @@
 """The evidence gathered for claims: compiled cases, costs, contracts and checks; or why it is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

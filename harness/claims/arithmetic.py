@@ -1,7 +1,5 @@
 """An expression's arithmetic for the reader: numbers in the place of names and calls."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import re

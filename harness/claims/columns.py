@@ -1,7 +1,5 @@
 """Functions of a published table's columns: growth, fit, first length ahead, crossover."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

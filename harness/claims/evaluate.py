@@ -1,7 +1,5 @@
 """Evaluation of a claim's expressions: calls are answered by compiled cases, contracts, devices, tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ They are parsed with Python's own parser and never executed: only the node types
 listed here are accepted, and sizes are bounded, so that no file can hang its reader or run code.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """The functions that a claim's expressions may call, and what each takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

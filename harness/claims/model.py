@@ -1,7 +1,5 @@
 """The claim: a published statement as data, the documents that state it, and its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The evidence that a claim's expressions need: cases of the catalog to compile, cost or judge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from harness.catalog import accelerators

@@ -4,8 +4,6 @@ The pages hold nothing that a second run would change: no date, no duration, no 
 host's compiler may differ on another processor; :func:`~harness.claims.page_diff.alike` allows for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Comparison of two claims pages, allowing for the numbers that another processor may change."""
 
-from __future__ import annotations
-
 import math
 import re
 

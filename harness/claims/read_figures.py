@@ -1,7 +1,5 @@
 """The figures of a claim, from their YAML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from harness.claims.expression import Expression

@@ -1,7 +1,5 @@
 """The published tables of a family's claims.yaml, and the sources that they and its claims cite."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

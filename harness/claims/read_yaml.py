@@ -1,7 +1,5 @@
 """Reading a family's claims.yaml; everything that it names must exist."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

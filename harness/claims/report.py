@@ -1,7 +1,5 @@
 """Verdicts on published numbers as data, and as tables on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

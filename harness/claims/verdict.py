@@ -1,7 +1,5 @@
 """The verdict on a claim: a reading of each of its figures, and one word for all of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

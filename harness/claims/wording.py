@@ -1,7 +1,5 @@
 """The wording of figures and verdicts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

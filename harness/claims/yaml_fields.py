@@ -3,8 +3,6 @@
 A reader takes the value and its key's name, and its errors begin with the value's place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Collecting: the runs of other folders into one, shards joined; doing it again changes nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A joined run in a line, and for `--json`: which shards it has, and what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ It is a function of its pieces alone: in whichever order, how often and from whe
 files are the same byte for byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

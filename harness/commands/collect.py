@@ -1,7 +1,5 @@
 """`collect`: say what was brought together, which shards are missing, and what could not be taken."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`compare`: resolve its arguments to two implementations of a run, two runs (a trend), or machines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 

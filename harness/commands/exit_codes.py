@@ -1,7 +1,5 @@
 """Exit codes: what a command raises becomes one sentence on stderr and a documented code."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """`gate` and `doctor --noise`: measure, compile, show again or write the file of figures; then print."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The help of a command: a section per group of options, and at the end the examples of examples.toml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`history`: the medians of a case in every stored run, with what gates said of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path

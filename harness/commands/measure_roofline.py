@@ -10,8 +10,7 @@ from harness.analysis.roofline import Roofline, roofline_of
 from harness.catalog.accelerators import accelerator_called
 from harness.commands.output import console, print_json, print_note
 from harness.report.tables.ceilings_table import print_roofline
-from harness.run.machine.ceilings_probe import measure_ceilings
-from harness.run.machine.fingerprint_probe import probe_fingerprint
+from harness.run.machine.probes import measure_ceilings, probe_fingerprint
 from harness.store import rooflines
 from harness.store.stored_run import fingerprint_id
 

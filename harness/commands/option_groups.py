@@ -1,7 +1,5 @@
 """Command-line options: declared as defaults of parameters, or in groups, which are dataclasses."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass

@@ -29,7 +29,7 @@ from harness.run.session import Request, conduct
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
     from harness.core.case import Case
-    from harness.run.group.events import Listener
+    from harness.run.events import Listener
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
 

@@ -1,7 +1,5 @@
 """The standard streams and the folder that a command is started with: any of them may be missing."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -5,8 +5,6 @@ implementation is. An answer that lacks a field here, or has one of another type
 no form names is left alone. A figure that a verb is to give from now on is one more line in its form.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What two nested mappings, such as fingerprints and settings, do not share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ file's bytes, which needs a descriptor that can write. So a holder opens for wri
 replaced or removed is another file, so no lock file ever is.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

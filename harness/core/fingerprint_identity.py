@@ -7,8 +7,6 @@ fingerprints tell the size of a cache and it is not the same, the machines diffe
 virtual machines do whose processors have no name but their maker's. Where one is silent, nothing follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

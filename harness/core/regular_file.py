@@ -1,7 +1,5 @@
 """Opening what is a file with an end: a FIFO would wait for its other end, a device may never end."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

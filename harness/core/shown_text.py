@@ -5,8 +5,6 @@ turn the direction of writing. All that leaves for a terminal, a chart, a page, 
 command goes through here. Only JSON holds text as it is, for it has a way to write every character.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -3,8 +3,6 @@
 Outside a profile a mark takes about 0.1 µs, and changes nothing of the program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any

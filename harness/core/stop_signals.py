@@ -1,7 +1,5 @@
 """Signals that end a command as Ctrl-C does: with everything measured kept, and its processes ended."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager

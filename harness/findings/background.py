@@ -1,7 +1,5 @@
 """What stands behind the figures: how to replay them, their known errors, machine, noise and method."""
 
-from __future__ import annotations
-
 import shlex
 import statistics
 from collections import Counter

@@ -4,8 +4,6 @@
 `<!-- seqsweep:end -->` ends it.
 """
 
-from __future__ import annotations
-
 import re
 
 from harness.core.errors import UsageError, nearest

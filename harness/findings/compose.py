@@ -1,7 +1,5 @@
 """The findings document of stored runs: which section says what, in the order of reading."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path

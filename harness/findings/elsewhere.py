@@ -1,7 +1,5 @@
 """What else there is: other machines, profiles, plans for devices that are absent, published claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from harness.analysis.reproduction import reproductions

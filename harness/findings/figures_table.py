@@ -1,7 +1,5 @@
 """Every case of a panel in a row: figures, typed empty places, and the records that they come from."""
 
-from __future__ import annotations
-
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import TEMP_BYTES

@@ -1,7 +1,5 @@
 """A stored run as findings need it: its results by suite, its records' hashes, and the notes kept with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a panel's records show, how far that holds, and what would overturn it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

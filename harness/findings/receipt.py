@@ -1,7 +1,5 @@
 """A receipt: what a run showed as data, statement by statement, so that another machine can check each."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A receipt's data as they stand in its text: JSON, compressed, in letters that end no HTML comment."""
 
-from __future__ import annotations
-
 import binascii
 import zlib
 from base64 import b64decode, b64encode

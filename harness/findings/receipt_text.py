@@ -4,8 +4,6 @@ The text ends with the data's own hash, so that an edit of either alone shows. W
 a receipt that holds together: only running it again proves anything.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -191,7 +191,7 @@ def run_again(
 
 
 def _probe(project: Project) -> Mapping[str, Any]:
-    from harness.run.machine.fingerprint_probe import probe_fingerprint
+    from harness.run.machine.probes import probe_fingerprint
 
     threads = project.config.settings.threads
     return {**probe_fingerprint("cpu", threads)["fingerprint"], "threads": threads}

@@ -1,7 +1,5 @@
 """A findings document as Markdown. Everything in it passes the cleaning function."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A builder of DataFrames: rows one by one, then the columns that columns.toml names, with their dtypes."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from operator import attrgetter, itemgetter

@@ -1,7 +1,5 @@
 """The rows of each DataFrame, from records as they are read; columns.toml says what a column means."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Mapping
 from itertools import groupby

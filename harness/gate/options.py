@@ -1,7 +1,5 @@
 """Options of a gate: its flags as values that cannot contradict each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 

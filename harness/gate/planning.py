@@ -1,7 +1,5 @@
 """Planning a gate: the cases that were asked for, paired with those of a base that is there meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which node gets which unit: every unit once, and again only on another node of the same kind."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

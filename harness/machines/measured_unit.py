@@ -1,7 +1,5 @@
 """What a node sends of a unit of a sweep, and how the driver hears of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A unit is a shard of its own: the n-th of as many as there are units. What is me
 disk before it is sent, and is sent from there where it is asked for again.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -25,7 +23,7 @@ from harness.core.version import VERSION
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node_info import NodeInfo, read_node_info
 from harness.run.compile.static_run import WarmCompilers, kept_answers, static_run
-from harness.run.group.events import Listener
+from harness.run.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.noise_history import NoiseHistory
 from harness.run.machine.noise_probe import probe_noise

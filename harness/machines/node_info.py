@@ -1,7 +1,5 @@
 """What a machine is, and whether it may measure for a driver: the same code and frameworks on both."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform
@@ -17,8 +15,8 @@ from harness.core.difference import differences
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
 from harness.core.version import VERSION, version_of
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.noise_probe import NoiseProbe, probe_noise
+from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
 
 EQUAL = ("torch", "jax", "jaxlib")

@@ -4,8 +4,6 @@ Ray's resources are numbers in its books and isolate nothing, so an actor takes 
 no second one of ours, and nothing else of Ray's, is placed beside it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """A sweep on the nodes of a cluster: which may measure, who has what, and what came of it, joined."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cold starts on a terminal and as JSON: a sentence per case, then its steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

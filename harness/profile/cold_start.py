@@ -3,8 +3,6 @@
 All intervals are at 95 % over new processes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Estimates as a profile prints and stores them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.analysis.stats import Estimate

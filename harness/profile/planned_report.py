@@ -1,7 +1,5 @@
 """Planned stages on a terminal and as JSON: what binds first, then a table of stages for every length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby

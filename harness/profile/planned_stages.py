@@ -4,8 +4,6 @@ A bound is the larger of a stage's FLOPs over the target's FLOP/s and its bytes 
 what keeps a machine below its peaks is not in it. Every operator moves its operands and results once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A profile on a terminal and as JSON: the sentence, then a table of stages for every length."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,10 +14,9 @@ from harness.analysis.stats import Estimate
 from harness.core.record import OperatorFigures
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile import roof_cell
-from harness.profile.alone import AloneTime
 from harness.profile.estimates import bounds, estimate_data
 from harness.profile.roof_cell import Rooflines
-from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
+from harness.profile.stage_times import RESIDUAL, AloneTime, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell

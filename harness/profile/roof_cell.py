@@ -1,7 +1,5 @@
 """The share of the roof that binds each stage of a profile: its cell, its remarks and its data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,19 +3,19 @@
 All intervals are at 95 % over the rounds of one process: for display, as those of a run's times are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.analysis.power_law import fit
-from harness.analysis.stats import Estimate, over_rounds
+from harness.analysis.results import label_of
+from harness.analysis.stats import Estimate, over_rounds, time_of
 from harness.core.grouped import collected
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
-from harness.profile.alone import AloneTime, alone_times
 
+STAGE = "stage"  # the workload field by which a family offers its stages alone
 RESIDUAL = ""  # the stage of what no stage holds
 LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
 FARTHEST = 10.0  # doublings of the longest length: an extrapolation over more says nothing
@@ -43,6 +43,13 @@ class StageTime:
     def flops_per_s(self) -> float | None:
         """FLOP/s of its matrix products and attention kernels; None where it has none."""
         return self.figures.flops / self.busy.value if self.figures.flops and self.busy.value else None
+
+
+class AloneTime(NamedTuple):
+    """What a stage takes as a program of its own: seconds a call of the fastest implementation."""
+
+    implementation: str
+    time: Estimate
 
 
 @dataclass(frozen=True)
@@ -117,8 +124,24 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
         joined=over_rounds([part / whole for part, whole in zip(joined, marked, strict=True)]),
         overlap=over_rounds([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
         stages=tuple(stages),
-        alone=alone_times(record, others),
+        alone=_alone_times(record, others),
     )
+
+
+def _alone_times(record: Record, others: Iterable[Record]) -> dict[str, AloneTime]:
+    """By stage: the records of the same workload, mode, device and framework that measure it alone."""
+    own = record.workload.get(STAGE)
+    timed = collected(
+        (str(other.workload.get(STAGE)), AloneTime(label_of(other), time_of([other])))
+        for other in others
+        if other.timing and other.workload.get(STAGE, own) != own and _setting(other) == _setting(record)
+    )
+    return {stage: min(times, key=lambda alone: alone.time.value or 0.0) for stage, times in timed.items()}
+
+
+def _setting(record: Record) -> tuple[object, ...]:
+    rest = {name: value for name, value in record.workload.items() if name != STAGE}
+    return (record.family, record.mode, record.device, record.framework, record.fingerprint, rest)
 
 
 def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:

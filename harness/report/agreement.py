@@ -1,7 +1,5 @@
 """What several machines say of a comparison, in a sentence: how many agree, on what, who differs in what."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from harness.analysis.compare_runs import NO_INTERVAL

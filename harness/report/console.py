@@ -1,7 +1,5 @@
 """The terminal that tables are printed on: styles are the harness's own, all other text is just text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What this machine offers a benchmark, what is missing, and the command that installs it."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping
@@ -11,8 +9,8 @@ from typing import Any
 
 from harness.core.errors import MachineError
 from harness.core.units import format_bytes
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import held_by
+from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
 
 PACKAGES = {

@@ -1,16 +1,14 @@
 """A dry run: how many cases each suite has; and if asked for, the compiler's plan for each case."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.catalog.accelerators import HOST
 from harness.core.case import Case
+from harness.run.case.compiled_plan import CompiledPlan
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.group.case_state import why_too_large, within_limit
-from harness.run.group.events import Listener
+from harness.run.events import Listener
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Suite
@@ -107,11 +105,8 @@ def compile_cases(
 def _row(
     case: Case, answer: CompileResult, schedule: Schedule, settings: Settings, known_s: Mapping[str, float]
 ) -> PlannedCase:
-    static, limit = answer.static, settings.memory_bytes
-    fits = within_limit(static, answer.input_bytes, limit)
-    skip = answer.reason
-    if answer.status == "ok" and fits is False:
-        framework = schedule.implementations[case.implementation].framework
-        skip = why_too_large(static, answer.input_bytes, limit, framework)
+    framework, limit = schedule.implementations[case.implementation].framework, settings.memory_bytes
+    plan = CompiledPlan(framework, answer.static, answer.input_bytes)
+    skip = plan.too_large(limit) if answer.status == "ok" else answer.reason
     seconds = None if skip else known_s.get(case.id, settings.budget_s)
-    return PlannedCase(case.id, static.planned_bytes, fits, seconds, skip)
+    return PlannedCase(case.id, plan.static.planned_bytes, plan.fits(limit), seconds, skip)

@@ -5,8 +5,6 @@ sixteenth. Answers are not judged here, for a reference may not fit where an imp
 has passed its contract at a length of the schedule is tried at others.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -17,11 +15,12 @@ from harness.core.errors import MachineError, Unsupported
 from harness.core.machine import usable_memory
 from harness.core.protocol import Job
 from harness.core.record import Record
-from harness.core.units import format_bytes, format_count
+from harness.core.static_figures import Static
+from harness.core.units import format_count
+from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
 from harness.run.compile.max_seq import Fit, Search, at_length, panel_of
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
-from harness.run.processes.exit_cause import MORE_MEMORY
 from harness.run.processes.worker_process import Process, Processes
 from harness.sweep.schedule import Group, Schedule
 
@@ -87,9 +86,8 @@ class LengthTrials:
             input_bytes = worker.ask("prepare", timeout_s, trace_s=0.0)["input_bytes"]
             if why := self.changed_source(case.implementation):
                 return LengthTrial(case.seq, None, why)
-            if case.device == "cpu" and input_bytes > limit:
-                size = f"its inputs alone take {format_bytes(input_bytes)}"
-                reason = f"{size}; the limit is {format_bytes(limit)}: {MORE_MEMORY}"
+            inputs = CompiledPlan("", Static.none(NOT_COMPILED), input_bytes)
+            if case.device == "cpu" and (reason := inputs.too_large(limit)):
                 return LengthTrial(case.seq, False, reason)
             self._draw(case, group)
             return LengthTrial(case.seq, True, None, **worker.ask("attempt", timeout_s))

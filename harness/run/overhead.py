@@ -1,8 +1,7 @@
 """The overhead of a run, by activity, and the estimate of its remaining time."""
 
-from __future__ import annotations
-
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,15 +49,11 @@ def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
 
 def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The overhead of a resumed run: seconds add up; the startup per case is the latest known one."""
-    parts = [
-        {
-            name: s
-            for name, s in overhead_of.items()
-            if name.endswith("_s") and name not in {PER_CASE, "work_s"}
-        }
-        for overhead_of in (before, now)
-    ]
-    total = {name: sum(part.get(name) or 0.0 for part in parts) for name in {**parts[0], **parts[1]}}
+    total: dict[str, float] = defaultdict(float)
+    for spent in (before, now):
+        for name, seconds in spent.items():
+            if name.endswith("_s") and name not in {PER_CASE, "work_s"}:
+                total[name] += seconds or 0.0
     per_case = {PER_CASE: now.get(PER_CASE) or before.get(PER_CASE)}
     return totals(total.pop("wall_s", 0.0), total) | per_case
 

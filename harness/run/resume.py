@@ -1,7 +1,5 @@
 """Resuming a stored run: which one, whether it may be continued, and which of its records stay."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
-from harness.run.group.events import Listener
+from harness.run.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
 from harness.run.runner import remaining_groups, unfinished_keys
 from harness.store.find import all_runs

@@ -1,7 +1,5 @@
 """A run: its groups one after the other, each written before the next begins."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +7,10 @@ from typing import Any
 
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.run.group.case_state import NOT_COMPILED
+from harness.run.case.compiled_plan import NOT_COMPILED
+from harness.run.case.predict import KnownWork
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun, Interrupted
-from harness.run.group.predict import KnownWork
 from harness.run.group.records import new_record, target_of, was_compiled, was_cut_short
 from harness.run.group.run_context import RunContext
 from harness.run.overhead import RemainingTime, overhead

@@ -1,7 +1,5 @@
 """From a schedule to a stored run: lock, processes, folder, and the runner between them."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -14,11 +12,11 @@ from typing import Any
 from harness.core.errors import MachineError
 from harness.core.record import TIMED, Record
 from harness.core.stop_signals import terminable
-from harness.run.group.events import Listener
+from harness.run.case.source_files import SourceFiles
+from harness.run.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
-from harness.run.group.source_files import SourceFiles
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes

@@ -1,7 +1,5 @@
 """A file of lines that one process appends to, and what others put into it meanwhile."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from pathlib import Path

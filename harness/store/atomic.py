@@ -1,7 +1,5 @@
 """Writing so that a crash leaves the old file or the new one, and a full disk leaves a sentence."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

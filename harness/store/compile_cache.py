@@ -1,7 +1,5 @@
 """The compile cache: a file per result, named after everything that the result depends on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Find a stored run by its id, the beginning of one, a path, `latest`, or `latest~1` for the one before."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

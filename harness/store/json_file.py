@@ -1,7 +1,5 @@
 """A file that holds one JSON value, indented for people."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

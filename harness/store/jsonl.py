@@ -5,8 +5,6 @@ spacing, key order or with fields this version does not know leaves a valid line
 its keys sorted too, and the checksum last, so that reading it back sums the text as it stands.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

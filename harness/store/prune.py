@@ -1,7 +1,5 @@
 """Deleting old runs: the newest stay, and so does whatever is not plainly an old run of this folder."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass

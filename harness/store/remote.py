@@ -3,8 +3,6 @@
 The drivers are those of fsspec that are installed. Writing stays local.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path, PurePosixPath

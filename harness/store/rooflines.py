@@ -1,7 +1,5 @@
 """The ceilings that `doctor --roofline` measured, by their fingerprint: `results/rooflines.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

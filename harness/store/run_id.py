@@ -1,7 +1,5 @@
 """Ids of runs and gates: they sort by time, and a new one is greater than all there are."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The lock of a run's folder: one process writes to it, and readers need none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A stored run in short: of which code, on which machine, and what became of its cases."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -3,8 +3,6 @@
 What a crash or somebody else has damaged becomes a sentence, and reading goes on.
 """
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import os

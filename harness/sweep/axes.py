@@ -1,7 +1,5 @@
 """The grid of a suite: lists of workload values, and their product."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence

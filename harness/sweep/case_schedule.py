@@ -1,7 +1,5 @@
 """A schedule of chosen cases and no others, by their ids, under the settings of bench.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

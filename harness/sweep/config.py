@@ -1,7 +1,5 @@
 """bench.yaml as data. `plan` checks its names of families, implementations and fields in the catalog."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

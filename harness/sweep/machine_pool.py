@@ -1,7 +1,5 @@
 """`machines:` of bench.yaml: clusters by name, and which of their nodes to measure on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

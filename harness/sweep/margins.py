@@ -8,8 +8,6 @@ accept:
   "mask/*rows=128*": {case: 32 rows take their place}       # these may go; no "every figure" means that
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The flags that override or narrow what bench.yaml says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The ordered groups of a run, and the cases that cannot run, each with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Selection of the suites that a command runs, and of their implementations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

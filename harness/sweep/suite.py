@@ -1,7 +1,5 @@
 """A suite of bench.yaml with its names resolved, and its cases after flags are applied."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

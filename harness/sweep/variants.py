@@ -1,7 +1,5 @@
 """Implementations with their options, as bench.yaml and flags list them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Cases of one's own callable in a test: `check` holds it to its family, `measure` also times it."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Sequence

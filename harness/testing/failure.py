@@ -1,7 +1,5 @@
 """What a failed test says: per case its status, contract, checks and figures, and how to see it again."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plugin file through which a case's own process finds a callable of a test: it imports it by name."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from string import Template

@@ -1,7 +1,5 @@
 """The question of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@ A folder holds `tree.json` (the form of the tree, dtype and shape of every leaf)
 per leaf. Reading maps the files, so that processes share one copy.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil

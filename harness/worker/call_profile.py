@@ -1,7 +1,5 @@
 """What a profile asks of one call: the operators that take longest, and stages that the family has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path

@@ -1,69 +1,33 @@
 """Run a family's checks on a case, in the case's own process: a check calls it on inputs of its own."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
-
+from harness.catalog.build import Built
 from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Judgement
-from harness.catalog.family import Family
-from harness.catalog.implementation import Implementation
-from harness.core.case import Case
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
-from harness.worker import array_files, resource_limits
-from harness.worker.frameworks.base import Prepared
+from harness.worker import resource_limits
 
 
-class Examined(Protocol):
-    """The part of a case's worker that the checks use."""
-
-    case: Case
-    family: Family
-    implementation: Implementation
-    workload: Any
-    names: tuple[str, ...]
-    folder: Path
-    prepared: Prepared
-
-    def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any: ...
-    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any: ...
-
-
-def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
-    """The results, as plain dicts, of the checks that concern the case; one that raises has failed."""
-    implementation, options = worker.implementation, dict(worker.case.options)
-    checks = [
+def concerned_checks(built: Built, only: list[str] | None) -> list[Check]:
+    """The checks of a case's family that concern it, restricted to `only` where given."""
+    meant, mode, named = built.implementation.semantics, built.case.mode, built.implementation.name
+    return [
         check
-        for check in worker.family.checks
-        if (only is None or f"{worker.family.name}/{check.name}" in only)
-        and check.concerns(
-            implementation.semantics,
-            worker.case.mode,
-            worker.names,
-            worker.workload,
-            name=implementation.name,
-        )
+        for check in built.family.checks
+        if (only is None or f"{built.family.name}/{check.name}" in only)
+        and check.concerns(meant, mode, built.names, built.workload, name=named)
     ]
-    if not checks:
-        return []
-    inputs = dict(array_files.read(worker.folder / "set0", only=worker.names))
-    trial = Trial(
-        workload=worker.workload,
-        inputs=inputs,
-        result=worker.answer(inputs, cotangent),
-        call=lambda changed: worker.answer({**inputs, **changed}, cotangent),
-        solve=worker.solve,
-        static=worker.prepared.static,
-        mode=worker.case.mode,
-        options=options,
-    )
-    expected_failures = implementation.fails(worker.workload, options)
+
+
+def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict[str, Any]]:
+    """The results, as plain dicts; one that raises has failed."""
+    expected_failures = built.implementation.fails(trial.workload, trial.options)
     verdicts = ((check, _judge(check, trial)) for check in checks)
     return [
-        _check_result(worker.family.name, check, verdict, expected_failures.get(check.name))
+        _check_result(built.family.name, check, verdict, expected_failures.get(check.name))
         for check, verdict in verdicts
         if verdict is not None
     ]

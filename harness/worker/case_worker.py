@@ -4,8 +4,6 @@ Its results and the inputs that it was called with go to the reference worker, w
 here may have replaced anything in this process.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil
@@ -18,12 +16,13 @@ import numpy as np
 
 from harness.catalog.arrays import nbytes
 from harness.catalog.build import build, named_inputs
+from harness.catalog.check import Trial
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits, timers
 from harness.worker.call_profile import longest_operators, refuse_unknown_stages
-from harness.worker.case_checks import run_checks
+from harness.worker.case_checks import concerned_checks, run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
 from harness.worker.module_loading import load_module
@@ -59,8 +58,7 @@ class CaseWorker:
             resource_limits.cap_memory(job.memory_bytes)
         module = load_module(job)
         startup = perf_counter() - self.born
-        built = build(module, self.case)
-        self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
+        self.built = built = build(module, self.case)
         self.names = built.names
         self.framework.on_compilation(self._tell_compiling(os.getpid()))
         if (sharding := built.family.sharding(built.workload)) is not None:
@@ -111,7 +109,21 @@ class CaseWorker:
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
         """Run the family's checks that concern the case, restricted to `only` where given."""
-        return {"checks": run_checks(self, only, cotangent)}
+        checks = concerned_checks(self.built, only)
+        if not checks:
+            return {"checks": []}
+        inputs = dict(array_files.read(self.folder / "set0", only=self.names))
+        trial = Trial(
+            workload=self.built.workload,
+            inputs=inputs,
+            result=self.answer(inputs, cotangent),
+            call=lambda changed: self.answer({**inputs, **changed}, cotangent),
+            solve=self.solve,
+            static=self.prepared.static,
+            mode=self.case.mode,
+            options=dict(self.case.options),
+        )
+        return {"checks": run_checks(self.built, checks, trial)}
 
     def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
         """The result on these numpy arrays, as numpy arrays."""
@@ -129,8 +141,9 @@ class CaseWorker:
             self.enter()
 
     def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
-        shapes = self.family.shapes_of(self.implementation.semantics, workload)
-        function = self.implementation(workload, **dict(self.case.options))
+        implementation = self.built.implementation
+        shapes = self.built.family.shapes_of(implementation.semantics, workload)
+        function = implementation(workload, **dict(self.case.options))
         names = named_inputs(function, shapes)
         return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
 
@@ -216,7 +229,7 @@ class CaseWorker:
             stages = self.framework.time_stages(self._next_call(None), self.prepared)
         except Unsupported as refusal:  # no reason to lose what was measured of it
             return {"refused": str(refusal)}
-        refuse_unknown_stages(self.family, stages)
+        refuse_unknown_stages(self.built.family, stages)
         return {"plain_s": plain_s, "stages": dict(stages)}
 
     def do_count_stages(self) -> dict[str, Any]:

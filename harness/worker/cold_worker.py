@@ -4,8 +4,6 @@
 Apart from a few modules of the harness it imports what any program does that calls the implementation.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -44,8 +42,8 @@ def cold_start(job: Job, started: float, later: int, cached: str | None) -> dict
         framework.keep_programs(cached)
     framework.enter(job.case.mode, wide=wide)
     built = build(module, job.case)
-    compiling = _Compiling(clock)
-    framework.on_compilation(compiling.note)
+    marks: list[float] = []  # when a compiler began and when it ended, in turns
+    framework.on_compilation(lambda _: marks.append(clock()))
     prepared = framework.prepare(built.function, built.names, built.shapes, job.case.mode, UNTRACED)
     steps |= prepared.steps
     folder = Path(job.folder)
@@ -54,9 +52,9 @@ def cold_start(job: Job, started: float, later: int, cached: str | None) -> dict
     call = prepared.bind(inputs, cotangent)
     if not (cached and prepared.steps):
         steps["first call"] = _seconds(framework, call, clock)
-    if compiling.total:
-        steps["compile"] = compiling.total
-        steps["first call"] -= compiling.total
+    if compiling_s := sum(end - begin for begin, end in zip(marks[::2], marks[1::2], strict=False)):
+        steps["compile"] = compiling_s
+        steps["first call"] -= compiling_s
     missing: dict[str, str] = {"autotune": AUTOTUNE}
     if "compile" not in steps:
         missing = dict.fromkeys(("trace", "lower", "compile", "autotune", "cache hit"), NO_COMPILER)
@@ -67,19 +65,6 @@ def cold_start(job: Job, started: float, later: int, cached: str | None) -> dict
     for _ in range(later - 1):
         steps["later call"] = _seconds(framework, call, clock)
     return {"steps": steps, "missing": missing}
-
-
-class _Compiling:
-    """The seconds in which a compiler has said that it compiles, within calls."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.clock, self.since, self.total = clock, 0.0, 0.0
-
-    def note(self, begins: bool) -> None:
-        if begins:
-            self.since = self.clock()
-        else:
-            self.total += self.clock() - self.since
 
 
 def _seconds(framework: Framework, call: Callable[[], Any], clock: Callable[[], float]) -> float:

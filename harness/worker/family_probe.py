@@ -3,8 +3,6 @@
 A result's shape is that of the reference's answer on drawn inputs; on one row where it can give single rows.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -81,10 +79,8 @@ def _arrays(family: Family, meaning: Semantics, workload: Any) -> dict[str, Any]
 
 
 def _answer(question: Mapping[str, Any]) -> list[dict[str, Any]]:
-    module = loading.load(question["module"])
-    used = [loading.family_of(implementation) for implementation in loading.implementations_in(module)]
-    families = {family.name: family for family in [*used, *loading.families_in(module)]}
-    return describe_semantics(families[question["family"]], question["points"])
+    family = loading.family_called(loading.load(question["module"]), question["family"])
+    return describe_semantics(family, question["points"])
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@
 package metadata, so that no framework is imported for them; a GPU's cache is known to torch alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -6,8 +6,6 @@ is a process id, and later how that process ended. When the other end goes away,
 every process below this one is killed and the run's scratch folder removed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """A case's worker that can also replay its call from a graph of the device's work."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Mapping
 from typing import Any
@@ -36,12 +34,10 @@ class GraphWorker(CaseWorker):
             self._overwrite(fresh["inputs"], fresh["cotangent"])
         gc.collect()
         call = self._next_call(None)
-        if self.turn % 2:
-            eager_s = self.read(call, inner, None)
+        replay_s = None if self.turn % 2 else self.captured.read(inner)
+        eager_s = self.read(call, inner, None)
+        if replay_s is None:
             replay_s = self.captured.read(inner)
-        else:
-            replay_s = self.captured.read(inner)
-            eager_s = self.read(call, inner, None)
         if fresh is not None:
             self._hand_over(self.captured.result, self.graph_inputs, fresh["result"])
         return {"replay_s": replay_s / inner, "eager_s": eager_s / inner}

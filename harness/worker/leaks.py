@@ -1,7 +1,5 @@
 """Threads and processes that an implementation left running, and shared memory that outlives it."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from concurrent.futures import thread

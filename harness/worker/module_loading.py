@@ -1,7 +1,5 @@
 """Load an implementation's module; in a gate, from the folder of the side that it is measured for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

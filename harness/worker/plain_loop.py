@@ -6,8 +6,6 @@ What the harness reads beyond this loop is the harness. `python -m harness.worke
 question as JSON on stdin and prints seconds per call as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

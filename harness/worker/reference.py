@@ -1,7 +1,5 @@
 """Evaluating a reference in double precision, on the whole result or on some rows of it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from time import perf_counter

@@ -4,15 +4,12 @@ Verifying happens here and not in the case's own process, so that neither the ca
 nor anything it does to its interpreter touches the verdict.
 """
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,8 +17,7 @@ import numpy as np
 from harness.catalog import loading
 from harness.catalog.arrays import FLOATING, Array, short_name
 from harness.catalog.bounds import Promise
-from harness.catalog.build import find, with_own_semantics, with_promise
-from harness.catalog.family import Family
+from harness.catalog.build import with_own_semantics, with_promise
 from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
@@ -66,9 +62,11 @@ class ReferenceWorker:
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
         module = loading.load(self.job.module)
-        declared = family(module, self.job.case.implementation)
+        declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
+        self.count = self.family.rows(self.workload) if self.family.rows else None
+        self.tile = self.family.tile(self.workload)
         for index in range(sets):
             self._draw(f"set{index}", self._random(index), write=write)
         return {}
@@ -76,7 +74,8 @@ class ReferenceWorker:
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
         """Draw inputs, and write them into a new folder, or take those that another process has written."""
         drawn = self.family.inputs(self.workload, random)
-        if describe_arrays(drawn) != self.family.shapes(self.workload):
+        described = array_files.map_leaves(drawn, lambda a: Array(tuple(a.shape), short_name(a.dtype)))
+        if described != self.family.shapes(self.workload):
             raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
         if write:
             array_files.write(self.folder / name, drawn)
@@ -92,12 +91,9 @@ class ReferenceWorker:
         if promise is not None:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
         reference = self._reference(semantics, FIRST)
-        count = self.family.rows(self.workload) if self.family.rows else None
         seed = partial(self._random, ROWS)
-        tile = self.family.tile(self.workload)
-        self.costs[semantics] = (
-            None if count is None else measure_cost(count, tile, reference.time_result, seed)
-        )
+        if self.count is not None:
+            self.costs[semantics] = measure_cost(self.count, self.tile, reference.time_result, seed)
         expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -133,11 +129,9 @@ class ReferenceWorker:
 
     def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
         """The reference's answer, whole where that is within the effort, else on some rows."""
-        count = self.family.rows(self.workload) if self.family.rows else None
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
-        tile = self.family.tile(self.workload)
-        rows = rows_to_judge(count or 0, tile, self.costs[semantics], passes, effort, seed)
-        expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
+        rows = rows_to_judge(self.count or 0, self.tile, self.costs.get(semantics), passes, effort, seed)
+        expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
         require_rows(expected)
         return expected
 
@@ -183,13 +177,6 @@ class ReferenceWorker:
         }
 
 
-def family(module: ModuleType, implementation: str) -> Family:
-    """The family of an implementation, from its own module, else from the implementation's."""
-    name = implementation.split("/", 1)[0]
-    declared = [candidate for candidate in loading.families_in(module) if candidate.name == name]
-    return declared[0] if declared else loading.family_of(find(module, implementation))
-
-
 def require_rows(expected: Expected) -> None:
     """ValueError unless a reference has the rows that it was asked for, on axis 1 of each part."""
     wanted = expected.count if expected.rows is None else len(expected.rows)
@@ -199,10 +186,3 @@ def require_rows(expected: Expected) -> None:
                 f"it returns the shape {tuple(leaf.shape)} where axis 1 has {wanted} rows; "
                 "of a reference(w, rows) those in rows are wanted, and all where that is None"
             )
-
-
-def describe_arrays(tree: Any) -> Any:
-    """Drawn inputs as `shapes` describes them."""
-    if isinstance(tree, Mapping):
-        return {name: describe_arrays(branch) for name, branch in tree.items()}
-    return Array(tuple(tree.shape), short_name(tree.dtype))

@@ -3,8 +3,6 @@
 Whatever an implementation raises becomes an answer here; nothing it does can be a traceback.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import socket

@@ -4,8 +4,6 @@ File sizes are not limited: a compiler writes its cache from within the worker, 
 headers of torch alone exceed 64 MiB. The runner truncates a worker's output instead.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """The choice of rows to judge where a reference would take too long for the whole result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

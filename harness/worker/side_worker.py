@@ -1,7 +1,5 @@
 """The process of one side of a gate: it holds several cases, which take turns in it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Recording the stages of one call: what a counter or a clock showed whenever a stage began or ended."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar

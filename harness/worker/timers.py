@@ -1,7 +1,5 @@
 """Reading a clock around a call."""
 
-from __future__ import annotations
-
 # signal's own makes enumeration members of 64 numbers, which takes 60 µs.
 from _signal import pthread_sigmask  # pyright: ignore[reportMissingImports]
 from collections.abc import Callable

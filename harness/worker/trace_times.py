@@ -1,7 +1,5 @@
 """The time of a call by stage, from the intervals in which its operators ran."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The process of one try of a length: whether a case runs at it, and what memory that takes."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

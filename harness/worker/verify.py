@@ -1,7 +1,5 @@
 """Verify a case's result against the reference's answer, and its inputs against those it was given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Collective operations of a program over several devices: how many, and the bytes that each results in."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

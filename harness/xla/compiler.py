@@ -4,8 +4,6 @@ One process serves all targets of a kind, because a compiler takes a second to s
 are exact for the compiler's version.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import time

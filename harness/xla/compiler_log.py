@@ -1,7 +1,5 @@
 """The compiler's log: hidden from the user, except for lines that change what the figures mean."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Constant propagation: the scalars of an optimised module that follow from its constants."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

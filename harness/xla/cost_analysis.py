@@ -15,8 +15,6 @@ All count a loop's body once; `loop_cost` adds the further turns. `optimal_s` ha
 is unavailable where a loop turns more than once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

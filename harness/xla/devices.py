@@ -1,7 +1,5 @@
 """The devices of a target that is not at hand, as jax's compilers take them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

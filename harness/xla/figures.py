@@ -1,7 +1,5 @@
 """All static figures of a program: memory, work, transfers, identity. No negative figure is believed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

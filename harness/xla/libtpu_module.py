@@ -9,8 +9,6 @@ the same, only how early the start was issued is lost.
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -8,8 +8,6 @@ The analysis of a body cannot count a custom call. Where the compiler counted on
 turn is included; the rest of the body is multiplied.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A case's mode as one jax program, over arrays that need not exist."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@ together have 1.4e5 cycles, 80 µs, where writing its 512 MiB alone takes 190 µ
 can say is which operator, hence which line, the compiler expects to weigh most among those it has weighed.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections import Counter

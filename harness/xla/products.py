@@ -4,8 +4,6 @@ XLA keeps neither names nor places of some products, but no pass of it turns rou
 products of one size differ in those before and after them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

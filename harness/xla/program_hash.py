@@ -4,8 +4,6 @@ The text that is hashed holds neither the function's name nor device ids: on the
 device has the same hash on `v5p:2x2x1` and `v5p:4x4x4`. One for several devices holds their groups.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

@@ -4,8 +4,6 @@ Sources: protocol buffers' specification of the wire format, Riegeli's of record
 neither is a ValueError.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A stage's mark in jax code is a scope of names while that code is traced. XLA ke
 what it makes of the code: `jit(f)/stage:window/stage:mask/lt`. A fusion may hold operators of several stages.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

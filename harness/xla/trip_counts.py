@@ -5,8 +5,6 @@ the length is worked out: from where a counter starts, what the body adds to it,
 the condition compares it with, all of which must be constants.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -153,7 +153,7 @@ def test_kill_then_resume(seqsweep, tmp_path, project):
     below = descendants(running.pid)
     running.kill()
     running.wait()
-    wait_until(lambda: not living(below), 1)
+    wait_until(lambda: not living(below), 60)
     assert below
     assert not living(below)
 

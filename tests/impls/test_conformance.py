@@ -25,7 +25,8 @@ CHECKS = {
     "attention": "attention/causality",
 }
 ROOT = Path(__file__).resolve().parents[2]
-IMPLEMENTATIONS = builtin().implementations.values()
+CATALOG = builtin()
+IMPLEMENTATIONS = CATALOG.implementations.values()
 pytestmark = [pytest.mark.jax, pytest.mark.torch, pytest.mark.full]
 
 
@@ -55,7 +56,7 @@ def checked(tmp_path_factory):
 
 
 def test_every_family_has_its_check():
-    assert set(CHECKS) == set(builtin().families)
+    assert set(CHECKS) == set(CATALOG.families)
 
 
 @pytest.mark.parametrize("family", CHECKS)
@@ -74,7 +75,7 @@ def test_nothing_is_wrong_that_should_be_right(checked, family):
 @pytest.mark.parametrize("info", IMPLEMENTATIONS, ids=lambda info: info.id)
 def test_conforms(checked, info):
     """In every mode but bwd alone it was judged at least once, and passed, or it refuses that mode."""
-    modes = set(builtin().family(info.family).modes) - {"bwd"}
+    modes = set(CATALOG.family(info.family).modes) - {"bwd"}
     records = checked(info.family)[1][info.id]
     passed = {r["mode"] for r in records if r["correctness"] and r["correctness"]["passed"]}
     refused = modes - {r["mode"] for r in records if r["status"] != "unsupported"}

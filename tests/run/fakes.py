@@ -11,7 +11,7 @@ from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
-from harness.run.group.source_files import SourceFiles
+from harness.run.case.source_files import SourceFiles
 from harness.run.processes.executor import Ended
 
 MIB = 2**20

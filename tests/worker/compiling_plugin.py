@@ -1,4 +1,4 @@
-"""Implementations in torch that take longer than their limit, one of them in a compiler."""
+"""Two in torch: one that compiles at every call, and one that takes longer than its limit."""
 
 import time
 
@@ -15,7 +15,7 @@ def _slow(w, announced):
     def topk(scores):
         if announced:
             with callback_handler.install_callbacks(CallbackTrigger.DYNAMO, "0"):
-                time.sleep(SECONDS)
+                pass
         else:
             time.sleep(SECONDS)
         return torch.topk(scores, w.topk)
@@ -25,7 +25,7 @@ def _slow(w, announced):
 
 @implementation(framework="torch", semantics="exact")
 def compiles(w: TopkWorkload):
-    """Takes its time as torch.compile does, which says so."""
+    """Says what torch.compile says when it begins and ends."""
     return _slow(w, announced=True)
 
 

@@ -16,15 +16,17 @@ from harness.run.processes import worker_process
 from harness.run.processes.executor import Ended
 
 HERE = Path(__file__).parent
+PATIENCE_S = 60
 HOSTILE, MEDDLING = HERE / "hostile_plugin.py", HERE / "meddling_plugin.py"
 
 
-def eventually(holds, seconds):
-    """Whether a condition holds before the time is up; asked again and again, without a pause."""
-    end = time.monotonic() + seconds
+def eventually(holds):
+    """Whether a condition comes to hold, within more time than the busiest machine takes."""
+    end = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > end:
             return False
+        time.sleep(0.005)  # the core may be the one that it waits for
     return True
 
 
@@ -51,12 +53,12 @@ def killed_at_last(command, environment):
 def test_a_parked_worker_stands_still_with_all_its_threads(topk):
     worker = topk.spawn("numpy", "topk/leaks", MEDDLING)
     worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: states(worker.pid) == {"T"}, 5)
+    assert eventually(lambda: states(worker.pid) == {"T"})
     worker.ask("check", 60, cotangent=None, result="result")
-    assert eventually(lambda: states(worker.pid) == {"T"}, 5)
+    assert eventually(lambda: states(worker.pid) == {"T"})
     assert len(list(Path(f"/proc/{worker.pid}/task").iterdir())) >= 2
     worker.close()
-    assert eventually(lambda: not states(worker.pid), 5)
+    assert eventually(lambda: not states(worker.pid))
 
 
 def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
@@ -64,11 +66,11 @@ def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
     before = set(own_lab.living())
     worker = group.spawn("numpy", "topk/leaves_a_child", MEDDLING)
     worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(set(own_lab.living()) - before) == 4, 5), (
+    assert eventually(lambda: len(set(own_lab.living()) - before) == 4), (
         "it, its child, and two that have lost their parent"
     )
     worker.close()
-    assert eventually(lambda: set(own_lab.living()) == before, 1)
+    assert eventually(lambda: set(own_lab.living()) == before)
 
 
 def test_nothing_lives_after_close(own_lab, group_in):
@@ -77,9 +79,9 @@ def test_nothing_lives_after_close(own_lab, group_in):
     workers = [group.spawn("numpy", f"topk/{name}", MEDDLING) for name in names]
     for worker in workers:
         worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3, 5), "with three children"
+    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3), "with three children"
     own_lab.executor.close()
-    assert eventually(lambda: not own_lab.living(), 1)
+    assert eventually(lambda: not own_lab.living())
     for worker in workers:
         worker.close()
     assert not own_lab.executor.folder.exists()
@@ -92,7 +94,7 @@ def test_a_server_that_is_killed_takes_its_workers_along(own_lab, group_in, numb
     worker.ask("prepare", 60, trace_s=1.0)
     (server,) = own_lab.executor.servers.values()
     os.kill(server.process.pid, number)
-    assert eventually(lambda: not own_lab.living(), 1)
+    assert eventually(lambda: not own_lab.living())
     assert group.folder.exists(), "others may still read what lies there"
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
@@ -111,6 +113,7 @@ def test_a_stopped_worker_was_killed_by_the_kernel_or_by_another(
         each.ask("prepare", 60, trace_s=1.0)
     counted[0] += kills
     os.kill(worker.pid, signal.SIGKILL)
+    assert eventually(lambda: worker.server.drain() or worker.fork.exit_code == -signal.SIGKILL)
     other.ask("check", 60, cotangent=None, result="other")  # a turn between: it ends as it would without
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
@@ -126,8 +129,8 @@ def test_nothing_lives_after_the_run_is_killed(living, tmp_path):
         folder = Path(run.stdout.readline().strip())
         assert len(living(mark)) >= 8
         assert folder.is_dir()
-    assert eventually(lambda: not living(mark), 1), [states(pid) for pid in living(mark)]
-    assert eventually(lambda: not folder.exists(), 1)
+    assert eventually(lambda: not living(mark)), [states(pid) for pid in living(mark)]
+    assert eventually(lambda: not folder.exists())
 
 
 class TestServer:
@@ -161,7 +164,7 @@ class TestServer:
         mine, process, scratch = server("numpy")
         assert protocol.receive(mine)[0] == {"ready": process.pid}
         mine.close()
-        process.wait(5)
+        process.wait(PATIENCE_S)
         assert not scratch.exists()
 
     @pytest.mark.parametrize(
@@ -173,7 +176,7 @@ class TestServer:
         assert str(error) in protocol.receive(mine)[0]["missing"]
         assert process.poll() is None
         mine.close()
-        process.wait(5)
+        process.wait(PATIENCE_S)
 
     @pytest.mark.parametrize("moment", ["at its start", "while it imports"])
     def test_one_that_is_not_ready_dies_with_the_run(self, living, tmp_path, moment):
@@ -193,7 +196,7 @@ threading.Event().wait()
         environment = {**os.environ, "SEQSWEEP_TEST_RUN": mark, "PYTHONPATH": path}
         with killed_at_last([sys.executable, "-c", code], environment) as run:
             folder = Path(run.stdout.readline().strip())
-            assert eventually(lambda: len(living(mark)) == 2, 5)
-            assert moment == "at its start" or eventually(reached.exists, 5)
-        assert eventually(lambda: not living(mark), 1)
+            assert eventually(lambda: len(living(mark)) == 2)
+            assert moment == "at its start" or eventually(reached.exists)
+        assert eventually(lambda: not living(mark))
         shutil.rmtree(folder, ignore_errors=True)  # maybe nobody was there yet who would remove it

@@ -1,7 +1,5 @@
 """A pytest fixture, for a conftest.py that says `pytest_plugins = ["seqsweep.fixtures"]`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What stands behind a row, in lines and ratios: readings, verdicts, other implementations, machine, code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast

@@ -1,7 +1,5 @@
 """The page: the document's sections as they are, and behind each row of a case what it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count

@@ -1,7 +1,5 @@
 """A neighbour on the same machine: a process that streams through memory, to see what it does to a gate."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Generator

@@ -24,8 +24,8 @@ from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.sweep.overrides import Overrides
@@ -123,7 +123,7 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
         # Nobody explains these pairs later: their effects are in the test.
         GateLoop(shared, paired_cases, test, progress, lambda _rounds: None, REGIME_SECONDS).run()
-        calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
+        calls = {paired.id: paired.candidate.call.seconds for paired in paired_cases}
     pair_s = (progress.clock() - started) / PAIRS
     spreads = (
         Spread(case, tuple(state.first), calls[case])

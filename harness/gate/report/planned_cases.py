@@ -1,7 +1,5 @@
 """The plan of a gate for people, before anything is measured: which cases, against what, for how long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.units import format_seconds

@@ -1,7 +1,5 @@
 """How far a gate is, on standard error: which pair, how many cases are open, about how long yet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

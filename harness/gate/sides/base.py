@@ -1,7 +1,5 @@
 """The base of a gate: what `--against` means, ready to be measured for as long as the gate runs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Collection, Generator, Sequence

@@ -3,8 +3,6 @@
 Only what is on this disk counts: no hooks, no network, and no prompt for a password.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -6,8 +6,6 @@ plugins' packages are those of the worktrees. What else the candidate finds on i
 repository that is checked out (a plugin's neighbours) follows from the worktree too.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

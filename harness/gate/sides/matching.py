@@ -1,7 +1,5 @@
 """Which case of the base a case of the candidate is timed against."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -11,8 +11,6 @@ names importlib, runpy or exec, also where a module has changed there. What is l
 from elsewhere is seen by nobody; `--all` measures everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

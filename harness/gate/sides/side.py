@@ -1,7 +1,5 @@
 """One of the two states of the code that a gate compares."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field

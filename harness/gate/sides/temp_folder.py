@@ -1,7 +1,5 @@
 """Temporary folder for a gate's worktrees; those of gates that were killed are removed by the next gate."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Commits checked out beside the working tree, for as long as a gate needs them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager

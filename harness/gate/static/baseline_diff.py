@@ -1,7 +1,5 @@
 """A gate's cases against the committed file of exact figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 Of a case whose calls are interpreted here the kernels are compiled for GPUs as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
@@ -18,8 +16,8 @@ from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
-from harness.run.group.case_state import CaseState
-from harness.run.group.events import Listener
+from harness.run.case.case_state import CaseState
+from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext

@@ -2,8 +2,6 @@
 measured length, or accepted there, may still grow by a larger power and be more at the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from harness.analysis.power_law import fit

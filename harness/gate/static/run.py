@@ -1,7 +1,5 @@
 """`gate --static`: static figures and contracts of both sides, and of the committed baseline; no clock."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -24,9 +22,9 @@ from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, co
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.run.group.case_state import CaseState
-from harness.run.machine.fingerprint_probe import probe_fingerprint
+from harness.run.case.case_state import CaseState
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.project import Project
 
 HOST = "host"
@@ -165,14 +163,14 @@ def _pairs(plan: GatePlan, compiled: CompiledSides) -> dict[Case, tuple[StaticFi
 
 def _static_figures(state: CaseState, kernels: KernelsByTarget) -> StaticFigures:
     return StaticFigures.of(
-        state.static,
+        state.plan.static,
         state.correctness,
         kernels=kernels,
         framework=state.info.framework,
         status=state.status or "crashed",
         reason=state.reason,
-        expected=state.expected,
-        compiles=state.recompiled,
+        expected=state.plan.expected,
+        compiles=state.call.recompiled,
     )
 
 

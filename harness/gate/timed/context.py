@@ -1,7 +1,5 @@
 """The context of a gate's pairs: what all of them share, and how they query a side."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 
@@ -9,7 +7,7 @@ from harness.gate.outcome import INVALID
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.processes import GateExecutor, SideProcesses
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import RunContext
 from harness.run.group.verification import Verifier
@@ -38,12 +36,12 @@ class GateContext:
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
             verifier = self.verifiers[id(context)] = Verifier(context)
-            verifier.open()
+            verifier.references.open()
         return self.verifiers[id(context)]
 
     def close_verifiers(self) -> None:
         for verifier in self.verifiers.values():
-            verifier.close()
+            verifier.references.close()
         self.verifiers.clear()
 
     def check_process(self, paired: PairedCase, state: CaseState) -> None:

@@ -4,10 +4,9 @@ Both processes do the same things in the same order. They differ in their code, 
 first, and in which has the first turn of a round.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from harness.core.errors import SideError, Unsupported
@@ -18,8 +17,8 @@ from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
+from harness.run.case.case_state import CaseState
 from harness.run.group.at_once import exhaust_at_once
-from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS
 from harness.run.processes.executor import Ended
@@ -136,10 +135,8 @@ class Pair:
     def _hold(self, paired: PairedCase, state: CaseState) -> None:
         try:
             state.worker = paired.context.spawn("case", state.info.framework, state)
-        except Unsupported as refusal:
-            paired.context.settle(state, "unsupported", str(refusal))
-        except Ended as end:
-            paired.context.settle(state, end.status, end.reason)
+        except (Unsupported, Ended) as end:
+            paired.context.settle_ended(state, end)
         self.shared.check_process(paired, state)
 
     def _split_by_memory(
@@ -150,7 +147,7 @@ class Pair:
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
         for paired in paired_cases:
-            needs = sum(state.needs_bytes(SETS) for state in paired.sides.values())
+            needs = sum(state.plan.needs_bytes(SETS) for state in paired.sides.values())
             if needs > limit:
                 paired.settle(
                     NOT_ENOUGH,
@@ -187,12 +184,12 @@ class Pair:
                 paired.set_inner()
             verified.append(paired)
             prediction = self.shared.run.prediction
-            prediction.note(paired.candidate.case, paired.candidate.call_s, paired.candidate.work)
+            prediction.note(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
         """Settle a case whose shorter lengths predict that its first analysis is beyond the budget."""
-        case, work = paired.candidate.case, paired.candidate.work
+        case, work = paired.candidate.case, paired.candidate.plan.work
         predicted = self.shared.run.prediction.call(case, work)
         whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
         if predicted is None or whole_s <= self.shared.budget_s:
@@ -210,10 +207,11 @@ class Pair:
             cotangents = state.case.mode != "fwd"
             answer = paired.context.ask(state, "inputs", "ready", sets=SETS, cotangents=cotangents)
             self.shared.check_process(paired, state)
-            state.method = answer["method"] if answer else state.method
+            if answer is not None:
+                state.setup = replace(state.setup, method=answer["method"])
         paired.resolve()
-        if paired.living and paired.candidate.method != paired.base.method:
-            candidate_clock, base_clock = paired.candidate.method, paired.base.method
+        if paired.living and paired.candidate.setup.method != paired.base.setup.method:
+            candidate_clock, base_clock = paired.candidate.setup.method, paired.base.setup.method
             paired.settle(
                 INVALID,
                 f"timed by {candidate_clock}, the base by {base_clock}: different clocks are not compared",

@@ -1,14 +1,12 @@
 """A case of the candidate and the case of the base that it is timed against, while a gate runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.catalog.known_frameworks import traits_of
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 
 CANDIDATE, BASE = "candidate", "base"
@@ -70,13 +68,13 @@ class PairedCase:
         candidate, base = self.candidate, self.base
         return (
             all(traits_of(side.info.framework).compiles_calls for side in (candidate, base))
-            and candidate.static.program is not None
-            and candidate.static.program == base.static.program
+            and candidate.plan.static.program is not None
+            and candidate.plan.static.program == base.plan.static.program
         )
 
     @property
     def reading_s(self) -> float:
-        return max(state.call_s for state in self.sides.values()) * self.inner
+        return max(state.call.seconds for state in self.sides.values()) * self.inner
 
     @property
     def rounds(self) -> int:
@@ -86,23 +84,23 @@ class PairedCase:
     @property
     def gross_rounds(self) -> int:
         """Rounds of the look for a gross slowdown; 0 where nothing suggests one."""
-        if self.candidate.call_s <= SUSPECT * self.base.call_s:
+        if self.candidate.call.seconds <= SUSPECT * self.base.call.seconds:
             return 0
         return next(rounds for most, rounds in GROSS_ROUNDS if self.reading_s <= most)
 
     @property
     def cost_s(self) -> float:
         """Estimated seconds of the case's rounds in one pair, from the seconds of its calls."""
-        calls = sum(state.call_s for state in self.sides.values()) * self.inner
+        calls = sum(state.call.seconds for state in self.sides.values()) * self.inner
         return calls * (self.gross_rounds or READINGS * (self.rounds + 1))
 
     def set_inner(self) -> None:
         """Set the calls per reading from the first calls' time; a time that is not positive is invalid."""
         for side, state in self.sides.items():
-            if not 0 < state.call_s < math.inf:
+            if not 0 < state.call.seconds < math.inf:
                 self.settle(INVALID, NO_TIME.format(side))
                 return
-        fastest = min(state.call_s for state in self.sides.values())
+        fastest = min(state.call.seconds for state in self.sides.values())
         self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
 
     def settle(self, verdict: str, reason: str) -> None:
@@ -127,11 +125,11 @@ class PairedCase:
 def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str]:
     """The verdict on a case that the candidate cannot have timed, with its reason."""
     reason = candidate.reason or ""
-    if candidate.status == "incorrect" and not candidate.expected:
+    if candidate.status == "incorrect" and not candidate.plan.expected:
         return INCORRECT, reason
     if candidate.status == "skipped":
         return NOT_ENOUGH, reason
-    if candidate.status == base.status and not candidate.expected:
+    if candidate.status == base.status and not candidate.plan.expected:
         return LEFT_OUT, f"on both sides {candidate.status}: {reason}"
     if candidate.status not in {"incorrect", "unsupported", "oom"}:
         return INVALID, f"the candidate's is {candidate.status}: {reason}"

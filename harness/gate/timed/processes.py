@@ -1,7 +1,5 @@
 """The two processes of a pair: one newly executed interpreter per side, each holding all its cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path

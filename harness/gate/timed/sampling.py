@@ -1,13 +1,12 @@
 """The rounds of one pair: the sides take turns at every case, in random order, until the rounds are full."""
 
-from __future__ import annotations
-
 import math
 import random
 import secrets
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.gate.case_evidence import Rounds
@@ -15,8 +14,8 @@ from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
-from harness.run.group.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
-from harness.run.group.sampling import audit_clock, check_under_clock, settle_remembered
+from harness.run.case.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
+from harness.run.group.sampling import audit_clock, settle_remembered
 
 WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
 SETTLED = 0.97
@@ -44,7 +43,7 @@ class PairSampler:
         checked = {
             paired.id: secrets.randbelow(paired.rounds)
             for paired in rest
-            if not (paired.verified_again or paired.candidate.is_long)
+            if not (paired.verified_again or paired.candidate.call.is_long)
         }
         for round_ in range(max((paired.rounds for paired in rest), default=0)):
             for paired in rest:
@@ -63,7 +62,9 @@ class PairSampler:
             for paired in timed
         ]
         for paired, rounds in zip(timed, all_rounds, strict=True):
-            paired.candidate.call_s, paired.base.call_s = rounds.levels_s
+            for side, level_s in zip(BOTH, rounds.levels_s, strict=True):
+                state = paired.sides[side]
+                state.call = replace(state.call, seconds=level_s)
         return all_rounds
 
     def _round(self, paired: PairedCase, readings: Readings, count: int) -> None:
@@ -162,7 +163,7 @@ class PairSampler:
         """Compare one long reading of a side with the runner's own clock alone."""
         state = paired.sides[side]
         long_turns = paired.reading_s * READINGS >= AUDIT_SECONDS  # which the other side's have audited
-        if not paired.living or paired.verified_again or long_turns or state.method != "wall":
+        if not paired.living or paired.verified_again or long_turns or state.setup.method != "wall":
             return
         turns = audit_clock(paired.context, state, paired.reading_s / paired.inner)
         self.shared.check_process(paired, state)
@@ -187,8 +188,10 @@ class PairSampler:
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
             if paired.living and state.living:
-                again_s = statistics.median(map(min, readings[paired.id, side])) if state.is_long else None
-                check_under_clock(verifier, state, name, again_s)
+                again_s = (
+                    statistics.median(map(min, readings[paired.id, side])) if state.call.is_long else None
+                )
+                verifier.check_under_clock(state, name, again_s)
                 self.shared.check_process(paired, state)
         paired.resolve()
 

@@ -9,8 +9,6 @@ Where the fresh one is not, nothing was decided, and the case goes on with both 
 it as regressed, and a pair that it kept is beyond twofold, which can only speak against unchanged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

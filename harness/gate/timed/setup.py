@@ -1,10 +1,7 @@
 """Setting up a timed gate: cases paired with their counterparts, and the processes behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
@@ -13,8 +10,8 @@ from harness.gate.sides.side import Side
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, PairedCase
 from harness.gate.timed.processes import GateExecutor, SideProcesses
-from harness.run.group.case_state import CaseState
-from harness.run.group.events import Listener
+from harness.run.case.case_state import CaseState
+from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.processes.worker_process import Processes
@@ -74,5 +71,4 @@ def open_group(
 
 def _state(case: Case, side: Side) -> CaseState:
     info: ImplementationInfo = side.catalog.implementation(case.implementation)
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return CaseState(case, info, baseline=False, started=started, side=side.name, within=side.within(info))
+    return CaseState(case, info, side=side.name, within=side.within(info))

@@ -1,7 +1,5 @@
 """Verdicts of a timed gate: one per case, with its reason, and the evidence that is stored."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -126,14 +124,14 @@ def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> Case
         rounds=tuple(pair.log_ratios for pair in rounds),
         levels_s=tuple(pair.levels_s for pair in rounds),
         static=tuple(f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)),
-        same_program=paired.same_program if paired.candidate.static.program else None,
+        same_program=paired.same_program if paired.candidate.plan.static.program else None,
     )
 
 
 def _static_sentence(paired: PairedCase, name: str) -> str:
     from harness.core.static_figures import EXACT_FIGURES, WORDS
 
-    static = paired.sides[name].static
+    static = paired.sides[name].plan.static
     known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
     figures = (
         f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"

@@ -1,7 +1,5 @@
 """The steps from a new process to its first result, a bar for every implementation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The stages' shares of a call over the sequence length, with the lengths at which two change places."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The charts of a run's profiles as SVG; which there are follows from what its records hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

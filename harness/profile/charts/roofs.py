@@ -1,7 +1,5 @@
 """How near cases and their stages come to the measured ceilings, at the work that each has for a byte."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A machine's measured ceilings for people: a sentence, a row for each, and what a datasheet says instead."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """The table of a comparison on several machines: a line per machine, and one per run where it has several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console

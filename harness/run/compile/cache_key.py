@@ -1,7 +1,5 @@
 """The key of the compile cache: everything that a compiler's answer depends on."""
 
-from __future__ import annotations
-
 import os
 import platform
 from functools import cache

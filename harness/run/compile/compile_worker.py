@@ -1,7 +1,5 @@
 """One compilation at a time: a fork per case for the host, a long-lived process per other kind of target."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from harness.catalog.accelerators import HOST, target

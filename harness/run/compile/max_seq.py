@@ -1,7 +1,5 @@
 """The largest length that fits each target (`--max-seq`): doubled until one does not, then bisected."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A pool that answers compile requests on every core: from the cache, else by compiling."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +13,10 @@ from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.core.machine import usable_cores, usable_memory
 from harness.core.units import format_count
+from harness.run.case.source_files import SourceFiles
 from harness.run.compile.cache_key import key
 from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.group.source_files import SourceFiles
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
 

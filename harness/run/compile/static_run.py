@@ -1,7 +1,5 @@
 """`seqsweep static`: every case of a schedule compiled for every target, stored like a run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, nullcontext
@@ -22,11 +20,11 @@ from harness.run.compile.cache_key import key
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.group.events import Listener
+from harness.run.events import Listener
 from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
-from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.machine.probes import probe_fingerprint
 from harness.run.overhead import totals
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome

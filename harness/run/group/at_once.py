@@ -1,9 +1,7 @@
 """Questions to several processes at once, each from a thread of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event
 
 
@@ -12,17 +10,15 @@ def exhaust_at_once(works: Sequence[Iterable[object]]) -> None:
     stopped = Event()
 
     def exhaust(work: Iterable[object]) -> None:
-        try:
-            for _ in work:
-                if stopped.is_set():
-                    break
-        except BaseException:  # whatever ends this one ends the others, and is raised to the caller
-            stopped.set()
-            raise
+        for _ in work:
+            if stopped.is_set():
+                break
 
     with ThreadPoolExecutor(len(works)) as pool:
+        threads = [pool.submit(exhaust, work) for work in works]
         try:
-            list(pool.map(exhaust, works))
-        except BaseException:  # also Ctrl-C, which reaches this thread alone
+            wait(threads, return_when=FIRST_EXCEPTION)
+        finally:  # also at Ctrl-C, which reaches this thread alone
             stopped.set()
-            raise
+    for thread in threads:
+        thread.result()

@@ -1,12 +1,11 @@
 """The cold starts of a case: new processes, one after the other, while the group's own are stopped."""
 
-from __future__ import annotations
-
 import tempfile
+from dataclasses import replace
 
 from harness.core.median_interval import samples_needed
 from harness.core.record import ColdStart
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
@@ -18,7 +17,7 @@ LATER_SECONDS = 5.0
 def measure_cold_starts(context: GroupContext, state: CaseState) -> None:
     """As many as an interval needs, and as many with the compiler's cache filled; a warning if one fails."""
     run, job = context.run, context.job("case", state.info.framework, state)
-    later = max(2, min(LATER, int(LATER_SECONDS / max(state.call_s, 1e-9))))
+    later = max(2, min(LATER, int(LATER_SECONDS / max(state.call.seconds, 1e-9))))
 
     def readings(count: int, cache: str | None) -> list[ColdReading]:
         found: list[ColdReading] = []
@@ -34,12 +33,12 @@ def measure_cold_starts(context: GroupContext, state: CaseState) -> None:
             with tempfile.TemporaryDirectory(dir=context.folder) as cache:
                 cached = readings(1 + samples_needed(), cache)[1:]  # the first has filled it
     except Ended as end:
-        state.warnings.append(f"no cold start: {end.reason}")
+        state.warn(f"no cold start: {end.reason}")
         return
     if why := run.changed_source(state.case.implementation):
-        state.warnings.append(f"no cold start: {why}")
+        state.warn(f"no cold start: {why}")
         return
     steps = {step: tuple(each.steps[step] for each in cold) for step in cold[0].steps}
     if cached:
         steps["cache hit"] = tuple(each.steps["cache hit"] for each in cached)
-    state.cold = ColdStart(steps, cold[0].missing, later)
+    state.extras = replace(state.extras, cold=ColdStart(steps, cold[0].missing, later))

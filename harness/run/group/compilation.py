@@ -1,12 +1,11 @@
 """The compilation stage of a case: start its worker, compile, and settle it if its figures forbid a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 from harness.core.errors import Unsupported
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
+from harness.run.case.compiled_plan import CompiledPlan
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import longest_baseline_call
 from harness.run.processes.executor import Ended
@@ -38,9 +37,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
     try:
         with context.spending("startup"):
             state.worker = context.spawn("case", state.info.framework, state)
-    except Unsupported as refusal:
-        context.settle(state, "unsupported", str(refusal))
-    except Ended as end:
+    except (Unsupported, Ended) as end:
         context.settle_ended(state, end)
     state.wall_s += clock() - start
     return state.living
@@ -52,7 +49,8 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
     if answer is None:
         return False
     context.run.startups_s.append(forked_s + answer["startup_s"])
-    state.take_prepared(answer, settings.memory_bytes)
+    state.compiled = True
+    state.plan = CompiledPlan.of(answer, state.info.framework, settings.memory_bytes)
     return True
 
 
@@ -60,8 +58,7 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
     """What a process says once its case is compiled; None when that settled the case."""
     answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
     if answer is not None:
-        context.run.spent["compile"] -= answer["startup_s"]
-        context.run.spent["startup"] += answer["startup_s"]
+        context.recount(answer["startup_s"], "compile", "startup")
     return answer
 
 
@@ -76,13 +73,13 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     run, settings = context.run, context.settings
     if not state.living:
         return
-    too_large = state.too_large(settings.memory_bytes)
+    too_large = state.plan.too_large(settings.memory_bytes)
     if too_large:
         context.settle(state, "oom", too_large)
         return
     skip = run.prediction.inferred_skip(state.case)
     if run.depth == "run":
         longest_s = longest_baseline_call(settings.budget_s) if state.baseline else settings.budget_s
-        skip = skip or run.prediction.over_budget(state.case, state.work, longest_s)
+        skip = skip or run.prediction.over_budget(state.case, state.plan.work, longest_s)
     if skip:
         context.settle(state, "skipped", skip)

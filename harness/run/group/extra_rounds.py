@@ -1,13 +1,11 @@
 """Rounds of a group after its samples: what a profile and replays are read in, until each case has enough."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.core.median_interval import samples_needed
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 
 MOST_ROUNDS = 30  # their intervals are for shares, not for verdicts

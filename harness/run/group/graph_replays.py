@@ -4,14 +4,13 @@ Nothing here costs a case what it has: where a call cannot be captured, or its r
 says why and the eager figures stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.record import NO_GRAPH, GraphReplays
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
 from harness.run.group.verification import Verifier
@@ -27,32 +26,32 @@ def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[Ca
         context,
         [state for state in states if state.id in captured],
         "replay",
-        lambda state: _ask(context, state, "replay", inner=state.inner),
+        lambda state: _ask(context, state, "replay", inner=state.setup.inner),
     )
     for state in (each for each in states if each.id in taken):
-        state.graphs = GraphReplays(
+        graphs = GraphReplays(
             replay_s=tuple(each["replay_s"] for each in taken[state.id]),
             eager_s=tuple(each["eager_s"] for each in taken[state.id]),
             **captured[state.id],
         )
+        state.extras = replace(state.extras, graphs=graphs)
 
 
 def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:
     """How a captured call is read; None where it cannot be captured, or a replay fails its contract."""
     context.run.listener.case_state(state.id, "CUDA graph")
-    backward = state.case.mode != "fwd"
-    answer = _ask(context, state, "capture", cotangent="cotangent0" if backward else None)
+    cotangent = None if state.case.mode == "fwd" else "cotangent0"
+    answer = _ask(context, state, "capture", cotangent=cotangent)
     if answer is None:
         return None
     try:
-        verifier.draw_fresh(FRESH, state)
+        verifier.references.draw_fresh(FRESH, state)
     except (Unsupported, Ended) as end:
-        state.warnings.append(f"{NO_GRAPH}: its replay cannot be judged ({end})")
+        state.warn(f"{NO_GRAPH}: its replay cannot be judged ({end})")
         return None
 
     def ask(result: str) -> Mapping[str, Any] | None:
-        cotangent = f"{FRESH}-{state.info.semantics}" if backward else None
-        fresh = {"inputs": FRESH, "cotangent": cotangent, "result": result}
+        fresh = verifier.references.fresh(state, FRESH, result)
         return _ask(context, state, "replay", inner=1, fresh=fresh)
 
     eager = state.correctness
@@ -61,7 +60,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
         return None
     state.correctness = eager  # which is of the eager call, and so are the times it vouches for
     if reason:
-        state.warnings.append(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
+        state.warn(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
         return None
     return answer
 
@@ -70,9 +69,6 @@ def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -
     """The answer of a case's worker; None, with a warning, where there is none."""
     try:
         return context.ask_aside(state, "graphs", verb, **arguments)
-    except Unsupported as refusal:
-        why = str(refusal)
-    except Ended as end:
-        why = end.reason
-    state.warnings.append(f"{NO_GRAPH}: {why}")
-    return None
+    except (Unsupported, Ended) as end:
+        state.warn(f"{NO_GRAPH}: {end}")
+        return None

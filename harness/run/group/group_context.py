@@ -1,19 +1,16 @@
 """The shared state of a group while it runs: its cases, their workers, and questions to them."""
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.core.record import PLANNED, Correctness
 from harness.core.units import format_count, format_seconds
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
@@ -38,7 +35,6 @@ class GroupContext:
                 case=case,
                 info=run.catalog.implementation(case.implementation),
                 baseline=case.id in group.baselines.get(case.id, ()),
-                started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             )
             for case in group.cases
         ]
@@ -49,7 +45,7 @@ class GroupContext:
 
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
-        return SETS if state.needs_bytes(SETS) <= self.settings.memory_bytes else 1
+        return SETS if state.plan.needs_bytes(SETS) <= self.settings.memory_bytes else 1
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
@@ -87,14 +83,10 @@ class GroupContext:
         finally:
             self.run.spent[activity] += self.run.clock() - start
 
-    @contextmanager
-    def _paused_display(self) -> Generator[None]:
-        """Pause the display: nothing is drawn while a clock may be read."""
-        self.run.listener.pause()
-        try:
-            yield
-        finally:
-            self.run.listener.resume()
+    def recount(self, seconds: float, counted_as: str, activity: str) -> None:
+        """Count some of the time that was counted as one activity as another."""
+        self.run.spent[counted_as] -= seconds
+        self.run.spent[activity] += seconds
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
         """Ask a case's worker; None when that settled the case. The time counts as `activity`."""
@@ -106,7 +98,7 @@ class GroupContext:
                 text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
                 raise Ended("crashed", f"{text}; look for what meddles with its process")
         except Unsupported as refusal:
-            self.settle(state, "unsupported", str(refusal))
+            self.settle_ended(state, refusal)
         except Ended as ended:
             end = self._judge_death(state, ended)
             if state.is_interpreted and end.status == "timeout":
@@ -125,14 +117,16 @@ class GroupContext:
         if state.worker is None:
             raise Ended("crashed", "its process has ended")
         start = self.run.clock()
+        self.run.listener.pause()  # nothing is drawn while a clock may be read
         try:
-            with self.spending(activity), self._paused_display():
+            with self.spending(activity):
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Ended as end:
             if not end.alive:
                 state.end()
             raise
         finally:
+            self.run.listener.resume()
             state.wall_s += self.run.clock() - start
 
     def why_not_interpreted(self, state: CaseState) -> str | None:
@@ -161,7 +155,7 @@ class GroupContext:
         """How a question to a case ended: its own death near the memory limit is an oom and no crash."""
         if end.status != "crashed" or not end.died_of:
             return end
-        why = state.why_died(end.died_of, self.settings.memory_bytes)
+        why = state.plan.why_died(end.died_of, self.settings.memory_bytes, state.setup.sets)
         return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
@@ -174,8 +168,11 @@ class GroupContext:
         state.correctness = Correctness(rule, passed=False, coverage="whole")
         self.settle(state, "incorrect", reason)
 
-    def settle_ended(self, state: CaseState, end: Ended, reason: str | None = None) -> None:
+    def settle_ended(self, state: CaseState, end: Unsupported | Ended, reason: str | None = None) -> None:
         """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
+        if isinstance(end, Unsupported):
+            self.settle(state, "unsupported", str(end))
+            return
         if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)

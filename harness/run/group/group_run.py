@@ -1,7 +1,5 @@
 """One group: compile every case, verify it, then sample all of them in shuffled rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,8 +8,8 @@ from harness.core.errors import MachineError
 from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Record
 from harness.core.units import format_bytes
+from harness.run.case.case_state import CaseState
 from harness.run.group.at_once import exhaust_at_once
-from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.graph_replays import replay_graphs
 from harness.run.group.group_context import SETS, GroupContext
@@ -50,19 +48,19 @@ class GroupRun:
         try:
             self._prepare()
             if context.living():
-                self.verifier.open()
+                self.verifier.references.open()
                 self._measure()
             for state in context.living():
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
-            if not any(state.readings for state in context.states):
+            if not any(state.samples.readings for state in context.states):
                 raise
             for state in context.living():
                 state.cut_short()
             cause = stop if isinstance(stop, MachineError) else None
             raise Interrupted(self._records(), cause) from None
         finally:
-            self.verifier.close()
+            self.verifier.references.close()
             context.close()
         return self._records()
 
@@ -90,25 +88,25 @@ class GroupRun:
             self._verify_and_sample(states)
             return
         others = [state for state in states if not self._is_near(state)]
-        planned = sum(state.needs_bytes(SETS) for state in others)
+        planned = sum(state.plan.needs_bytes(SETS) for state in others)
         if self.depth == "check" or planned <= limit:
             self._verify_and_sample(others)
         else:
-            whole = format_bytes(sum(state.needs_bytes(SETS) for state in states))
+            whole = format_bytes(sum(state.plan.needs_bytes(SETS) for state in states))
             for state in others:
                 self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
             if state.living and self._is_near(state):
                 self._empty_group(state)
-                self._measure_alone(state, f"it plans {format_bytes(state.needs_bytes(1))}")
+                self._measure_alone(state, f"it plans {format_bytes(state.plan.needs_bytes(1))}")
 
     def _is_near(self, state: CaseState) -> bool:
         sets = 1 if self.depth == "check" else self.context.sets_of(state)
-        return state.is_near(self.context.settings.memory_bytes, sets)
+        return state.plan.is_near(self.context.settings.memory_bytes, sets)
 
     def _measure_alone(self, state: CaseState, why: str) -> None:
         limit = format_bytes(self.context.settings.memory_bytes)
-        state.warnings.append(f"measured alone: {why}, the limit is {limit}")
+        state.warn(f"measured alone: {why}, the limit is {limit}")
         self._verify_and_sample([state])
 
     def _empty_group(self, state: CaseState) -> None:

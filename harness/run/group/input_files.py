@@ -1,7 +1,5 @@
 """The files of a group's inputs, which every case's process can write to and none may."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias

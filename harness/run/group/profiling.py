@@ -1,14 +1,12 @@
 """The profiling stage of a run: rounds of calls with their stages timed, after a case has been sampled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.cold import measure_cold_starts
 from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
@@ -26,7 +24,7 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
     def ask(state: CaseState) -> Mapping[str, Any] | None:
         answer = context.ask(state, "profile", "profile")
         if answer is not None and (refused := answer.get("refused")):
-            state.warnings.append(f"not profiled: {refused}")
+            state.warn(f"not profiled: {refused}")
             return None
         return answer
 
@@ -35,7 +33,8 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
         counted = context.ask(state, "profile", "count_stages") if state.id in rounds else None
         if counted is not None:
             profile = _profile(rounds[state.id], counted["counts"])
-            state.profile = replace(profile, operators=_operators(context, state))
+            profile = replace(profile, operators=_operators(context, state))
+            state.extras = replace(state.extras, profile=profile)
         if context.run.extras.cold and state.living:
             measure_cold_starts(context, state)
 
@@ -49,7 +48,7 @@ def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures
     if answer is None:
         return ()
     if refused := answer["refused"]:
-        state.warnings.append(f"no operators: {refused}")
+        state.warn(f"no operators: {refused}")
     elif extras.trace is not None:
         write_files(extras.trace.parent, {extras.trace.name: (context.folder / TRACE).read_bytes()})
     return (
@@ -63,14 +62,13 @@ def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> 
     nothing = (0.0, None, 0.0)
     stages: list[StageFigures] = []
     for name in names:
-        readings = [answer["stages"].get(name, nothing) for answer in rounds]
+        own, times, beside = zip(*(answer["stages"].get(name, nothing) for answer in rounds), strict=True)
         operators, flops, moved = counts.get(name) or (None, None, None)
-        beside = tuple(seconds for _, _, seconds in readings)
         stages.append(
             StageFigures(
                 stage=name,
-                samples_s=tuple(seconds for seconds, _, _ in readings),
-                entered=max((times for _, times, _ in readings if times is not None), default=None),
+                samples_s=own,
+                entered=max((count for count in times if count is not None), default=None),
                 operators=operators,
                 flops=flops,
                 bytes=moved,

@@ -1,38 +1,14 @@
 """Records of a run: built from the state of a settled case, and read again when a run is resumed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.catalog.accelerators import HOST
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
-from harness.core.grouped import collected
-from harness.core.median_interval import median_interval
-from harness.core.record import Memory, Record, Timing
-from harness.run.group.case_state import NOT_COMPILED, NOT_REACHED, CaseState
+from harness.core.record import Memory, Record
+from harness.run.case.case_state import NO_EXTRAS, NOT_REACHED, CaseState
+from harness.run.case.compiled_plan import NOT_COMPILED
 from harness.run.group.run_context import Provenance
-
-
-def timing_of(state: CaseState) -> Timing | None:
-    """The readings of a case that is ok, with the interval of its median over rounds."""
-    if not state.readings or state.status != "ok" or state.correctness is None:
-        return None
-    levels = [median_interval(values)[0] for values in collected(state.readings).values()]
-    _, low, high = median_interval(levels)
-    return Timing(
-        samples_s=tuple(state.samples),
-        round=tuple(round_ for round_, _ in state.readings),
-        median_s=median_interval(state.samples)[0],
-        low_s=low,
-        high_s=high,
-        method=state.method,
-        cache=state.cache,
-        inner=state.inner,
-        stopped=state.stopped,
-        warnings=tuple(state.warnings),
-        gpu=tuple(state.gpu_readings),
-    )
 
 
 def new_record(
@@ -67,7 +43,10 @@ def target_of(case: Case) -> str:
 
 
 def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Record:
-    """The record of a settled case."""
+    """The record of a settled case. Times are kept of one that is ok and verified."""
+    ok = state.status == "ok"
+    timed = ok and state.samples.readings and state.correctness is not None
+    extras = state.extras if ok else NO_EXTRAS
     return new_record(
         state.case,
         state.info,
@@ -75,19 +54,19 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         state.status or "crashed",
         reason=state.reason,
         crash_file=state.crash_file,
-        expected=state.expected,
+        expected=state.plan.expected,
         baseline=state.baseline,
         replicate=replicate,
         correctness=state.correctness,
         checks=state.checks,
-        facts=state.facts,
-        timing=timing_of(state),
-        static={target_of(state.case): state.static},
-        cost=state.cost,
-        memory=Memory(state.high_water_bytes),
-        profile=state.profile if state.status == "ok" else None,
-        cold=state.cold if state.status == "ok" else None,
-        graphs=state.graphs if state.status == "ok" else None,
+        facts=state.plan.facts,
+        timing=state.samples.timing(state.setup) if timed else None,
+        static={target_of(state.case): state.plan.static},
+        cost=state.plan.cost,
+        memory=Memory(state.call.high_water_bytes),
+        profile=extras.profile,
+        cold=extras.cold,
+        graphs=extras.graphs,
         started=state.started,
         wall_s=state.wall_s,
     )

@@ -1,7 +1,5 @@
 """The context that all groups of a run share."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -11,17 +9,13 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.protocol import Job
-from harness.run.group.events import Listener
-from harness.run.group.predict import Prediction
-from harness.run.group.source_files import SourceFiles
+from harness.run.case.predict import Prediction
+from harness.run.case.source_files import SourceFiles
+from harness.run.events import Listener
 from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
 Clock = Callable[[], float]
-
-
-def _seconds() -> dict[str, float]:
-    return defaultdict(float)
 
 
 StartCold = Callable[[Job, float, int, str | None], ColdReading]
@@ -77,7 +71,7 @@ class RunContext:
     checks: Checks = ()
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
-    spent: dict[str, float] = field(default_factory=_seconds)
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # lengths, by a case's series
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None

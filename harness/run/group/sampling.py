@@ -4,18 +4,15 @@ Under the same clock each is also called on values that no call has seen: at the
 between.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import secrets
-import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.core.units import format_seconds
-from harness.run.group.case_state import CaseState
-from harness.run.group.forged_clock import (
+from harness.run.case.case_state import CaseState
+from harness.run.case.forged_clock import (
     AUDIT_SECONDS,
     AUDITS,
     LONGER_AUDIT_SECONDS,
@@ -23,13 +20,13 @@ from harness.run.group.forged_clock import (
     forged_always,
     forged_reason,
 )
+from harness.run.case.memoization import look_remembered, remembered_reason
+from harness.run.case.samples import SamplingSetup
 from harness.run.group.group_context import GroupContext
-from harness.run.group.memoization import FirstAndAgain, look_remembered, remembered_reason
 from harness.run.group.stopping import Stopping
 from harness.run.group.verification import Verifier
 from harness.run.machine.interference import Interference
 
-READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
 CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
@@ -41,7 +38,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     """Sample the cases. One that dies or is found out is settled, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
-    settings, long = context.settings, {state.id for state in states if state.is_long}
+    settings, long = context.settings, {state.id for state in states if state.call.is_long}
     stopping = Stopping(context.group.baselines, settings.precision, settings.budget_s, long)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     check_rounds = {state.id: secrets.randbelow(CHECK_ROUNDS) for state in states}
@@ -55,61 +52,36 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         for case in turns:
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
-            if state.living and round_ == check_rounds[case] and not state.is_long:
-                check_under_clock(verifier, state, "fresh0", _seen_s(state))
+            if state.living and round_ == check_rounds[case] and not state.call.is_long:
+                verifier.check_under_clock(state, "fresh0", _seen_s(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
-    if any(state.living and state.is_long for state in states):
+    if any(state.living and state.call.is_long for state in states):
         # Of the round in which long calls have their last turn the others have one, too: ratios are by round.
         for state in states:
-            if state.living and not state.is_long:
+            if state.living and not state.call.is_long:
                 _take_turn(context, stopping, state, round_)
     for state in states:
-        if state.living and state.is_long:
+        if state.living and state.call.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)
         elif state.living:
-            check_under_clock(verifier, state, "fresh1", _seen_s(state))
+            verifier.check_under_clock(state, "fresh1", _seen_s(state))
     warnings = interference.warnings() if round_ else []
     for state in states:
-        state.warnings += warnings
-        last = max((number for number, _ in state.readings), default=-1)
-        state.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
+        state.warn(*warnings)
+        last = max((number for number, _ in state.samples.readings), default=-1)
+        state.samples.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
         if state.living:
-            settle_remembered(context, verifier, state, statistics.median(state.samples))
+            settle_remembered(context, verifier, state, state.samples.median_s)
         _check_clock(context, state)
         if not state.living:
             stopping.drop(state.id)
     for state in states:
         if state.living:
-            state.stopped = stopping.stopped(state.id)
-            median = statistics.median(state.samples)
-            context.run.prediction.note(state.case, median, state.work)
-
-
-def check_under_clock(
-    verifier: Verifier,
-    state: CaseState,
-    name: str,
-    again_s: float | None = None,
-    sampled_s: float | None = None,
-) -> Mapping[str, Any] | None:
-    """Have a call judged on fresh inputs, and note its time beside that of one on inputs that it has seen.
-
-    The latter follows at once, for the machine may be busier than before; `again_s` (seconds) spares it.
-    `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
-    What it answered; None if that settled it.
-    """
-    # The third is on the second's values: whoever remembers the last answer alone is fast there.
-    beside = again_s is None
-    answer = verifier.check_under_clock(
-        state, name, readings=3 if beside else 1, warm=beside or not state.is_long
-    )
-    if answer is not None:
-        first_s, *rest = answer["samples_s"]
-        seen_s = min(rest) if again_s is None else again_s
-        state.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
-    return answer
+            state.samples.stopped = stopping.stopped(state.id)
+            median = state.samples.median_s
+            context.run.prediction.note(state.case, median, state.plan.work)
 
 
 def _seen_s(state: CaseState) -> float | None:
@@ -117,12 +89,12 @@ def _seen_s(state: CaseState) -> float | None:
 
     Where a turn is one reading, two more would tell the judged one apart, and cost as much as two turns.
     """
-    return statistics.median(state.samples) if _is_read_once(state) else None
+    return state.samples.median_s if _is_read_once(state) else None
 
 
 def _is_read_once(state: CaseState) -> bool:
     """Whether a turn is one reading, since that takes long."""
-    return state.call_s * state.inner > SHORT_READING_SECONDS
+    return state.call.seconds * state.setup.inner > SHORT_READING_SECONDS
 
 
 def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
@@ -131,12 +103,12 @@ def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseStat
     `sampled_s` is the median of its samples, in seconds a call.
     """
     for number in range(CONFIRMATIONS):
-        if not (state.living and look_remembered(state.first_and_again, sampled_s)):
+        if not (state.living and look_remembered(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
-        check_under_clock(verifier, state, f"fresh{2 + number}", sampled_s=now_s)
-    if state.living and look_remembered(state.first_and_again, sampled_s):
-        reason = remembered_reason(state.first_and_again, sampled_s)
+        verifier.check_under_clock(state, f"fresh{2 + number}", sampled_s=now_s)
+    if state.living and look_remembered(state.samples.first_and_again, sampled_s):
+        reason = remembered_reason(state.samples.first_and_again, sampled_s)
         context.settle_broken_rule(state, "remembers no answer", reason)
 
 
@@ -146,10 +118,15 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
     They are more than one, since a memory may wait until it is used.
     """
     least_s = math.inf
-    turns, readings = (LONG_TURNS_NOW, 1) if state.is_long else (TURNS_NOW, READINGS)
+    turns, readings = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, READINGS)
     for _ in range(turns if state.living else 0):
         answer = context.ask(
-            state, "contract", "sample", readings=readings, inner=state.inner, warm=not state.is_long
+            state,
+            "contract",
+            "sample",
+            readings=readings,
+            inner=state.setup.inner,
+            warm=not state.call.is_long,
         )
         least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
     return least_s
@@ -174,12 +151,12 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
 def _check_clock(context: GroupContext, state: CaseState) -> None:
     """Drop readings that the runner's own clock contradicts."""
     # Events on a device do not count what the host does between two calls.
-    if not state.living or state.method != "wall":
+    if not state.living or state.setup.method != "wall":
         return
-    forged = [turn for turn in state.turns if turn.is_too_long]
-    turns = [turn for turn in state.turns if state.is_long and turn.read_s >= AUDIT_SECONDS]
+    forged = [turn for turn in state.samples.turns if turn.is_too_long]
+    turns = [turn for turn in state.samples.turns if state.call.is_long and turn.read_s >= AUDIT_SECONDS]
     if not forged and not any(turn.agrees for turn in turns):
-        turns += audit_clock(context, state, statistics.median(state.samples))
+        turns += audit_clock(context, state, state.samples.median_s)
     if forged_always(turns):
         forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
     if state.living and forged:
@@ -195,38 +172,37 @@ def leave(context: GroupContext, state: CaseState) -> None:
         return
     context.watch_cores(state)
     names = [*answer["threads"], *answer["processes"]]
-    state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
-    state.warnings += [f"it left {file}; unlink it before returning" for file in answer["shared_memory"]]
+    state.samples.warnings += [f'it left "{name}" running; end it before returning' for name in names]
+    state.samples.warnings += [
+        f"it left {file}; unlink it before returning" for file in answer["shared_memory"]
+    ]
     state.settle("ok")
-    median = format_seconds(statistics.median(state.samples))
+    median = format_seconds(state.samples.median_s)
     context.run.listener.case_state(state.id, f"ok {median}")
 
 
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
-    # A call below the clock's resolution may have been read as 0 seconds.
-    state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
-    state.sets = context.sets_of(state)
-    answer = context.ask(state, "inputs", "ready", sets=state.sets, cotangents=state.case.mode != "fwd")
+    sets = context.sets_of(state)
+    state.setup = SamplingSetup(sets, state.call.per_reading)
+    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
     if answer is not None:
-        state.method, state.cache = answer["method"], answer["cache"]
-        if state.sets == 1 and state.cache == "rotated":
-            state.cache = "warm"
+        cache = "warm" if sets == 1 and answer["cache"] == "rotated" else answer["cache"]
+        state.setup = replace(state.setup, method=answer["method"], cache=cache)
 
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
     readings = 1 if _is_read_once(state) else READINGS
-    warm = not state.is_long
-    spent, clock = context.run.spent, context.run.clock
+    warm = not state.call.is_long
+    clock = context.run.clock
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
     start = clock()
-    answer = context.ask(state, "turns", "sample", readings=readings, inner=state.inner, warm=warm)
+    answer = context.ask(state, "turns", "sample", readings=readings, inner=state.setup.inner, warm=warm)
     wall_s = clock() - start
     if answer is None:
         return
-    spent["turns"] -= answer["seconds"]
-    spent["samples"] += answer["seconds"]
-    state.turns.append(Turn(sum(answer["samples_s"]) * state.inner, wall_s))
+    context.recount(answer["seconds"], "turns", "samples")
+    state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 
@@ -234,17 +210,15 @@ def _take_last_turn(
     context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
 ) -> None:
     """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = check_under_clock(verifier, state, "fresh1", _seen_s(state))
+    answer = verifier.check_under_clock(state, "fresh1", _seen_s(state))
     if answer is None:
         return
-    spent = context.run.spent
-    spent["contract"] -= answer["seconds"]
-    spent["samples"] += answer["seconds"]
+    context.recount(answer["seconds"], "contract", "samples")
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 
 def _feed(
     stopping: Stopping, state: CaseState, round_: int, samples: Sequence[float], seconds: float
 ) -> None:
-    state.readings += [(round_, sample) for sample in samples]
+    state.samples.readings += [(round_, sample) for sample in samples]
     stopping.feed(state.id, round_, samples, seconds)

@@ -1,7 +1,5 @@
 """The stopping rule: fed one round at a time, it decides whether a case needs more."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict
@@ -10,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
 # A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets
 # the fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of
 # its calls takes no more than so many budgets, or seconds.

@@ -1,112 +1,36 @@
-"""Verification, on the runner's side: a reference worker draws the inputs and checks the results.
+"""Verification, on the runner's side: a case is called, and its answer is held to its contract.
 
 A case whose contract has not passed is never timed, and a time whose answers were not verified is not kept:
 between and after its samples a case is called, under the clock, on values that no call has seen.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, NamedTuple, TypeAlias
-
-from harness.catalog.catalog import ImplementationInfo
 from harness.core.errors import Unsupported
-from harness.core.grouped import grouped
+from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness
-from harness.run.group.case_state import CaseState
-from harness.run.group.group_context import SETS, GroupContext
-from harness.run.group.input_files import InputFiles
-from harness.run.processes.executor import Ended, Worker
+from harness.run.case.case_state import CaseState
+from harness.run.case.memoization import FirstAndAgain
+from harness.run.case.samples import KnownCall
+from harness.run.group.group_context import GroupContext
+from harness.run.group.references import References, cotangent_of
+from harness.run.processes.executor import Ended
 
 FIRST = "set0"  # the inputs of a case's first call
-SEED_BITS = 63
 
 AskForResult: TypeAlias = Callable[[str], Mapping[str, Any] | None]
 Verdict: TypeAlias = tuple[Mapping[str, Any] | None, str | None]  # a worker's answer, and why it failed
 
 
-class Home(NamedTuple):
-    """The module that holds references, and the framework of the process that loads it."""
-
-    module: str
-    framework: str
-
-
 class Verifier:
-    """Verifies a group's cases against their contracts. Its own failure does not judge implementations."""
+    """Verifies a group's cases against their contracts."""
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
-        self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
-        self.references: dict[Home, Worker | None] = {}  # None where one has died
-        self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
-        self.drawn: set[tuple[Home, str, str]] = set()  # by whom, which of them, for which semantics
-        self.files = InputFiles(context.folder)
+        self.references = References(context)
         self.results = 0
-
-    def open(self) -> None:
-        """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
-        context = self.context
-        first = context.living()[0]
-        family = context.run.catalog.family(first.case.family)
-        context.run.listener.case_state(first.id, "inputs and reference")
-        try:
-            self._open_reference(Home(family.module, family.reference_framework), first, write=True)
-        except (Unsupported, Ended) as end:
-            self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
-            return
-        judged_together = grouped(context.living(), lambda s: (self._home(s), s.info.semantics))
-        for (home, semantics), states in judged_together.items():
-            try:
-                if home not in self.references:
-                    self._open_reference(home, states[0], write=False)
-                promise = self._info(states[0]).promise
-                more = {} if promise is None else {"promise": asdict(promise)}
-                self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, **more)
-            except (Unsupported, Ended) as end:
-                what = f"the reference {semantics} of family {family.name}"
-                self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
-        self.files.note()
-
-    def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
-        """Start a process for the references of a module; another one may have written the inputs."""
-        self.references[home] = None
-        with self.context.spending("startup"):
-            self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
-        # One more than samples rotate over: the first set's answers, which were judged, are never timed.
-        self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
-
-    def draw_fresh(self, name: str, state: CaseState) -> None:
-        """Draw inputs that no call has seen, from a seed that nobody could know, and the case's reference.
-
-        Raises Ended and Unsupported as a worker's `ask`.
-        """
-        home, semantics = self._home(state), state.info.semantics
-        if (home, name, semantics) in self.drawn:
-            return
-        seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
-        write = all(name != drawn for _, drawn, _ in self.drawn)
-        self._ask(home, "contract", "fresh", name=name, seed=seed, semantics=semantics, write=write)
-        self.drawn.add((home, name, semantics))
-        self.files.note()
-
-    def _home(self, state: CaseState) -> Home:
-        """Where the reference of a case is; in a gate that of the candidate, for both sides.
-
-        A module whose own code says what is right gets a process of its own, so that importing it affects no
-        verdict on its neighbours. Where all that it brings is numbers nobody loads it to judge by them.
-        """
-        info = self._info(state)
-        if info.bounds and info.promise is None:
-            return Home(info.module, info.reference_framework)
-        family = self.context.run.catalog.family(state.case.family)
-        return Home(family.module, family.reference_framework)
-
-    def _info(self, state: CaseState) -> ImplementationInfo:
-        """The description whose contract holds for a case: in a gate that of the candidate."""
-        return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
     def check(self, state: CaseState) -> None:
         """Call the case once and verify its answer by its contract; only then may it be timed."""
@@ -114,24 +38,22 @@ class Verifier:
         context.run.listener.case_state(state.id, "contract")
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            return context.ask(state, "contract", "check", cotangent=_cotangent(state), result=result)
+            return context.ask(state, "contract", "check", cotangent=cotangent_of(state), result=result)
 
         answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
             return
-        spent = context.run.spent  # the first calls are no judging: whoever measures makes them
-        spent["contract"] -= answer["warmup_s"]
-        spent["warmup"] += answer["warmup_s"]
-        state.call_s, state.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
-        state.recompiled = answer["recompiled"]
+        # The first calls are no judging: whoever measures makes them.
+        context.recount(answer["warmup_s"], "contract", "warmup")
+        state.call = from_plain(KnownCall, answer)
         if reason is None:
             return
         self._run_checks(state)
         if reason:
-            why = f"{reason}; expected: {state.expectation}" if state.expected else reason
+            why = f"{reason}; expected: {state.plan.expectation}" if state.plan.expected else reason
             context.settle(state, "incorrect", why)
-        elif state.expected:
-            why = f"expected to be incorrect ({state.expectation}), but its contract passed"
+        elif state.plan.expected:
+            why = f"expected to be incorrect ({state.plan.expectation}), but its contract passed"
             context.settle(state, "ok", why)
 
     def _run_checks(self, state: CaseState) -> None:
@@ -141,30 +63,33 @@ class Verifier:
         if only == []:
             return
         context.run.listener.case_state(state.id, "checks")
-        answer = context.ask(state, "contract", "examine", only=only, cotangent=_cotangent(state))
+        answer = context.ask(state, "contract", "examine", only=only, cotangent=cotangent_of(state))
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
     def check_under_clock(
-        self, state: CaseState, name: str, readings: int, *, warm: bool
+        self, state: CaseState, name: str, again_s: float | None = None, sampled_s: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
+        """Have a call judged on fresh inputs, and note its time beside that of a call on inputs it has seen.
 
-        None when that settled the case. It is asked for as any turn is, so nothing but the values tells the
-        call that it will be judged.
+        It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
+        The other call follows at once, for the machine may be busier than before; `again_s` (seconds) spares
+        it. `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
+        What it answered; None if that settled it.
         """
         context = self.context
         try:
-            self.draw_fresh(name, state)
+            self.references.draw_fresh(name, state)
         except (Unsupported, Ended) as end:
-            self._settle_unverified([state], "the reference on fresh inputs", end)
+            self.references.settle_unverified([state], "the reference on fresh inputs", end)
             return None
         context.run.listener.case_state(state.id, "check under the clock")
-        backward = state.case.mode != "fwd"
-        cotangent = f"{name}-{state.info.semantics}" if backward else None
+        # The third is on the second's values: whoever remembers the last answer alone is fast there.
+        readings = 3 if again_s is None else 1
+        warm = again_s is None or not state.call.is_long
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            fresh = {"inputs": name, "cotangent": cotangent, "result": result}
+            fresh = self.references.fresh(state, name, result)
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
@@ -174,7 +99,12 @@ class Verifier:
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
-        return answer if state.living else None
+        if answer is None or not state.living:
+            return None
+        first_s, *rest = answer["samples_s"]
+        seen_s = min(rest) if again_s is None else again_s
+        state.samples.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
+        return answer
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
         """Have a case called on `inputs`, and judge what it hands over under the name that it is given."""
@@ -192,7 +122,7 @@ class Verifier:
 
         Nobody is where the files have changed before the case was called.
         """
-        if (path := self.files.changed()) is None:
+        if (path := self.references.files.changed()) is None:
             return True
         text = f"wrote into {path}, from which every implementation of its group gets its inputs"
         if called is not None:
@@ -201,23 +131,13 @@ class Verifier:
             self.context.settle(state, "crashed", f"another process {text}")
         return False
 
-    def close(self) -> None:
-        for home in self.references:
-            self._close_reference(home)
-
-    def _close_reference(self, home: Home) -> None:
-        if (reference := self.references.get(home)) is not None:
-            reference.close()
-        self.references[home] = None
-
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
-        home, semantics = self._home(state), state.info.semantics
         try:
-            verdict = self._ask(home, "contract", "judge", semantics=semantics, inputs=inputs, result=result)
+            verdict = self.references.judge(state, inputs, result)
         except (Unsupported, Ended) as end:
             state.correctness = None
-            self._settle_unverified([state], "the verdict on its result", end)
+            self.references.settle_unverified([state], "the verdict on its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
         failed = verdict["reason"] or "its contract failed"
@@ -230,35 +150,3 @@ class Verifier:
         if state.correctness is None or not correctness.passed:  # fresh inputs may be judged on fewer rows
             state.correctness = correctness
         return reason
-
-    def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        reference = self.references.get(home)
-        if reference is None:
-            raise Ended("crashed", "the process that judges this group had died")
-        with self.context.spending(activity):
-            try:
-                return reference.ask(verb, self.context.settings.timeout_s, **arguments)
-            except Ended as end:
-                if not end.alive:
-                    self._close_reference(home)
-                raise
-
-    def _settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Settle cases that cannot be verified; the reference worker's oom or timeout makes them skipped."""
-        for state in states:
-            if isinstance(end, Unsupported):
-                self.context.settle(state, "unsupported", str(end))
-            elif end.status == "crashed":
-                self.context.settle_ended(state, end, f"{what} cannot be computed: {end.reason}")
-            else:
-                why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
-                self.context.settle(state, "skipped", why)
-
-
-def _brought_by(state: CaseState) -> str:
-    """`, which mine.py:7 brings,` of its author's own semantics; nothing of its family's."""
-    return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
-
-
-def _cotangent(state: CaseState) -> str | None:
-    return None if state.case.mode == "fwd" else f"cotangent-{state.info.semantics}"

@@ -1,7 +1,5 @@
 """A GPU's clocks, temperature, power and what holds its clocks back, by NVML: asked between turns only."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from typing import Any

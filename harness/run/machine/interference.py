@@ -5,10 +5,7 @@ become a warning on every time of the group, whose cases share the machine. No r
 for it, and a counter that cannot be read gives no warning.
 """
 
-from __future__ import annotations
-
 import os
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +14,7 @@ from pathlib import Path
 
 from harness.core.machine import control_groups, kernel_text
 from harness.core.record import GpuReading
-from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks, slowdown_names
+from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks
 
 STEAL = 0.05  # stolen share of the wanted time that is still tolerated
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
@@ -26,22 +23,15 @@ CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
 LOOK_SECONDS = 1e-3  # what reading the clock may take per round
 FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
 GPU_LOOK_SECONDS = 5e-3  # as much of a GPU's clocks and sensors, five questions to its driver
-SMI_SECONDS = 10.0
-_REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the latter in older drivers
-
-
-def _usable() -> frozenset[int]:
-    return frozenset(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
 class MachineCounters:
-    """The files and command that counters are read from, and the cores that this process may use."""
+    """The files that counters are read from, and the cores that this process may use."""
 
     stat: Path = Path("/proc/stat")
     cpus: Path = Path("/sys/devices/system/cpu")
-    smi: str = "nvidia-smi"
-    cores: frozenset[int] = field(default_factory=_usable)
+    cores: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     groups: tuple[Path, ...] = field(default_factory=lambda: tuple(control_groups("cpu")))
 
 
@@ -98,13 +88,9 @@ class Interference:
             _quota_warning(self.quota_periods, quota_periods(self.machine)),
             _throttling_warning(self.throttles, throttles(self.machine)),
             _clock_warning(self.clocks),
-            *(clock_warnings(self.gpu_readings) if self.gpu_readings else self._unread_gpu_warnings()),
+            *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
         return [sentence for sentence in sentences if sentence]
-
-    def _unread_gpu_warnings(self) -> list[str | None]:
-        """Why a GPU's clocks are unknown, and what nvidia-smi alone says when all is over."""
-        return [self.gpu, _gpu_warning(slowdowns(self.machine.smi))] if isinstance(self.gpu, str) else []
 
 
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
@@ -152,22 +138,6 @@ def fastest(clock_files: Iterable[Path]) -> int | None:
     return max(filter(None, map(_number, clock_files)), default=None)
 
 
-def slowdowns(smi: str) -> int | None:
-    """The reasons why the first visible GPU's clock is held back now, as nvidia-smi's bit mask."""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-    for reasons in _REASONS:
-        command = [smi, f"--query-gpu={reasons}", "--format=csv,noheader", f"--id={first}"]
-        try:
-            answer = subprocess.run(command, capture_output=True, text=True, timeout=SMI_SECONDS, check=False)
-        except (OSError, subprocess.SubprocessError):
-            return None
-        try:
-            return int(answer.stdout.strip(), 16)
-        except ValueError:
-            continue  # a field that this driver does not know, or a GPU that does not tell
-    return None
-
-
 def _steal_warning(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
     if before is None or after is None:
         return None
@@ -206,16 +176,6 @@ def _clock_warning(clocks: list[int]) -> str | None:
     return (
         f"the processor's clock moved from {min(clocks) / 1e6:.2f} to {max(clocks) / 1e6:.2f} GHz while it "
         "was sampled; hold it with sudo cpupower frequency-set -g performance"
-    )
-
-
-def _gpu_warning(bits: int | None) -> str | None:
-    reasons = slowdown_names(bits)
-    if not reasons:
-        return None
-    return (
-        f"the GPU held its clock back when sampling ended ({', '.join(reasons)}); "
-        "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
     )
 
 

@@ -6,8 +6,6 @@ Where the kernel does not show another process, as from one container into the n
 another folder, the two do not see each other.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -5,8 +5,6 @@ probes are held against earlier ones of the machine, and a noisy but steady one 
 all would be no reference: the smallest of many is the farther from the others, the more there are.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A neighbour, a lower clock or stolen time make some core slower. It sees the pro
 an accelerator it sees nothing. `python -m harness.run.machine.noise_probe CORE` is one core's part.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

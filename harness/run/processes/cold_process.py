@@ -1,7 +1,5 @@
 """A cold start in a new interpreter, whose framework has not been imported for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -18,6 +16,7 @@ from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
 from harness.run.processes.fork_client import worker_environment
+from harness.run.processes.output_log import last_line
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # where torch.compile keeps what it has compiled
 
@@ -59,5 +58,4 @@ def start_cold(job: Job, seconds: float, later: int, cache: str | None) -> ColdR
         try:
             return from_plain(ColdReading, json.loads(file.with_suffix(".answer").read_text()))
         except (OSError, ValueError):
-            said = next((line for line in reversed(errors.splitlines()) if line.strip()), "no word of it")
-            raise Ended("crashed", f"a new process failed: {said}") from None
+            raise Ended("crashed", f"a new process failed: {last_line(errors)}") from None

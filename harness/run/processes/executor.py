@@ -1,7 +1,5 @@
 """The interface between the runner and the processes it drives; tests implement it with a fake."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

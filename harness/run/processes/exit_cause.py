@@ -1,7 +1,5 @@
 """The cause of a process's death, from its exit code, its last output, and how near its limit it was."""
 
-from __future__ import annotations
-
 import signal
 from typing import NamedTuple
 

@@ -5,12 +5,11 @@ of its import path, further variables. Without `tracing` its cases start sooner,
 fake tensors.
 """
 
-from __future__ import annotations
-
 import select
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.catalog import child_process
@@ -18,7 +17,7 @@ from harness.core import protocol
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
-from harness.run.processes.output_log import Log
+from harness.run.processes.output_log import Log, last_line
 
 START_SECONDS = 180.0
 FORK_SECONDS = 60.0
@@ -32,8 +31,19 @@ ENVIRONMENT = {
 }
 
 
+@dataclass(eq=False)
+class Fork:
+    """A forked worker; `exit_code` is None until the server has reported its end.
+
+    From then on the system may give its id to another process, which must get none of its signals.
+    """
+
+    pid: int
+    exit_code: int | None = None
+
+
 class Server:
-    """`exits` are the exit codes of the workers that have ended, by their ids."""
+    """`living` are the workers whose end has not been reported, by their ids."""
 
     def __init__(
         self,
@@ -47,21 +57,15 @@ class Server:
         tracing: bool = True,
     ) -> None:
         self.frameworks = ",".join(frameworks)
-        self.exits: dict[int, int] = {}
+        self.living: dict[int, Fork] = {}
         self.missing: str | None = None
         self.ready = False
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
-        command = [interpreter, "-m", "harness.worker.fork_server"]
+        words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
         with theirs, self.log.open() as log:
             self.process = subprocess.Popen(
-                [
-                    *command,
-                    self.frameworks,
-                    str(theirs.fileno()),
-                    str(folder),
-                    *([] if tracing else ["untraced"]),
-                ],
+                [interpreter, "-m", "harness.worker.fork_server", *words],
                 env={**worker_environment(device, path), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -86,15 +90,15 @@ class Server:
             ) from None
         if message is None:
             raise MachineError(
-                f"the {self.frameworks} server did not start ({self.log.last_line()}); "
+                f"the {self.frameworks} server did not start ({last_line(self.log.tail())}); "
                 f"try: python -c 'import {self.frameworks}'"
             )
         self.missing = message.get("missing")
         self.ready = True
         self.end.settimeout(FORK_SECONDS)
 
-    def fork(self, job: Job, fds: list[int]) -> int:
-        """A worker's process id. Unsupported without the framework, Ended when the server fails."""
+    def fork(self, job: Job, fds: list[int]) -> Fork:
+        """A new worker. Unsupported without the framework, Ended when the server fails."""
         self.wait_ready()
         if self.missing:
             raise Unsupported(f"{self.missing}; pip install {job.framework}")
@@ -112,7 +116,8 @@ class Server:
             ) from None
         if pid is None:
             raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
-        return pid
+        worker = self.living[pid] = Fork(pid)
+        return worker
 
     def drain(self) -> None:
         """Read the server's messages about ended workers."""
@@ -126,7 +131,7 @@ class Server:
         if message is None:
             return None
         if "exited" in message:
-            self.exits[message["exited"]] = message["status"]
+            self.living.pop(message["exited"]).exit_code = message["status"]
             return 0
         return int(message["pid"])
 

@@ -1,7 +1,5 @@
 """The memory of measuring processes, watched from outside."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import resource

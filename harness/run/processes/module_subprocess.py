@@ -1,7 +1,5 @@
 """A fresh Python process that runs one module of the harness and prints its answer as JSON."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -9,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.errors import MachineError
+from harness.run.processes.output_log import last_line
 
 
 def run_module(
@@ -32,6 +31,5 @@ def run_module(
     except subprocess.TimeoutExpired:
         raise MachineError(f"{what} took more than {seconds:.0f} s; free the machine and retry") from None
     except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["no word"])[-1]
-        raise MachineError(f"{what} failed: {last}") from None
+        raise MachineError(f"{what} failed: {last_line(error.stderr)}") from None
     return json.loads(answer.stdout)

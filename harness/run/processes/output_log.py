@@ -1,7 +1,5 @@
 """A worker's output: kept for its last lines, and truncated before it fills the disk."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -35,12 +33,14 @@ class Log:
         except OSError:
             return ""
 
-    def last_line(self) -> str:
-        lines = self.tail().strip().splitlines()
-        return lines[-1] if lines else "no word"
-
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def last_line(output: str) -> str:
+    """The last line of what a process has printed that says something."""
+    lines = output.strip().splitlines()
+    return lines[-1] if lines else "no word"
 
 
 def crash_output(log: Log, traceback: str = "") -> str:

@@ -1,7 +1,5 @@
 """Processes below a worker or a server, from the kernel's own lists: read while they are stopped."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

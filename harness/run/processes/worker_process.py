@@ -1,7 +1,5 @@
 """The real executor: workers of fork servers, stopped between their turns."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil
@@ -29,7 +27,7 @@ POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
 RELEASE_SECONDS = 30.0  # that the memory of an ended worker may take to be free
-DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
+DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
 
 
 class Process:
@@ -41,7 +39,8 @@ class Process:
         self.oom_kills = oom_kills()  # of the machine's processes, when its last turn began
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
-            self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
+            self.fork = server.fork(job, [theirs.fileno(), output.fileno()])
+        self.pid = self.fork.pid
         if job.role != "reference":  # a reference's memory is the harness's own
             monitor.add(self.pid, job.memory_bytes)
 
@@ -120,14 +119,14 @@ class Process:
     def _was_killed(self) -> bool:
         """Whether it was killed since its last answer; any other signal waits until a process goes on."""
         self.server.drain()
-        return self.server.exits.get(self.pid) == -signal.SIGKILL
+        return self.fork.exit_code == -signal.SIGKILL
 
     def _death(self) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = oom_kills() > self.oom_kills
-        cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
+        cause = explain(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
         return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
@@ -137,13 +136,15 @@ class Process:
         deadline = time.monotonic() + seconds
         while self.server.alive() and time.monotonic() < deadline:
             self.server.drain()
-            if self.pid in self.server.exits:
+            if self.fork.exit_code is not None:
                 break
             time.sleep(0.005)
         self.server.drain()
 
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
+        if self.fork.exit_code is not None:
+            return  # what it left behind was killed by its server
         for send in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)

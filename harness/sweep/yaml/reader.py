@@ -1,7 +1,5 @@
 """Read YAML without losing the line of any key or value."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

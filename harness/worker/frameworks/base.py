@@ -1,7 +1,5 @@
 """The frameworks behind one interface; a process imports only the one that it serves."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Many callables cache what their first call makes, such as a mask; cached in a tr
 tensor. A trace that hangs or dies loses its figures only.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from collections.abc import Callable

@@ -57,7 +57,7 @@ class Flash(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         w = ctx.workload
         q, k, v, out, logs = ctx.saved_tensors
         grad = grad.contiguous()

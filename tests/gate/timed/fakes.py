@@ -14,7 +14,7 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
 from harness.gate.timed.processes import GateExecutor, SideProcess
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import PROVENANCE, open_group
-from harness.run.group.case_state import CaseState
+from harness.run.case.case_state import CaseState
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, static
@@ -168,6 +168,7 @@ def pair_of(name="scatter", program=None):
     """A case on both sides, of which nothing is known but its program."""
     sides = {}
     for side in (CANDIDATE, BASE):
-        sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
-        sides[side].static = replace(Static.none("not counted"), program=program)
+        sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), side=side)
+        static = replace(Static.none("not counted"), program=program)
+        sides[side].plan = replace(sides[side].plan, static=static)
     return PairedCase(sides, None)

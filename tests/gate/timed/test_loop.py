@@ -8,6 +8,7 @@ import pytest
 from harness.core.errors import MachineError, SideError
 from harness.gate.outcome import IMPROVED, INVALID, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.timed import loop
+from harness.run.case.samples import KnownCall
 from harness.run.processes.executor import Ended
 from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import World, program
@@ -158,7 +159,7 @@ def test_a_dearer_case_may_need_fewer_pairs(tmp_path):
     for name in BOTH:
         world.paired(name).verified = True
         for state in world.paired(name).sides.values():
-            state.call_s = 0.1 if name == "scatter" else 1e-3
+            state.call = KnownCall(0.1 if name == "scatter" else 1e-3)
     replay(world.sequential_test, {world.paired().id: [0.0] * 3})
     one.deadline, one.took_s = world.clock() + 30.0, 10.0
     assert one._affordable_cases(world.paired_cases) == [world.paired()]

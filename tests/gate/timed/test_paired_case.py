@@ -7,20 +7,21 @@ import pytest
 
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
+from harness.run.case.samples import KnownCall
 from tests.gate.timed.fakes import pair_of
 
 
 def paired(**changes):
     made = pair_of(**changes)
     for state in made.sides.values():
-        state.call_s = 1e-3
+        state.call = KnownCall(1e-3)
     return made
 
 
 def settle_sides(mine=None, theirs=None, *, expected=False):
     made = paired()
     for state, status in ((made.candidate, mine), (made.base, theirs)):
-        state.expected = expected
+        state.plan = replace(state.plan, expected=expected)
         if status:
             state.settle(status, f"{state.side} says why")
     made.resolve()
@@ -97,7 +98,7 @@ def test_both_sides_let_go():
 )
 def test_the_faster_side_says_how_often_a_call_is_repeated(fast, slow, inner):
     made = paired()
-    made.candidate.call_s, made.base.call_s = slow, fast
+    made.candidate.call, made.base.call = KnownCall(slow), KnownCall(fast)
     made.set_inner()
     assert made.inner == inner
 
@@ -105,7 +106,7 @@ def test_the_faster_side_says_how_often_a_call_is_repeated(fast, slow, inner):
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
 def test_a_first_call_that_took_no_time_is_a_lie(wrong):
     made = paired()
-    made.base.call_s = wrong
+    made.base.call = KnownCall(wrong)
     made.set_inner()
     assert made.verdict == INVALID
     assert made.reason == "the base read a time that is not positive; leave the clock alone"
@@ -114,7 +115,7 @@ def test_a_first_call_that_took_no_time_is_a_lie(wrong):
 @pytest.mark.parametrize(("seconds", "rounds"), [(0.02, 20), (0.021, 10), (0.2, 10), (0.21, 5)])
 def test_rounds_and_what_they_cost(seconds, rounds):
     made = paired()
-    made.base.call_s = seconds
+    made.base.call = KnownCall(seconds)
     assert made.rounds == rounds
     assert made.cost_s == pytest.approx((seconds + 1e-3) * 4 * (rounds + 1))
 
@@ -126,5 +127,6 @@ def test_only_one_compiled_program_is_the_same_program():
     ).same_program  # between torch's calls there is Python
     assert not paired().same_program  # unknown is not equal
     other = paired(program="sha256:a")
-    other.base.static = replace(other.base.static, program="sha256:b")
+    static = replace(other.base.plan.static, program="sha256:b")
+    other.base.plan = replace(other.base.plan, static=static)
     assert not other.same_program

@@ -23,6 +23,7 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import TimedResult, explain, left_out_reasons
+from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import pair_of
@@ -97,7 +98,7 @@ def test_no_budget_makes_a_verdict_between_looks():
     sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
     one = pair_of()
     for state in one.sides.values():
-        state.call_s = 0.5
+        state.call = KnownCall(0.5)
     verdict = compose([one], sequential_test, gate_plan())["mask/scatter"]
     assert (verdict.verdict, verdict.pairs) == (NOT_ENOUGH, 5)
     assert verdict.reason == (

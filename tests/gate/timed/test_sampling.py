@@ -10,6 +10,7 @@ from harness.gate.outcome import INCORRECT, INVALID, NEW, REGRESSED, VANISHED
 from harness.gate.timed.context import Lost
 from harness.gate.timed.paired_case import READINGS
 from harness.gate.timed.sampling import WARM_BATCHES
+from harness.run.case.samples import KnownCall
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
 from tests.run.fakes import Act
@@ -212,7 +213,7 @@ def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
 def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"check": {"seconds": 0.5}}), slower(2e-3))
     world.pair()
-    assert (world.paired().candidate.call_s, world.paired().base.call_s) == (1e-3, 2e-3)
+    assert (world.paired().candidate.call.seconds, world.paired().base.call.seconds) == (1e-3, 2e-3)
 
 
 @pytest.mark.parametrize(("seconds", "turns_taken"), [(0.1, 3), (2.0, 1)])
@@ -229,7 +230,7 @@ def test_a_first_call_that_is_slow_alone_has_all_its_rounds(tmp_path):
     world = World(tmp_path, slower(1e-3), slower(1e-3))
     paired = world.paired()
     for state, seconds in zip(paired.sides.values(), (0.1, 1e-3), strict=True):
-        state.call_s = seconds
+        state.call = KnownCall(seconds)
     paired.verified = paired.verified_again = True
     assert paired.gross_rounds == 3
     assert world.rounds()["scatter"].log_ratios == (0.0,) * 10

@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES
-from harness.run.group.predict import KnownWork
+from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict

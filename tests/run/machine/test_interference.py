@@ -1,17 +1,14 @@
 """Counters in a folder that stands for a machine: what they count between begin and end is known."""
 
-import stat
 from pathlib import Path
 
 import pytest
 
-from harness.run.machine import interference
 from harness.run.machine.interference import (
     Interference,
     MachineCounters,
     fastest,
     jiffies,
-    slowdowns,
     throttles,
 )
 
@@ -33,9 +30,7 @@ class Bench:
     def __init__(self, root):
         self.root = root
         self.groups = root / "inner", root / "outer"
-        self.machine = MachineCounters(
-            root / "stat", root / "cpu", str(root / "smi"), frozenset({0, 1}), self.groups
-        )
+        self.machine = MachineCounters(root / "stat", root / "cpu", frozenset({0, 1}), self.groups)
 
     def stat(self, *cores):
         lines = [f"cpu{number} {fields}" for number, fields in enumerate(cores)]
@@ -60,11 +55,6 @@ class Bench:
         for number, count in enumerate(counts):
             self.core(number, "thermal_throttle/core_throttle_count", count)
 
-    def smi(self, script):
-        path = Path(self.machine.smi)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
     def watch(self, device="cpu", now=never):
         return Interference(device, now, self.machine, lambda: UNREAD)
 
@@ -78,7 +68,6 @@ def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench):
     watch = bench.watch("cuda")
     watch.look()
     assert (jiffies(bench.machine), throttles(bench.machine), watch.clocks) == (None, {}, [])
-    assert slowdowns(bench.machine.smi) is None
     assert watch.warnings() == [UNREAD]
 
 
@@ -182,61 +171,8 @@ def test_looking_ends_where_it_takes_long(bench):
     assert next(ticks) == 8
 
 
-REASONS = {
-    0x4: "power cap",
-    0x8: "hardware slowdown",
-    0x60: "heat",
-    0x2C: "power cap, hardware slowdown, heat",
-}
-
-
-@pytest.mark.parametrize(("bits", "why"), REASONS.items())
-def test_a_gpu_that_holds_its_clock_back_says_why(bench, bits, why):
-    bench.smi(f"echo 0x{bits:016x}")
-    assert slowdowns(bench.machine.smi) == bits
-    unread, warning = bench.watch("cuda").warnings()
-    assert unread == UNREAD
-    assert warning == (
-        f"the GPU held its clock back when sampling ended ({why}); "
-        "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
-    )
-
-
-@pytest.mark.parametrize("bits", ["0x0000000000000001", "0x0000000000000112"], ids=["idle", "set by hand"])
-def test_a_clock_that_nothing_holds_back_is_no_warning(bench, bits):
-    bench.smi(f"echo {bits}")
-    assert slowdowns(bench.machine.smi) == int(bits, 16)
-    assert bench.watch("cuda").warnings() == [UNREAD]
-
-
-def test_an_older_driver_is_asked_in_its_own_words(bench):
-    older = 'case "$1" in *throttle*) echo 0x40;; *) echo \'Field "…" is not a valid field.\'; exit 2;; esac'
-    bench.smi(older)
-    assert slowdowns(bench.machine.smi) == 0x40
-
-
-def test_the_first_visible_gpu_is_asked(bench, monkeypatch):
-    bench.smi('test "$3" = --id=2 && echo 0x8 || echo 0x0')
-    assert slowdowns(bench.machine.smi) == 0
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
-    assert slowdowns(bench.machine.smi) == 0x8
-
-
-@pytest.mark.parametrize("script", ["echo '[N/A]'", "exit 9", "exec sleep 60"], ids=["n/a", "fails", "hangs"])
-def test_a_gpu_that_does_not_tell_is_unknown(bench, script, monkeypatch):
-    monkeypatch.setattr(interference, "SMI_SECONDS", 0.0 if "sleep" in script else 30.0)
-    bench.smi(script)
-    assert slowdowns(bench.machine.smi) is None
-
-
-def test_without_a_gpu_in_use_none_is_asked(bench):
-    bench.smi(f"touch {bench.root / 'asked'}; echo 0x8")
-    assert bench.watch("cpu").warnings() == []
-    assert not (bench.root / "asked").exists()
-
-
 def test_the_usual_places_are_this_machines(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
     machine = MachineCounters()
     assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))
-    assert (machine.smi, machine.cores) == ("nvidia-smi", frozenset({3, 5}))
+    assert machine.cores == frozenset({3, 5})

@@ -159,7 +159,7 @@ def test_what_is_no_file_is_a_sentence(where, kind):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert done.stderr == ""

@@ -1,12 +1,19 @@
-"""Processes where the machine refuses to start any."""
+"""Processes where the machine refuses to start any, or gives a process's id to another."""
 
+import os
+import signal
+import subprocess
 import tempfile
+from types import SimpleNamespace
 
 import pytest
 
+from harness.core import protocol
 from harness.core.errors import MachineError
+from harness.run.processes.fork_client import Server
+from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
-from harness.run.processes.worker_process import Processes
+from harness.run.processes.worker_process import Process, Processes
 
 FULL = OSError(28, "No space left on device")
 
@@ -32,3 +39,40 @@ def test_a_server_that_cannot_be_started_leaves_nothing(scratch, monkeypatch):
     with pytest.raises(MachineError, match="no process can be started below"):
         Processes(["numpy"], "cpu")
     assert list(scratch.iterdir()) == []
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """(a client, the end at which the test speaks for the fork server)."""
+    mine, theirs = protocol.pair()
+    monkeypatch.setattr(protocol, "pair", lambda: (mine, theirs.dup()))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: SimpleNamespace(poll=lambda: None))
+    client = Server(["numpy"], tmp_path, "cpu")
+    monkeypatch.undo()
+    protocol.send(theirs, {"ready": 1})
+    yield client, theirs
+    mine.close()
+    theirs.close()
+
+
+def test_a_worker_with_the_id_of_an_ended_one_is_neither_dead_nor_killed_in_its_place(
+    server, tmp_path, monkeypatch
+):
+    client, end = server
+    signals = []
+    monkeypatch.setattr(os, "kill", lambda *sent: signals.append(sent))
+    monkeypatch.setattr(os, "killpg", lambda *sent: signals.append(sent))
+    job = SimpleNamespace(role="reference", framework="numpy", to_json=dict)
+
+    def spawn():
+        protocol.send(end, {"pid": 2**30})
+        return Process(client, job, MemoryMonitor(), Log(tmp_path / "worker.log"))
+
+    first = spawn()
+    protocol.send(end, {"exited": 2**30, "status": -signal.SIGKILL})
+    second = spawn()
+    assert (first.fork.exit_code, second.fork.exit_code) == (-signal.SIGKILL, None)
+    first.close()
+    assert signals == []
+    second.close()
+    assert signals == [(2**30, signal.SIGKILL)] * 2

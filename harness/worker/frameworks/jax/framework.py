@@ -1,7 +1,5 @@
 """jax on any backend: every mode is one compiled program, and XLA's figures are read from it."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A trace of jax's profiler: when each operator of a compiled program ran in one call."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile

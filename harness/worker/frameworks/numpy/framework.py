@@ -1,7 +1,5 @@
 """numpy on the host: nothing is compiled, so most static figures are unavailable."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Arrays of torch: made of a description, of numpy's arrays, and given back as numpy's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """Binding of a torch callable to its inputs: the call that is timed, forward or by torch's autograd."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 

@@ -5,8 +5,6 @@ for a measured case, and time is read by the same marks as a profile's: the host
 device. A share of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

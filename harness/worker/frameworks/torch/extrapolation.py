@@ -7,8 +7,6 @@ A peak is the highest of many places in the program, and which place that is cha
 each place is extrapolated by itself: at its first and last pass and at its highest.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

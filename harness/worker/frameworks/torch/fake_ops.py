@@ -6,8 +6,6 @@ device, which computes shapes, strides and storages; and one that makes new tens
 same shapes, so its layout is cached. Constants, operators not listed here and unclear cases go to the mode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

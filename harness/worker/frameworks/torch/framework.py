@@ -1,7 +1,5 @@
 """torch, eager, on the cpu or CUDA: figures from a trace over fake tensors, time from the device."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress

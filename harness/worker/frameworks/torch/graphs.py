@@ -1,7 +1,5 @@
 """A call of torch captured as a CUDA graph, with the L2 cache overwritten before it in every replay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The operators of one call of torch's: their own time by its profiler, and the bytes they read and write."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ torch's own counter takes every pair, causal or not, and does not know the cpu's
 grouped heads the query's heads count: each key head is read by several of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counts of torch's operators by stage: how many, their FLOPs, and the bytes that they read and write."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

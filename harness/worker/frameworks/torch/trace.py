@@ -8,8 +8,6 @@ Of a callable of torch.compile the function inside is traced: the operators are 
 arguments and results. Which temporaries its kernels keep is the compiler's, and unavailable.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys

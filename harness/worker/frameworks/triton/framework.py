@@ -18,6 +18,7 @@ from harness.worker.frameworks.torch.framework import Torch
 
 MISSING = "Triton is not installed; pip install -e '.[triton]'"
 UNCOUNTED = "what the kernel {} computes is counted by nobody; the family's formula stands beside it"
+UNTOLD = "the program of the kernel {} is compiled for a GPU alone, and is in no trace"
 UNSEEN = "what the kernel {} reads and writes is counted by nobody"
 
 
@@ -45,11 +46,13 @@ def uncounted(static: Static, kernels: Sequence[str]) -> Static:
         static,
         flops=None,
         flops_source=None,
+        program=None,
         custom_calls=tuple(dict.fromkeys(kernels)),
         unavailable={
             **static.unavailable,
             "flops": UNCOUNTED.format(first),
             "bytes_accessed": UNSEEN.format(first),
+            "program": UNTOLD.format(first),
         },
     )
 

@@ -87,11 +87,15 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
     kernels = tuple(
         kernel_figures(launch, count, accelerator) for launch, count in launches.counted(recorder.launches)
     )
-    digest = sha256("\n".join([static.program or "", *(kernel.program for kernel in kernels)]).encode())
+    counted = uncounted(static, [launch.kernel for launch in recorder.launches])
+    if static.program is None:
+        return dataclasses.replace(counted, kernels=kernels)
+    digest = sha256("\n".join([static.program, *(kernel.program for kernel in kernels)]).encode())
     return dataclasses.replace(
-        uncounted(static, [launch.kernel for launch in recorder.launches]),
+        counted,
         kernels=kernels,
-        program=f"sha256:{digest.hexdigest()}" if static.program else None,
+        program=f"sha256:{digest.hexdigest()}",
+        unavailable={name: why for name, why in counted.unavailable.items() if name != "program"},
     )
 
 

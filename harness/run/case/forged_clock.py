@@ -9,8 +9,6 @@ that weighs less. In a gate the other side's rest, in the same turns, shows what
 of a quarter of the readings is already too much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.record import Cost
 from harness.core.static_figures import Static
-from harness.run.group.predict import STEEPEST, KnownWork, Prediction
+from harness.run.case.predict import STEEPEST, KnownWork, Prediction
 from tests.run.plans import case
 
 NOTHING = KnownWork()

@@ -1,7 +1,5 @@
 """The files of implementations, as they were when their hashes were taken: some are edited meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path

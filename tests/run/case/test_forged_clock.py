@@ -1,6 +1,6 @@
 import pytest
 
-from harness.run.group.forged_clock import Turn, forged_always, forged_beside, forged_reason
+from harness.run.case.forged_clock import Turn, forged_always, forged_beside, forged_reason
 
 
 @pytest.mark.parametrize(

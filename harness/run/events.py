@@ -1,7 +1,5 @@
 """The events of a run, for a listener that shows progress. The runner draws nothing itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

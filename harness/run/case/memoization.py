@@ -5,8 +5,6 @@ looking them up. No kernel gets the same values twice. A memory may wait before 
 has come for a while: then the call beside the first one is slow as well, and only the samples are fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,16 +1,21 @@
-"""The measurement of this machine's ceilings, by a fresh process that is set up as a measuring one."""
-
-from __future__ import annotations
+"""Probes of this machine, in fresh processes set up as measuring ones: what it is, and its ceilings."""
 
 import os
 from datetime import UTC, datetime
 from typing import Any
 
+from harness.catalog import child_process
 from harness.run.machine.lock import device_lock
 from harness.run.processes.fork_client import worker_environment
 from harness.run.processes.module_subprocess import run_module
 
-SECONDS = 300.0
+FINGERPRINT_SECONDS, CEILINGS_SECONDS = 120.0, 300.0
+
+
+def probe_fingerprint(device: str, threads: int) -> dict[str, Any]:
+    """What :mod:`harness.worker.fingerprint` prints: fingerprint, environment, GPU, and what is installed."""
+    words = ["harness.worker.fingerprint", device, str(threads)]
+    return run_module(words, "describing this machine", FINGERPRINT_SECONDS, child_process.environment())
 
 
 def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
@@ -19,5 +24,5 @@ def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     words = ["harness.worker.frameworks.torch.ceilings", device, str(threads)]
     with device_lock(device):
         what = f"measuring the ceilings of {device}"
-        readings = run_module(words, what, SECONDS, worker_environment(device))
+        readings = run_module(words, what, CEILINGS_SECONDS, worker_environment(device))
     return {**readings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.catalog.source_hash import source_hash
-from harness.run.group.source_files import SourceFiles
+from harness.run.case.source_files import SourceFiles
 from tests.run.fakes import MIB, Act, FakeExecutor
 from tests.run.plans import catalog, context, group, measure, reason
 

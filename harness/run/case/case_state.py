@@ -1,0 +1,98 @@
+"""The state of one case while its group runs: what each stage hands on, and whether it is settled."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from harness.catalog.catalog import ImplementationInfo
+from harness.catalog.known_frameworks import traits_of
+from harness.core.case import Case
+from harness.core.record import Checked, ColdStart, Correctness, GraphReplays, Profile
+from harness.core.static_figures import Static
+from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
+from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples, SamplingSetup
+from harness.run.processes.executor import Worker
+
+NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
+
+
+@dataclass(frozen=True)
+class ExtraFigures:
+    """What is measured after the samples, where it is asked for."""
+
+    profile: Profile | None = None
+    cold: ColdStart | None = None
+    graphs: GraphReplays | None = None
+
+
+NO_EXTRAS = ExtraFigures()
+
+
+@dataclass
+class CaseState:
+    """A case with its process, how it was settled, and the values that its stages replace as a whole.
+
+    `plan` is made by compiling, `call`, `correctness` and `checks` by verifying, `setup` before sampling;
+    `samples` alone grows. `within` is the folder that its module must lie in, `crash_file` lies in the
+    run's folder.
+    """
+
+    case: Case
+    info: ImplementationInfo
+    baseline: bool = False
+    side: str | None = None
+    within: str | None = None
+    worker: Worker | None = None
+    status: str | None = None
+    reason: str | None = None
+    crash_file: str = ""
+    started: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    wall_s: float = 0.0
+    compiled: bool = False
+    plan: CompiledPlan = field(init=False)
+    call: KnownCall = NOT_CALLED
+    correctness: Correctness | None = None
+    checks: tuple[Checked, ...] = ()
+    setup: SamplingSetup = ONE_BY_ONE
+    samples: Samples = field(default_factory=Samples)
+    extras: ExtraFigures = NO_EXTRAS
+
+    def __post_init__(self) -> None:
+        self.plan = CompiledPlan(self.info.framework, Static.none(NOT_COMPILED))
+
+    @property
+    def id(self) -> str:
+        return self.case.id
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether its calls are an interpreter's here, so that they can be judged and not timed."""
+        return self.case.device in traits_of(self.info.framework).interpreted_on
+
+    @property
+    def living(self) -> bool:
+        return self.status is None
+
+    def warn(self, *sentences: str) -> None:
+        """Add to what its timing is shown with."""
+        self.samples.warnings += sentences
+
+    def settle(self, status: str, reason: str | None = None) -> None:
+        """The case is decided; its process ends."""
+        if self.status is None:
+            self.reason, self.status = reason, status
+        self.end()
+
+    def end(self) -> None:
+        """End its process, if it has one."""
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+    def cut_short(self) -> None:
+        """Settle an interrupted case (Ctrl-C): its samples so far count."""
+        if self.samples.readings:
+            self.samples.stopped = "interrupted"
+            self.warn("stopped before an answer under the clock was judged")
+            self.settle("ok")
+        else:
+            self.settle("skipped", NOT_REACHED)

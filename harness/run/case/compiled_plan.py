@@ -1,0 +1,85 @@
+"""The plan of a compiled case: its static figures, its inputs, and what follows from them for its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.catalog.known_frameworks import traits_of
+from harness.core.plain_data import from_plain
+from harness.core.record import Cost
+from harness.core.static_figures import Static
+from harness.core.units import format_bytes
+from harness.run.case.predict import KnownWork
+from harness.run.processes.exit_cause import MORE_MEMORY
+
+NEAR_LIMIT = 0.85  # of the limit: an allocator and a framework take room beside what is planned
+NOT_COMPILED = "the case ended before it was compiled"
+
+
+@dataclass(frozen=True)
+class CompiledPlan:
+    """`expected`: it is known to be incorrect, for the reason `expectation`."""
+
+    framework: str
+    static: Static
+    input_bytes: int = 0
+    cost: Cost = field(default_factory=Cost)
+    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    expected: bool = False
+    expectation: str | None = None
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], framework: str, limit_bytes: int) -> CompiledPlan:
+        """From what a worker says once its case is compiled, with whether that fits the limit."""
+        plan = from_plain(cls, {**answer, "framework": framework})
+        return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
+
+    @property
+    def work(self) -> KnownWork:
+        return KnownWork.of(self.static, self.cost)
+
+    def fits(self, limit_bytes: int) -> bool | None:
+        """Whether it is within the limit, or its inputs are where nothing is planned; None: not known."""
+        if self.static.planned_bytes is not None:
+            return self.static.planned_bytes <= limit_bytes
+        return False if self.input_bytes > limit_bytes else None
+
+    def too_large(self, limit_bytes: int) -> str | None:
+        """Why the case cannot run within the limit; None if it may."""
+        if self.fits(limit_bytes) is not False:
+            return None
+        return f"{self._needs()}; the limit is {format_bytes(limit_bytes)}: {MORE_MEMORY}"
+
+    def needs_bytes(self, sets: int) -> int:
+        """Memory for it and the further sets of inputs; inputs alone where nothing is planned.
+
+        In a backward mode each further set also costs its residuals, which are the plan's arguments.
+        """
+        further = max(self.input_bytes, self.static.argument_bytes or 0)
+        return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
+
+    def is_near(self, limit_bytes: int, sets: int) -> bool:
+        """Whether it and so many sets of inputs leave little room below the limit."""
+        return self.needs_bytes(sets) > NEAR_LIMIT * limit_bytes
+
+    def why_died(self, died_of: str, limit_bytes: int, sets: int) -> str | None:
+        """Why a process died, where what it needs is near the limit; None where that explains nothing.
+
+        An allocation that fails late ends a process by whatever its library does then: a signal, an exit
+        code, no word of memory.
+        """
+        if not self.is_near(limit_bytes, sets):
+            return None
+        further = self.needs_bytes(sets) - self.needs_bytes(1)
+        more = f" and {format_bytes(further)} of further inputs" if further else ""
+        near = f"{self._needs()}{more}, near the limit of {format_bytes(limit_bytes)}"
+        return f"{near}, and it died ({died_of}): {MORE_MEMORY}"
+
+    def _needs(self) -> str:
+        """`the compiler plans 900 MiB`, or what its inputs take where nothing is planned."""
+        if self.static.planned_bytes is None:
+            return f"its inputs alone take {format_bytes(self.input_bytes)}"
+        planner = traits_of(self.framework).planner
+        return f"the {planner} plans {format_bytes(self.static.planned_bytes)}"

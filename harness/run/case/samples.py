@@ -1,0 +1,93 @@
+"""The samples of a case: what a call is known to take, how it is read, and what the rounds add."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harness.core.grouped import collected
+from harness.core.median_interval import median_interval
+from harness.core.record import GpuReading, Timing
+from harness.run.case.forged_clock import Turn
+from harness.run.case.memoization import FirstAndAgain
+
+READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
+LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
+
+
+@dataclass(frozen=True)
+class KnownCall:
+    """What is known of one call: at first by the verified one, in a gate by its latest pair.
+
+    `recompiled` counts compilations in calls after the first.
+    """
+
+    seconds: float = 0.0
+    high_water_bytes: int | None = None
+    recompiled: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether one call takes so long that every one of them counts."""
+        return self.seconds > LONG_CALL_SECONDS
+
+    @property
+    def per_reading(self) -> int:
+        """How many of them make a reading."""
+        # A call below the clock's resolution may have been read as 0 seconds.
+        return max(1, math.ceil(READING_SECONDS / max(self.seconds, 1e-7)))
+
+
+NOT_CALLED = KnownCall()
+
+
+@dataclass(frozen=True)
+class SamplingSetup:
+    """How a case is sampled: `sets` of inputs that its process holds, and `inner` calls in a reading."""
+
+    sets: int = 1
+    inner: int = 1
+    method: str = "wall"
+    cache: str = "rotated"
+
+
+ONE_BY_ONE = SamplingSetup()
+
+
+@dataclass
+class Samples:
+    """What rounds append to: `readings` as (round, seconds per call), and what casts doubt on them."""
+
+    readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    turns: list[Turn] = field(default_factory=list[Turn])
+    first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
+    gpu_readings: Sequence[GpuReading] = ()
+    warnings: list[str] = field(default_factory=list[str])
+    stopped: str = "budget"
+
+    @property
+    def seconds(self) -> list[float]:
+        """The readings in seconds per call, in the order they were taken."""
+        return [seconds for _, seconds in self.readings]
+
+    @property
+    def median_s(self) -> float:
+        return statistics.median(self.seconds)
+
+    def timing(self, setup: SamplingSetup) -> Timing:
+        """The readings as a record has them, with the interval of their median over rounds."""
+        levels = [median_interval(values)[0] for values in collected(self.readings).values()]
+        _, low, high = median_interval(levels)
+        return Timing(
+            samples_s=tuple(self.seconds),
+            round=tuple(round_ for round_, _ in self.readings),
+            median_s=median_interval(self.seconds)[0],
+            low_s=low,
+            high_s=high,
+            method=setup.method,
+            cache=setup.cache,
+            inner=setup.inner,
+            stopped=self.stopped,
+            warnings=tuple(self.warnings),
+            gpu=tuple(self.gpu_readings),
+        )

@@ -1,0 +1,148 @@
+"""The references of a group: processes that draw its inputs, compute what is right, and judge results."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from harness.catalog.catalog import ImplementationInfo
+from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
+from harness.run.case.case_state import CaseState
+from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.input_files import InputFiles
+from harness.run.processes.executor import Ended, Worker
+
+SEED_BITS = 63
+
+
+class Home(NamedTuple):
+    """The module that holds references, and the framework of the process that loads it."""
+
+    module: str
+    framework: str
+
+
+class References:
+    """A worker for each home of references. Its own failure does not judge implementations."""
+
+    def __init__(self, context: GroupContext) -> None:
+        self.context = context
+        self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
+        self.workers: dict[Home, Worker | None] = {}  # None where one has died
+        self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
+        self.drawn: set[tuple[Home, str, str]] = set()  # by whom, which of them, for which semantics
+        self.files = InputFiles(context.folder)
+
+    def open(self) -> None:
+        """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
+        context = self.context
+        first = context.living()[0]
+        family = context.run.catalog.family(first.case.family)
+        context.run.listener.case_state(first.id, "inputs and reference")
+        try:
+            self._open_reference(Home(family.module, family.reference_framework), first, write=True)
+        except (Unsupported, Ended) as end:
+            self.settle_unverified(context.living(), f"the inputs of family {family.name}", end)
+            return
+        judged_together = grouped(context.living(), lambda s: (self._home(s), s.info.semantics))
+        for (home, semantics), states in judged_together.items():
+            try:
+                if home not in self.workers:
+                    self._open_reference(home, states[0], write=False)
+                promise = self._info(states[0]).promise
+                more = {} if promise is None else {"promise": asdict(promise)}
+                self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, **more)
+            except (Unsupported, Ended) as end:
+                what = f"the reference {semantics} of family {family.name}"
+                self.settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
+        self.files.note()
+
+    def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
+        """Start a process for the references of a module; another one may have written the inputs."""
+        self.workers[home] = None
+        with self.context.spending("startup"):
+            self.workers[home] = self.context.spawn("reference", home.framework, state, home.module)
+        # One more than samples rotate over: the first set's answers, which were judged, are never timed.
+        self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
+
+    def draw_fresh(self, name: str, state: CaseState) -> None:
+        """Draw inputs that no call has seen, from a seed that nobody could know, and the case's reference.
+
+        Raises Ended and Unsupported as a worker's `ask`.
+        """
+        home, semantics = self._home(state), state.info.semantics
+        if (home, name, semantics) in self.drawn:
+            return
+        seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
+        write = all(name != drawn for _, drawn, _ in self.drawn)
+        self._ask(home, "contract", "fresh", name=name, seed=seed, semantics=semantics, write=write)
+        self.drawn.add((home, name, semantics))
+        self.files.note()
+
+    def _home(self, state: CaseState) -> Home:
+        """Where the reference of a case is; in a gate that of the candidate, for both sides.
+
+        A module whose own code says what is right gets a process of its own, so that importing it affects no
+        verdict on its neighbours. Where all that it brings is numbers nobody loads it to judge by them.
+        """
+        info = self._info(state)
+        if info.bounds and info.promise is None:
+            return Home(info.module, info.reference_framework)
+        family = self.context.run.catalog.family(state.case.family)
+        return Home(family.module, family.reference_framework)
+
+    def _info(self, state: CaseState) -> ImplementationInfo:
+        """The description whose contract holds for a case: in a gate that of the candidate."""
+        return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
+
+    def fresh(self, state: CaseState, name: str, result: str) -> dict[str, str | None]:
+        """What a case is told of a call on inputs that were drawn for it, and of where its answer goes."""
+        return {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
+
+    def judge(self, state: CaseState, inputs: str, result: str) -> Mapping[str, Any]:
+        """The verdict on a result of a case, by its contract. Raises as a worker's `ask`."""
+        semantics = state.info.semantics
+        return self._ask(
+            self._home(state), "contract", "judge", semantics=semantics, inputs=inputs, result=result
+        )
+
+    def close(self) -> None:
+        for home in self.workers:
+            self._close_reference(home)
+
+    def _close_reference(self, home: Home) -> None:
+        if (reference := self.workers.get(home)) is not None:
+            reference.close()
+        self.workers[home] = None
+
+    def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        reference = self.workers.get(home)
+        if reference is None:
+            raise Ended("crashed", "the process that judges this group had died")
+        with self.context.spending(activity):
+            try:
+                return reference.ask(verb, self.context.settings.timeout_s, **arguments)
+            except Ended as end:
+                if not end.alive:
+                    self._close_reference(home)
+                raise
+
+    def settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
+        """Settle cases that cannot be verified; the reference worker's oom or timeout makes them skipped."""
+        for state in states:
+            if isinstance(end, Ended) and end.status != "crashed":
+                why = f"not run: {what} cannot be computed ({end.status}: {end})"
+                self.context.settle(state, "skipped", why)
+            else:
+                self.context.settle_ended(state, end, f"{what} cannot be computed: {end}")
+
+
+def _brought_by(state: CaseState) -> str:
+    """`, which mine.py:7 brings,` of its author's own semantics; nothing of its family's."""
+    return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
+
+
+def cotangent_of(state: CaseState, drawn: str = "cotangent") -> str | None:
+    """The name of the cotangent for a case's semantics that was drawn so; None in a forward mode."""
+    return None if state.case.mode == "fwd" else f"{drawn}-{state.info.semantics}"
