@@ -57,7 +57,7 @@ def test_nothing_imports_the_command_line() -> None:
 def test_frameworks_load_inside_builders_and_measuring_processes_only() -> None:
     inside = {ROOT / "harness/worker/frameworks", ROOT / "harness/xla"}
     for path in files("harness", "impls"):
-        if not inside & set(path.parents):
+        if not inside & set(path.parents) and not path.stem.startswith("_triton_"):  # which builders load
             assert not FRAMEWORKS & imported(on_import(ast.parse(path.read_text()))), path
 
 

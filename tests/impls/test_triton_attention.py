@@ -5,26 +5,29 @@ import pytest
 from harness import Unsupported
 from impls.attention.dense.triton_flash import triton_flash
 from impls.attention.family import AttentionWorkload
-from tests.impls.interpreter_case import assert_contracts_hold
+from tests.impls.interpreted import KERNELS, assert_right, interpret
 
-pytest.importorskip("triton", exc_type=ImportError)
-pytestmark = [pytest.mark.torch, pytest.mark.full]
-FLASH = ("--impl", "triton_flash", "--set", "gated=false")
-GROUPED = ("--set", "heads=4", "--set", "kv_heads=2")
-PAIR = ("--set", "heads=2", "--set", "kv_heads=1")
+pytestmark = KERNELS
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
 def test_causal(tmp_path, mode):
     """129: one query beyond the tiles of each dtype."""
-    words = ("--seq", "129", "--mode", mode, "--set", "dtype=f32,bf16", "--set", "head_dim=24")
-    assert_contracts_hold(tmp_path, "attention", *FLASH, *PAIR, *words, cases=2)
+    axes = {"dtype": "f32,bf16", "head_dim": "24", "heads": "2", "kv_heads": "1", "gated": "false"}
+    assert_right(interpret(tmp_path, "attention", "triton_flash", "129", "--mode", mode, **axes), 2)
 
 
 @pytest.mark.parametrize("mode", ["fwd", "bwd"])
 def test_all_keys_of_a_batch(tmp_path, mode):
-    words = ("--seq", "77", "--mode", mode, "--set", "dtype=f64,f16", "--set", "causal=false")
-    assert_contracts_hold(tmp_path, "attention", *FLASH, *GROUPED, *words, "--set", "batch=2", cases=2)
+    axes = {
+        "dtype": "f64,f16",
+        "causal": "false",
+        "heads": "4",
+        "kv_heads": "2",
+        "batch": "2",
+        "gated": "false",
+    }
+    assert_right(interpret(tmp_path, "attention", "triton_flash", "77", "--mode", mode, **axes), 2)
 
 
 def test_what_it_cannot_take_is_refused():

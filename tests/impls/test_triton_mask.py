@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.impls.interpreted import assert_right, interpret
+from tests.impls.interpreted import KERNELS, assert_right, interpret
 
-pytestmark = pytest.mark.torch
+pytestmark = KERNELS
 SMALL = {"rows": "2", "topk": "300"}  # a chunk of indices that is cut
 
 

@@ -1,10 +1,9 @@
 """`mla/triton_decode`, interpreted: lengths that no block divides, and the forms that a decode can have."""
 
-import pytest
 
-from tests.impls.interpreted import assert_right, interpret
+from tests.impls.interpreted import KERNELS, assert_right, interpret
 
-pytestmark = pytest.mark.torch
+pytestmark = KERNELS
 NARROW = {"phase": "decode", "nope": "16", "v": "24"}
 
 

@@ -5,23 +5,21 @@ import pytest
 from harness import Unsupported
 from impls.topk.exact.triton_two_stage import _even, triton_two_stage
 from impls.topk.family import TopkWorkload
-from tests.impls.interpreter_case import assert_contracts_hold
+from tests.impls.interpreted import KERNELS, assert_right, interpret
 
-pytest.importorskip("triton", exc_type=ImportError)
-pytestmark = [pytest.mark.torch, pytest.mark.full]
+pytestmark = KERNELS
 
 
 @pytest.mark.parametrize("distribution", ["iid", "tied", "causal"])
 def test_the_largest_are_selected(tmp_path, distribution):
-    words = ("--impl", "triton_radix_select,triton_two_stage[columns=600]", "--seq", "1777")
-    words += ("--set", "dtype=f32,bf16", "--set", "topk=100", "--set", "rows=2")
-    assert_contracts_hold(tmp_path, "topk", *words, "--set", f"distribution={distribution}", cases=4)
+    names = "triton_radix_select,triton_two_stage[columns=600]"
+    axes = {"dtype": "f32,bf16", "topk": "100", "rows": "2", "distribution": distribution}
+    assert_right(interpret(tmp_path, "topk", names, "1777", **axes), 4)
 
 
 def test_half_and_double_precision(tmp_path):
-    words = ("--impl", "triton_radix_select,triton_two_stage[columns=4096]", "--seq", "4099")
-    words += ("--set", "dtype=f16,f64", "--set", "topk=2048", "--set", "rows=2")
-    assert_contracts_hold(tmp_path, "topk", *words, cases=4)
+    names = "triton_radix_select,triton_two_stage[columns=4096]"
+    assert_right(interpret(tmp_path, "topk", names, "4099", dtype="f16,f64", topk="2048", rows="2"), 4)
 
 
 def test_every_slice_holds_as_many_as_are_kept():
