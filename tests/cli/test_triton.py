@@ -7,10 +7,7 @@ import pytest
 
 from tests.cli.conftest import call
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed"),
-]
+pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
 
 KERNELS = '''\
 """A stranger's kernels: nothing here knows of seqsweep."""
@@ -119,6 +116,7 @@ def records(folder, *command, code=0):
     return json.loads(done.out)["records"]
 
 
+@pytest.mark.long
 def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
     for record in records(written(tmp_path, "double"), "run"):
         assert record["status"] == "planned"
@@ -127,6 +125,7 @@ def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
         assert "interpreter" in record["reason"]
 
 
+@pytest.mark.full
 def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
     found = records(written(tmp_path, "double"), "static", "--target", "cuda:a100,cuda:h100")
     for record in found:
@@ -145,6 +144,7 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
             assert "double" in figures["unavailable"]["flops"]
 
 
+@pytest.mark.long
 def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
     folder = written(tmp_path, "tuned", arguments="")
     (first, second) = records(folder, "static", "--target", "cuda:b200")[0]["static"]["cuda:b200"]["kernels"]
@@ -153,6 +153,7 @@ def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
     assert all(record["status"] == "planned" for record in records(folder, "run"))
 
 
+@pytest.mark.long
 def test_a_kernel_that_spills_says_so_first_and_where(tmp_path):
     folder = written(tmp_path, "hungry", "(1,)", "BLOCK=64, num_warps=1")
     done = call(folder, "static", "--target", "cuda:a100", "--seq", "256")
@@ -160,6 +161,7 @@ def test_a_kernel_that_spills_says_so_first_and_where(tmp_path):
     assert "most at kernels.py:" in done.out
 
 
+@pytest.mark.long
 def test_a_kernel_that_does_not_compile_names_its_line(tmp_path):
     folder = written(tmp_path, "misspelt", "(1,)", "BLOCK=256")
     said = call(folder, "static", "--target", "cuda:h100", "--seq", "256")
@@ -169,14 +171,16 @@ def test_a_kernel_that_does_not_compile_names_its_line(tmp_path):
     assert f"kernels.py:{line}" in said.out
 
 
+@pytest.mark.long
 def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
     folder = written(tmp_path, "endless", "(1,)", "", timeout="2s")
-    first, second = records(folder, "run")
+    first, second = records(folder, "run", code=3)
     assert {first["status"], second["status"]} == {"planned"}
     assert first["correctness"] is None
     assert "not checked at this length: the interpreter takes more than 2 s at 256 tokens" in second["reason"]
 
 
+@pytest.mark.long
 def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
-    for record in records(written(tmp_path, "beyond", "(1,)", ""), "run"):
+    for record in records(written(tmp_path, "beyond", "(1,)", ""), "run", code=3):
         assert record["status"] == "crashed"

@@ -12,7 +12,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = [
     pytest.mark.torch,
-    pytest.mark.full,
     pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed"),
 ]
 

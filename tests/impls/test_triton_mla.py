@@ -1,5 +1,6 @@
 """`mla/triton_decode`, interpreted: lengths that no block divides, and the forms that a decode can have."""
 
+import pytest
 
 from tests.impls.interpreted import KERNELS, assert_right, interpret
 
@@ -7,6 +8,7 @@ pytestmark = KERNELS
 NARROW = {"phase": "decode", "nope": "16", "v": "24"}
 
 
+@pytest.mark.full
 def test_lengths_that_no_block_divides(tmp_path):
     """Parts of several blocks, a last one that is cut, and a single key; `rope` narrower than a product."""
     records = interpret(
@@ -15,6 +17,7 @@ def test_lengths_that_no_block_divides(tmp_path):
     assert_right(records, 4)
 
 
+@pytest.mark.long
 def test_weights_of_eight_bits_and_queries_of_a_latent(tmp_path):
     records = interpret(
         tmp_path, "mla", "triton_decode", "100", q_lora="on", weights="fp8_block", mscale="true", **NARROW
@@ -22,6 +25,7 @@ def test_weights_of_eight_bits_and_queries_of_a_latent(tmp_path):
     assert_right(records, 1)
 
 
+@pytest.mark.long
 def test_a_prefill_is_refused(tmp_path):
     (record,) = interpret(tmp_path, "mla", "triton_decode", "64", phase="prefill")
     assert record["status"] == "unsupported"

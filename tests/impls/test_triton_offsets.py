@@ -59,6 +59,7 @@ for kind in KINDS:
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scene", [LAYOUTS, VECTORS, GAPS], ids=["layouts", "vectors", "gaps"])
 def test_lengths_and_offsets_are_the_pairwise_masks(scene):
     """`GAPS`: more runs than a tile of the kernel has, more segments than places, sides of other lengths."""
@@ -73,6 +74,7 @@ def test_lengths_and_offsets_are_the_pairwise_masks(scene):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_run_judges_its_answers(tmp_path):
     records = interpret(
         tmp_path, "offsets", "triton_segments", "777,4999", kind="bottom_right", layout="cross"
@@ -80,6 +82,7 @@ def test_a_run_judges_its_answers(tmp_path):
     assert_right(records, 2)
 
 
+@pytest.mark.long
 def test_a_window_is_refused(tmp_path):
     (record,) = interpret(tmp_path, "offsets", "triton_segments", "256", kind="sliding")
     assert record["status"] == "unsupported"

@@ -10,13 +10,17 @@ from tests.impls.interpreted import KERNELS, assert_right, interpret
 pytestmark = KERNELS
 
 
-@pytest.mark.parametrize("distribution", ["iid", "tied", "causal"])
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "distribution", ["tied", *(pytest.param(name, marks=pytest.mark.long) for name in ("iid", "causal"))]
+)
 def test_the_largest_are_selected(tmp_path, distribution):
     names = "triton_radix_select,triton_two_stage[columns=600]"
     axes = {"dtype": "f32,bf16", "topk": "100", "rows": "2", "distribution": distribution}
     assert_right(interpret(tmp_path, "topk", names, "1777", **axes), 4)
 
 
+@pytest.mark.long
 def test_half_and_double_precision(tmp_path):
     names = "triton_radix_select,triton_two_stage[columns=4096]"
     assert_right(interpret(tmp_path, "topk", names, "4099", dtype="f16,f64", topk="2048", rows="2"), 4)

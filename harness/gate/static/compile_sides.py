@@ -35,7 +35,7 @@ class CompiledSides(NamedTuple):
     """By the candidate's case id, then by side; one side where there is no counterpart."""
 
     states: dict[str, dict[str, CaseState]]  # settled
-    kernels: dict[str, dict[str, KernelsByTarget]]
+    kernels: dict[str, dict[str, KernelsByTarget]]  # of cases with a counterpart alone
 
 
 class BySide:
@@ -82,6 +82,7 @@ def compile_sides(
                         name: compile_kernels(context, state) for name, state in pair.items()
                     }
                     for pair in both_sides
+                    if len(pair) > 1
                 }
             )
     return compiled

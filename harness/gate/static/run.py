@@ -149,7 +149,8 @@ def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[Gat
 
 def _pairs(plan: GatePlan, compiled: CompiledSides) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
     def figures(case: Case, side: str) -> StaticFigures:
-        return _static_figures(compiled.states[case.id][side], compiled.kernels[case.id][side])
+        kernels = compiled.kernels.get(case.id, {}).get(side, {})
+        return _static_figures(compiled.states[case.id][side], kernels)
 
     return {
         case: (
