@@ -109,9 +109,12 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
     shared = code.static_shared_bytes + metadata.shared
     held = occupancy.occupancy(capability, metadata.num_warps, code.registers, shared)
     refused = ""
-    if not held.blocks:
+    if not held.blocks and held.limiter == "shared memory":
         limit = occupancy.CAPABILITIES[capability].shared_block_bytes
         refused = f"a block needs {shared} B of shared memory; {accelerator.name} gives one {limit} B"
+    elif not held.blocks:
+        warps = f"{metadata.num_warps} warps of {code.registers} registers a thread"
+        refused = f"a block is {warps}, which no multiprocessor of {accelerator.name} holds"
     filled, tail = (
         occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"])
         if held.blocks
