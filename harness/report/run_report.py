@@ -116,8 +116,9 @@ def _print_targets(
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
             _print_lines(console, [line for target in compiled for line in kernel_lines(panel, target)])
-            kernels = [kernels_table(panel, target) for target in compiled]
-            print_tables(console, *(table for table in kernels if table.rows))
+            kernels = [table for target in compiled if (table := kernels_table(panel, target)).rows]
+            if kernels:
+                print_tables(console, *kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))

@@ -124,7 +124,9 @@ def test_a_name_that_nobody_registers_is_one_sentence(ask, site, tmp_path):
     path = os.pathsep.join([str(site), str(ROOT), str(ROOT / "harness/entry")])
     said = call(tmp_path, "list", "--json", PYTHONPATH=path)
     assert said.code == 2
-    assert 'unknown framework "tabels"; nearest: "tables"; known: jax, numpy, tables, torch;' in said.err
+    assert (
+        'unknown framework "tabels"; nearest: "tables"; known: jax, numpy, tables, torch, triton;' in said.err
+    )
     assert "seqsweep.frameworks" in said.err
 
 

@@ -27,7 +27,7 @@ FLAGS = {
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", "--on", *END],
     "new": ["--family", "--out", "--plugin", "--config", "--json"],
     "static": [
-        *("--target", "--max-seq", "--stages", *CASES, "--set", "--quick", *LIMITS, *PLACE),
+        *("--target", "--max-seq", "--stages", "--kernels", *CASES, "--set", "--quick", *LIMITS, *PLACE),
         *("--shard", "--on", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],
