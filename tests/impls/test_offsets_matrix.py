@@ -41,7 +41,9 @@ pytestmark = [pytest.mark.jax, pytest.mark.torch]
 def registered():
     """Those that run in this process: kernels have an interpreter's, and test_triton_offsets.py."""
     modules = [
-        import_module(f"impls.offsets.{info.name}") for info in pkgutil.iter_modules(impls.offsets.__path__)
+        import_module(f"impls.offsets.{info.name}")
+        for info in pkgutil.iter_modules(impls.offsets.__path__)
+        if not info.name.startswith("_")
     ]
     found = {
         thing for module in modules for thing in vars(module).values() if isinstance(thing, Implementation)
