@@ -10,7 +10,10 @@ from harness.catalog.loading import implementations_in
 def variants(family):
     home = f"impls.{family}"
     entries = walk_packages(import_module(home).__path__, f"{home}.")
-    modules = [import_module(entry.name) for entry in entries]
+    names = [
+        entry.name for entry in entries if "._triton_" not in entry.name
+    ]  # kernels need not be installed
+    modules = [import_module(name) for name in names]
     return SimpleNamespace(**{own.name: own for module in modules for own in implementations_in(module)})
 
 
