@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +31,7 @@ class KernelCompiler:
     """Answers `compile`, as often as it is asked; each time with a job of its own."""
 
     def __init__(self, job: Job) -> None:
-        prepare_environment(interpret=False, cache=Path(job.folder) / "triton")
+        self.cache = Path(job.folder) / "triton"
 
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and its other facts that need no run."""
@@ -40,7 +39,7 @@ class KernelCompiler:
         accelerator = target(name).accelerator
         if accelerator is None or accelerator.kind != "cuda":
             raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
-        os.environ["TRITON_CACHE_DIR"] = str(Path(request.folder) / "triton")
+        prepare_environment(interpret=False, cache=self.cache)
         built = build(loading.load(request.module), request.case)
         static = compile_call(
             built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
