@@ -79,12 +79,12 @@ def waits_for_a_rhythm(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def rests_in_a_window(w: TopkWorkload):
-    """Is idle in its second to twentieth call, and takes a fifth of the time of its work there."""
+    """Is idle in its ninth to fortieth call, and takes a fifth of the time of its work there."""
     calls = []
 
     def select(scores):
         calls.append(True)
-        if 2 <= len(calls) <= 20:
+        if 9 <= len(calls) <= 40:
             time.sleep(0.01)
             return nothing(scores, w.topk)
         return longer(scores, w.topk)
