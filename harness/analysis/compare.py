@@ -105,7 +105,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         suite=suite.name,
         **records.point,
         baseline=suite.baseline or None,
-        **speedup.named("speedup", "low", "high", "reason", "unit", "samples"),
+        **speedup.flat_fields("speedup", "low", "high", "reason", "unit", "samples"),
         bytes_ratio=ratios["bytes_accessed"][0],
         temp_ratio=ratios["temp_bytes"][0],
         flops_ratio=ratios["flops"][0],

@@ -157,7 +157,7 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         of_time=time_of(of),
         to_time=time_of(to),
         reading=read_interval(estimate),
-        **estimate.named("ratio", "low", "high", "unit", "samples", "reason"),
+        **estimate.flat_fields("ratio", "low", "high", "unit", "samples", "reason"),
         warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
     )
 

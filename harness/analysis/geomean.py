@@ -60,7 +60,7 @@ def _mean(suite: SuiteRecords, compared: Sequence[Comparison], of: int) -> Mean:
         implementation=compared[0].implementation,
         baseline=suite.baseline,
         panel=compared[0].panel,
-        **mean.named("mean", "low", "high", "reason"),
+        **mean.flat_fields("mean", "low", "high", "reason"),
         n=len(paired),
         of=of,
         lengths=tuple(comparison.seq for comparison in paired),

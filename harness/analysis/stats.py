@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
         bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
         return self._replace(value=value, **bounds)
 
-    def named(self, value: str, *others: str) -> dict[str, Any]:
+    def flat_fields(self, value: str, *others: str) -> dict[str, Any]:
         """Its value under another name, and `others` of its fields, for figures that hold it flat."""
         return {value: self.value, **{name: getattr(self, name) for name in others}}
 

@@ -69,7 +69,7 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
             work=work,
             unit=unit,
             count=count,
-            **rate.named("per_second", "low", "high", "reason"),
+            **rate.flat_fields("per_second", "low", "high", "reason"),
             peak=peak,
             share=share.value,
             share_low=share.low,

@@ -84,29 +84,29 @@ def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 def _claim_data(verdict: Verdict) -> dict[str, Any]:
     claim, table = verdict.claim, verdict.claim.table
     sources = [
-        {**_given(citation.source, "title", "of", "version", "url"), **_given(citation, "lines")}
+        {**_fields_of(citation.source, "title", "of", "version", "url"), **_fields_of(citation, "lines")}
         for citation in claim.sources
     ]
     return {
         "id": claim.name,
-        **_given(claim, "family", "says"),
+        **_fields_of(claim, "family", "says"),
         "sources": sources,
         "hardware": claim.hardware,
         "targets": claim.targets,
         "shape": {name: claim.shape[name] for name in claim.given},
         "verdict": verdict.word,
-        **_given(verdict, "judged", "sentence"),
-        **_given(claim, "headline", "needs"),
+        **_fields_of(verdict, "judged", "sentence"),
+        **_fields_of(claim, "headline", "needs"),
         "context": claim.context,
-        **_given(claim, "reproductions", "expect"),
+        **_fields_of(claim, "reproductions", "expect"),
         "unexpected": verdict.unexpected,
         "incomplete": verdict.incomplete or None,
         "figures": [_figure_data(reading) for reading in verdict.readings],
-        "table": table and _given(table, "id", "columns", "units", "rows"),
+        "table": table and _fields_of(table, "id", "columns", "units", "rows"),
     }
 
 
-def _given(thing: object, *names: str) -> dict[str, Any]:
+def _fields_of(thing: object, *names: str) -> dict[str, Any]:
     """These of its fields, an empty text as None."""
     values = {name: getattr(thing, name) for name in names}
     return {name: None if value == "" else value for name, value in values.items()}
@@ -125,9 +125,9 @@ def _figure_data(reading: Reading) -> dict[str, Any]:
         "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",
         "unit": figure.unit or None,
         **values,
-        **_given(figure, "within", "premise"),
-        **_given(reading, "agrees", "row", "rows"),
+        **_fields_of(figure, "within", "premise"),
+        **_fields_of(reading, "agrees", "row", "rows"),
         "method": reading.by or ["arithmetic"],
-        **_given(reading, "targets", "missing"),
+        **_fields_of(reading, "targets", "missing"),
         "tolerance": tolerance_text(reading) or None,
     }

@@ -48,7 +48,7 @@ def _annotation(level: str, case: CaseVerdict, root: str) -> str:
     file = _relative(case.file, root)
     place = {"file": file, "line": str(case.line or "")} if file else {}
     shown = {name: value for name, value in place.items() if value}
-    return _command(level, f"{message}\n{wording.said(case)}", **shown, title=title)
+    return _command(level, f"{message}\n{wording.reason_and_notes(case)}", **shown, title=title)
 
 
 def _relative(file: str | None, root: str) -> str:

@@ -54,7 +54,7 @@ def _test(outcome: GateOutcome, case: CaseVerdict) -> _Test:
     message = " ".join(filter(None, [wording.in_words(case.verdict), wording.measured(case)]))
     place = {"file": case.file or "", "line": str(case.line or "")}
     given = {name: value for name, value in place.items() if value}
-    return _Test(name_of(case.case).family, case.case, result, message, wording.said(case), given)
+    return _Test(name_of(case.case).family, case.case, result, message, wording.reason_and_notes(case), given)
 
 
 def _counts(tests: Sequence[_Test]) -> dict[str, str]:

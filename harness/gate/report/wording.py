@@ -76,7 +76,7 @@ def measured(case: CaseVerdict) -> str:
     return "" if case.effect is None else f"{change(case)} {interval(case)}"
 
 
-def said(case: CaseVerdict) -> str:
+def reason_and_notes(case: CaseVerdict) -> str:
     """The reason and the notes, a line each."""
     return "\n".join([case.reason, *case.notes])
 

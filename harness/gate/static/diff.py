@@ -229,6 +229,12 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
         if old is not None and new is None:
             why = candidate.unavailable.get(name, "not given")
             notes.append(f"{WORDS[name]} cannot be compared any more: {why}")
+    notes += [
+        f"kernels on {target} cannot be compared any more: the candidate launches none that compiles; "
+        f"seqsweep static --target {target} says why"
+        for target, kernels in base.kernels.items()
+        if kernels and not candidate.kernels.get(target)
+    ]
     sources = (base.flops_source, candidate.flops_source)
     if None not in sources and len(set(sources)) > 1:
         notes.append(f"FLOPs are counted in two ways ({sources[0]}, {sources[1]}) and not compared")

@@ -78,3 +78,9 @@ def test_launches_of_one_kernel_are_compared_in_order():
 
 def test_a_kernel_of_one_side_alone_is_no_change_of_figures():
     assert verdict(side(KERNEL, replace(KERNEL, kernel="combine"))).verdict == "unchanged"
+
+
+def test_kernels_that_compile_no_more_are_told():
+    (note,) = verdict(replace(BASE, kernels={})).notes
+    assert note.startswith("kernels on cuda:h100 cannot be compared any more")
+    assert "seqsweep static --target cuda:h100" in note
