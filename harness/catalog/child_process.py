@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from harness.catalog.source_hash import PACKAGES
 from harness.core.errors import MachineError, SeqsweepError
 from harness.core.machine import usable_memory
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
@@ -47,9 +48,14 @@ def environment(path: Sequence[str] = ()) -> dict[str, str]:
 
 
 def ask(
-    words: Sequence[str], seconds: float, *, path: Sequence[str] = (), interpreter: str = sys.executable
+    words: Sequence[str],
+    seconds: float,
+    *,
+    path: Sequence[str] = (),
+    interpreter: str = sys.executable,
+    remedy: str = MOVE_WORK,
 ) -> Any:
-    """The data that `interpreter -m WORDS` prints. Unreadable when it prints none.
+    """The data that `interpreter -m WORDS` prints. Unreadable, with the remedy, when it prints none.
 
     MachineError where temporary files cannot be written.
     """
@@ -69,7 +75,7 @@ def ask(
         try:
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Unreadable(f"it took more than {seconds:g} s; {MOVE_WORK}") from None
+            raise Unreadable(f"it took more than {seconds:g} s; {remedy}") from None
         finally:
             with suppress(ProcessLookupError):
                 # The group outlives its leader: what the plugin has started is in it.
@@ -84,14 +90,14 @@ def ask(
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()
-    raise Unreadable(_why(status, lines))
+    raise Unreadable(_why(status, lines, remedy))
 
 
-def _why(status: int, lines: list[str]) -> str:
+def _why(status: int, lines: list[str], remedy: str) -> str:
     if status == REFUSED and lines:
         return lines[-1]
     how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-    return f"importing it ended the process ({how}); {MOVE_WORK}"
+    return f"importing it ended the process ({how}); {remedy}"
 
 
 def own_stdout() -> TextIO:
@@ -108,7 +114,7 @@ def answer(describe: Callable[[], Any]) -> None:
         _limit_memory()
         described = describe()
     except BaseException as error:  # SystemExit too: a plugin may hold anything
-        print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
+        print(f"\n{sentence(error)}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
     try:
         json.dump(described, out)
@@ -125,7 +131,8 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
-def _sentence(error: BaseException) -> str:
+def sentence(error: BaseException) -> str:
+    """What went wrong in registered code, with its innermost line there."""
     if isinstance(error, MemoryError):
         limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
         return f"importing it takes more than {limit}; {MOVE_WORK}"
@@ -136,9 +143,14 @@ def _sentence(error: BaseException) -> str:
 
 
 def _place_outside(error: BaseException) -> str:
-    """`file.py:7: ` of the innermost line outside of the harness that led to an error, if any."""
+    """`file.py:7: ` of the innermost line outside of the harness that led to an error, if any.
+
+    An author's own line goes before those of the packages that it calls.
+    """
     own = ("<", f"{PACKAGE}{os.sep}")  # Python's own loader has no file
     places = [
         place for place in traceback.extract_tb(error.__traceback__) if not place.filename.startswith(own)
     ]
-    return f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
+    authors = [place for place in places if PACKAGES.isdisjoint(Path(place.filename).parts)]
+    innermost = (authors or places)[-1:]
+    return "".join(f"{place.filename}:{place.lineno}: " for place in innermost)

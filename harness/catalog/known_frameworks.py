@@ -11,6 +11,7 @@ from harness.core.errors import UsageError, closest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+NO_TRITON = "Triton is not installed; pip install -e '.[triton]'"
 ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:Class", loaded where its cases are measured
 
 

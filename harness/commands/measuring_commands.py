@@ -99,12 +99,15 @@ def check(
 
 @command(group, "static")
 def static(
-    suites: Words = argument("Suites of bench.yaml, family/name; none: the default ones."),
+    suites: Words = argument(
+        "Suites, family/name, or FILE.py::KERNEL, a Triton kernel of your own; none: the default suites."
+    ),
     target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),
     *,
+    launch: measuring_options.LaunchFlags,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     shard: measuring_options.ShardFlags,
@@ -115,9 +118,18 @@ def static(
     json: bool = options.JSON,
 ) -> None:
     """Compile only, run nothing. Planned memory, FLOPs and bytes per target."""
+    overrides = combine(selection, limits, shard)
+    if kernel := launch.kernel_in(suites or ()):
+        from harness.commands.static_kernel import print_kernel
+
+        if max_seq or stages_ or shard.on or tables.columns:
+            raise UsageError("a kernel's file has no lengths, stages and columns, and no machines divide it")
+        print_kernel(
+            *(kernel, split_words(target), launch.args or "", launch.grid, overrides), full=kernels, json=json
+        )
+        return
     targets = stages.known_targets(split_words(target))
     project, columns = place.project(), tables.column_names()
-    overrides = combine(selection, limits, shard)
     if stages_ and (max_seq or columns or shard.on):
         raise UsageError("--stages: has tables of its own; goes without --max-seq, --columns and --on")
     if kernels and (stages_ or max_seq or columns or shard.on):

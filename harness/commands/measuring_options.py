@@ -88,6 +88,23 @@ class RunFlags:
 
 
 @option_group
+class LaunchFlags:
+    """How a kernel is launched that stands alone in a file: FILE.py::KERNEL in place of a suite."""
+
+    args: Text = option(TARGETS, "FILE.py::KERNEL: its arguments, x=f32[64Ki], n=65536, BLOCK=1024.")
+    grid: Text = option(TARGETS, "FILE.py::KERNEL: its blocks, 64 or n/BLOCK, which is rounded up.")
+
+    def kernel_in(self, words: Sequence[str]) -> str | None:
+        """The FILE.py::KERNEL among the words, if any. UsageError for words beside it, and flags without."""
+        named = next((word for word in words if "::" in word or word.endswith(".py")), None)
+        if named is None and (self.args or self.grid):
+            raise UsageError("--args and --grid: are a kernel's alone; name it first, as FILE.py::KERNEL")
+        if named is not None and len(words) > 1:
+            raise UsageError(f"{named}: is one kernel, and goes without the other words")
+        return named
+
+
+@option_group
 class ShardFlags:
     """Which part of a sweep this machine takes, or which machines take it instead."""
 

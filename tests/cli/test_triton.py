@@ -184,3 +184,39 @@ def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
 def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
     for record in records(written(tmp_path, "beyond", "(1,)", ""), "run", code=3):
         assert record["status"] == "crashed"
+
+
+LAUNCH = ("--target", "cuda:a100", "--args", "x=f32[4Ki], y=f32[64], n=1000, BLOCK=64, num_warps=1")
+
+
+@pytest.mark.full
+def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    done = call(tmp_path, "static", "kernels.py::hungry", *LAUNCH, "--grid", "n/BLOCK")
+    assert done.code == 0, done.err
+    answer, _, table = done.out.partition("\n\n")
+    assert answer.startswith("cuda:a100: hungry takes 255 registers a thread, spills")
+    assert "most at kernels.py:" in answer
+    assert table.startswith("kernels.py::hungry on cuda:a100\n")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "import os\nos._exit(3)",
+            "importing it ended the process (exit status 3); move work from the",
+        ),
+        (
+            "while True: pass",
+            "it took more than 4 s; move work from the module's top into functions",
+        ),
+    ],
+)
+def test_a_file_that_ends_or_stops_its_process_is_one_sentence(tmp_path, text, said):
+    (tmp_path / "mine.py").write_text(text)
+    done = call(tmp_path, "static", "mine.py::k", *LAUNCH, "--grid", "1", "--timeout", "2s")
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

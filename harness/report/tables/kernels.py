@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
@@ -53,32 +53,35 @@ def kernels_table(panel: SuiteResults, target: str) -> TableData:
 
 def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
     """The answer before the table: `cuda:h100: attn of triton_flash spills 1 080 B …` or that none spills."""
-    found = list(_kernels(panel, target))
-    kernels = [(record, kernel) for record, each in found for kernel in each]
+    return answer_lines(
+        target,
+        [
+            (f" of {short_label(record.as_case.label)} at {format_count(record.seq)}", kernel)
+            for record, kernels in _kernels(panel, target)
+            for kernel in kernels
+        ],
+    )
+
+
+def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
+    """The sentences about kernels, each given with what it is of; none where there is no kernel."""
     if not kernels:
         return []
-    refused = [(record, kernel) for record, kernel in kernels if kernel.refused]
-    spilling = [(record, kernel) for record, kernel in kernels if kernel.spilled_bytes]
-    lines: list[str] = []
+    spilling = [(owner, kernel) for owner, kernel in kernels if kernel.spilled_bytes]
     if spilling:
-        record, worst = max(spilling, key=lambda pair: pair[1].spilled_bytes)
+        owner, worst = max(spilling, key=lambda pair: pair[1].spilled_bytes)
         place = f", most at {_most(worst)}" if worst.spilled_at else ""
-        lines.append(
-            f"{target}: {worst.label} of {short_label(record.as_case.label)} at {format_count(record.seq)} "
-            f"{_takes(worst)}{place}."
-        )
+        lines = [f"{target}: {worst.label}{owner} {_takes(worst)}{place}."]
     else:
-        record, widest = max(kernels, key=lambda pair: pair[1].registers)
-        lines.append(
-            f"{target}: no kernel spills; {widest.label} of {short_label(record.as_case.label)} "
-            f"at {format_count(record.seq)} {_takes(widest)}."
-        )
-    lines += list(
-        dict.fromkeys(
-            f"{target}: {kernel.label} cannot be launched: {kernel.refused}." for _, kernel in refused
-        )
-    )
-    return lines
+        owner, widest = max(kernels, key=lambda pair: pair[1].registers)
+        lines = [f"{target}: no kernel spills; {widest.label}{owner} {_takes(widest)}."]
+    refused = dict.fromkeys((kernel.label, kernel.refused) for _, kernel in kernels if kernel.refused)
+    return [*lines, *(f"{target}: {label} cannot be launched: {why}." for label, why in refused)]
+
+
+def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
+    """A row per configuration of one kernel, or of several that belong to no case."""
+    return TableData.of_sections(title, COLUMNS[2:], [((), map(_cells, kernels))])
 
 
 def kernel_page(record: Record, target: str) -> list[str]:
@@ -90,28 +93,28 @@ def kernel_page(record: Record, target: str) -> list[str]:
             f"{record.case} launches no kernel whose machine code is read for {target}"
             + (f": {why}" if why else "")
         ]
-    lines: list[str] = []
-    for kernel in figures.kernels:
-        classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
-        tensor = (
-            f", {kernel.tensor_memory_columns} columns of tensor memory"
-            if kernel.tensor_memory_columns
-            else ""
-        )
-        shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
-        lines += [
-            f"{kernel.label} ({kernel.source}), {kernel.launches}× in a call of {record.case}, on {target}",
-            f"  {_takes(kernel)}",
-            f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
-            f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
-            f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
-            *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
-            f"  {kernel.program}",
-        ]
-        if kernel.refused:
-            lines.append(f"  cannot be launched: {kernel.refused}")
-        lines.append("")
-    return lines
+    return [line for kernel in figures.kernels for line in kernel_paragraph(kernel, target, str(record.case))]
+
+
+def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list[str]:
+    """All about one kernel on a target, as a call of a case launches it."""
+    classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
+    tensor = (
+        f", {kernel.tensor_memory_columns} columns of tensor memory" if kernel.tensor_memory_columns else ""
+    )
+    shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
+    launches = f"{kernel.launches}× in a call of {case}, " if case else ""
+    return [
+        f"{kernel.label} ({kernel.source}), {launches}on {target}",
+        f"  {_takes(kernel)}",
+        f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
+        f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
+        f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
+        *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
+        f"  {kernel.program}",
+        *([f"  cannot be launched: {kernel.refused}"] if kernel.refused else []),
+        "",
+    ]
 
 
 def _kernels(panel: SuiteResults, target: str) -> Iterator[tuple[Record, tuple[KernelFigures, ...]]]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -19,7 +19,10 @@ from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code, occupancy
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks.triton.framework import prepare_environment, uncounted
+from harness.worker.frameworks.triton.environment import prepare_environment
+
+if TYPE_CHECKING:
+    from harness.worker.frameworks.triton.launches import Recorder
 
 TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
 STANDS_IN = (
@@ -36,13 +39,11 @@ class KernelCompiler:
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
-        accelerator = target(name).accelerator
-        if accelerator is None or accelerator.kind != "cuda":
-            raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
+        gpu = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
         built = build(loading.load(request.module), request.case)
         static = compile_call(
-            built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
+            built, request.case.mode, gpu, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
         )
         return {
             **built.describe(static),
@@ -51,20 +52,37 @@ class KernelCompiler:
         }
 
 
-def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Patience) -> Static:
-    """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
-    import torch
+def gpu_of(name: str) -> Accelerator:
+    """The GPU of a target. Unsupported for another kind of target."""
+    accelerator = target(name).accelerator
+    if accelerator is None or accelerator.kind != "cuda":
+        raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
+    return accelerator
+
+
+def use_absent_gpu(gpu: Accelerator) -> None:
+    """Let Triton compile for a GPU as if it were the active device."""
     from triton.backends.compiler import GPUTarget
     from triton.runtime import driver
+
+    from harness.worker.frameworks.triton.launches import AbsentDevice
+
+    capability = str(gpu.gpu["compute_capability"])
+    driver.set_active(AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
+
+
+def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) -> Static:
+    """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
+    import torch
 
     from harness.worker.frameworks.torch.arrays import empty
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
+    from harness.worker.frameworks.triton.framework import uncounted
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    capability = str(accelerator.gpu["compute_capability"])
-    driver.set_active(launches.AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
+    use_absent_gpu(gpu)
     # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
@@ -83,9 +101,7 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
         raise recorder.refusal
     if not recorder.launches:
         return static
-    kernels = tuple(
-        kernel_figures(launch, count, accelerator) for launch, count in launches.counted(recorder.launches)
-    )
+    kernels = compiled_kernels(recorder, gpu)
     counted = uncounted(static, [launch.kernel for launch in recorder.launches])
     if static.program is None:
         return dataclasses.replace(counted, kernels=kernels)
@@ -96,6 +112,13 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
         program=f"sha256:{digest.hexdigest()}",
         unavailable={name: why for name, why in counted.unavailable.items() if name != "program"},
     )
+
+
+def compiled_kernels(recorder: Recorder, gpu: Accelerator) -> tuple[KernelFigures, ...]:
+    """The figures of every kernel that was launched, in each configuration and on each grid once."""
+    from harness.worker.frameworks.triton.launches import counted
+
+    return tuple(kernel_figures(launch, count, gpu) for launch, count in counted(recorder.launches))
 
 
 def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelFigures:

@@ -7,6 +7,7 @@ while a call is traced. Nothing is launched, since there is nothing to launch it
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import torch
 import triton
 from triton.compiler.errors import CompilationError
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import PTXASError
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
@@ -93,7 +95,7 @@ def recorded(*, compiling: bool) -> Generator[Recorder]:
             fake_options = {name: _fake_pointer(value) for name, value in options.items()}
             try:
                 compiled = run(self, *fakes, grid=grid, warmup=True, **fake_options)
-            except CompilationError as error:
+            except (CompilationError, PTXASError) as error:
                 recorder.refusal = Unsupported(_why_not_compiled(self.fn, error))
         blocks: Any = grid(_arguments(self.fn, args, options)) if callable(grid) else grid
         recorder.launches.append(
@@ -172,13 +174,25 @@ def _source(function: Any) -> str:
     return f"{Path(function.__code__.co_filename).name}:{first + begin}"
 
 
-def _why_not_compiled(function: Any, error: CompilationError) -> str:
+def _why_not_compiled(function: Any, error: CompilationError | PTXASError) -> str:
     """The compiler's own words, at the line of the kernel's file."""
-    lines = str(error.error_message or error).strip().splitlines()
     file, _, first = _source(function).rpartition(":")
-    line = int(first) + max(0, getattr(error.node, "lineno", 1) - 1)
-    said = lines[-1] if lines else type(error).__name__
-    return f"{function.__name__} does not compile: {said} ({file}:{line})"
+    if isinstance(error, PTXASError):
+        said = re.search(r"line \d+; error *: *(.*)", str(error))
+        return f"{function.__name__} does not compile: ptxas: {said[1] if said else error} ({file}:{first})"
+    line, inner = int(first) + max(0, getattr(error.node, "lineno", 1) - 1), error
+    while isinstance(inner.__cause__, CompilationError):  # in a function that the kernel calls
+        inner = inner.__cause__
+    lines = str(inner.error_message or inner.__cause__ or "").strip().splitlines()
+    said = lines[-1] if lines else type(inner).__name__
+    called = f", in what it calls: {_line_of(inner)}" if inner is not error else ""
+    return f"{function.__name__} does not compile: {said} ({file}:{line}{called})"
+
+
+def _line_of(error: CompilationError) -> str:
+    """The line of source that an error is about."""
+    lines = (error.src or "").splitlines()[getattr(error.node, "lineno", 1) - 1 :]
+    return f"`{lines[0].strip()}`" if lines else "another function"
 
 
 def _spell(configuration: Any) -> str:

@@ -1,0 +1,105 @@
+"""`static FILE.py::KERNEL`: what a Triton kernel takes of GPUs that are not here, though it has no family."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from harness.catalog import child_process
+from harness.catalog.known_frameworks import NO_TRITON
+from harness.commands.output import console, print_json
+from harness.commands.streams import print_line
+from harness.core.errors import MachineError, UsageError
+from harness.core.kernel_figures import KernelFigures
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Static
+from harness.sweep.overrides import Overrides
+from harness.sweep.settings import Settings
+
+ALONE = "a kernel by itself has no call that could be traced"
+
+
+def print_kernel(
+    word: str,
+    targets: Sequence[str],
+    args: str,
+    grid: str | None,
+    overrides: Overrides,
+    *,
+    full: bool,
+    json: bool,
+) -> None:
+    """Compile a kernel of a file for targets; print the answer and its configurations, or all about each.
+
+    UsageError where it cannot be found, launched as asked, or compiled for any of them.
+    """
+    chosen = replace(overrides, settings={})
+    if chosen != Overrides(devices=("cpu",)) or set(overrides.settings) - {"timeout"}:
+        raise UsageError(f"{word}: goes with --target, --args, --grid, --timeout, --kernels and --json alone")
+    timeout_s = Settings().with_overrides(overrides.settings).timeout_s
+    question = _question(word, targets, args, grid)
+    figures = _plan(word, question, timeout_s * len(targets))
+    if json:
+        print_json({"kernel": word, "static": {name: asdict(static) for name, static in figures.items()}})
+        return
+    from harness.report.tables.kernels import answer_lines, configurations_table, kernel_paragraph
+    from harness.report.tables.render import print_tables
+
+    for name, static in figures.items():
+        if not static.kernels:
+            print_line(f"{name}: {static.unavailable['program']}")
+        for line in answer_lines(name, [("", kernel) for kernel in static.kernels]):
+            print_line(line)
+    print_line("")
+    if full:
+        for name, static in figures.items():
+            for kernel in static.kernels:
+                print_line("\n".join(kernel_paragraph(kernel, name)))
+        return
+    tables = [configurations_table(f"{word} on {name}", static.kernels) for name, static in figures.items()]
+    print_tables(console(), *(table for table in tables if table.rows))
+
+
+def _question(word: str, targets: Sequence[str], args: str, grid: str | None) -> dict[str, Any]:
+    """What :mod:`harness.worker.frameworks.triton.kernel_file` is asked. UsageError where a part is missing."""
+    file, _, kernel = word.partition("::")
+    if not kernel:
+        raise UsageError(f"{word}: name a kernel of the file, as in {word}::my_kernel")
+    if not Path(file).is_file():
+        raise UsageError(f"{word}: {file} is no file")
+    if not targets:
+        raise UsageError(f"{word}: a kernel is compiled for GPUs; name one as in --target cuda:h100")
+    if grid is None:
+        raise UsageError(f"{word}: say how many blocks are launched: --grid 64, or --grid 'n/BLOCK'")
+    file = str(Path(file).resolve())
+    return {"file": file, "kernel": kernel, "args": args, "grid": grid, "targets": list(targets)}
+
+
+def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, Static]:
+    """The figures by target, of a process that reads the file. UsageError where there are none at all."""
+    if find_spec("triton") is None:
+        raise MachineError(NO_TRITON)
+    with TemporaryDirectory(prefix="seqsweep-") as cache:
+        try:
+            answers = child_process.ask(
+                ["harness.worker.frameworks.triton.kernel_file", json.dumps({**question, "cache": cache})],
+                seconds,
+                remedy="move work from the module's top into functions, or raise --timeout",
+            )
+        except child_process.Unreadable as error:
+            raise UsageError(f"{word}: {error}") from None
+    figures = {name: _static(answer) for name, answer in answers.items()}
+    if not any(static.kernels for static in figures.values()):
+        raise UsageError(f"{word}: {next(iter(answers.values()))['reason']}")
+    return figures
+
+
+def _static(answer: Mapping[str, Any]) -> Static:
+    """The figures of a target in the form that a record has, with the reason for those that are missing."""
+    kernels = from_plain(tuple[KernelFigures, ...], answer["kernels"])
+    return replace(Static.none(ALONE if kernels else answer["reason"]), kernels=kernels)

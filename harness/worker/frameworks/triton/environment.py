@@ -1,0 +1,27 @@
+"""The environment variables that Triton reads when it is imported."""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness.catalog.known_frameworks import NO_TRITON
+from harness.core.errors import Unsupported
+
+
+def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:
+    """Set what Triton reads when it is imported. Unsupported where it is not installed."""
+    if find_spec("triton") is None:
+        raise Unsupported(NO_TRITON)
+    # Unset, 3.9 fuses and 3.10 will not: the same kernel would be another program.
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+    os.environ.pop("TRITON_INTERPRET", None)  # a user's own: what it decorates is never compiled
+    if cache is not None:
+        os.environ["TRITON_CACHE_DIR"] = str(cache)
+    if interpret:
+        os.environ["TRITON_INTERPRET"] = "1"
+        # torch may have imported it before: what it decorated itself then cannot be interpreted. Its machine
+        # code stays, which can be loaded once.
+        for name in [name for name in sys.modules if name.partition(".")[0] == "triton"]:
+            if not name.startswith("triton._C"):
+                del sys.modules[name]

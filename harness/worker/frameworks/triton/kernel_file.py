@@ -1,0 +1,168 @@
+"""A Triton kernel of a file that registers nothing, compiled for GPUs that are not at hand.
+
+`python -m harness.worker.frameworks.triton.kernel_file QUESTION`; question and answer are JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.catalog import child_process, loading
+from harness.catalog.accelerators import Accelerator
+from harness.catalog.arrays import BYTES, NAMES
+from harness.catalog.source_hash import home_of, import_name
+from harness.core.errors import Unsupported, UsageError, nearest
+from harness.worker.frameworks.triton.environment import prepare_environment
+from harness.worker.frameworks.triton.kernel_compiler import compiled_kernels, gpu_of, use_absent_gpu
+from harness.worker.frameworks.triton.launch_arguments import (
+    EXAMPLE,
+    DtypeArgument,
+    Grid,
+    TensorArgument,
+    Value,
+    parse_arguments,
+    parse_grid,
+)
+
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, beside the kernel's arguments
+
+
+def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Per target `kernels`, its figures in each configuration, and `reason`, why there are none."""
+    values, grid = parse_arguments(question["args"]), parse_grid(question["grid"])
+    try:
+        gpus = {name: gpu_of(name) for name in question["targets"]}
+        prepare_environment(interpret=False, cache=Path(question["cache"]))
+    except Unsupported as refusal:
+        raise UsageError(str(refusal)) from None
+    use_absent_gpu(next(iter(gpus.values())))  # before the file is read, which may ask Triton for it
+    kernel = _find(_load(Path(question["file"])), question["kernel"])
+    arguments = _bind(kernel, question["kernel"], values)
+    return {name: _plan(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
+
+
+def _load(file: Path) -> ModuleType:
+    """The module of a file; in a package by its dotted name, since it may import its siblings relatively."""
+    try:
+        if (home := home_of(file)) == file.parent:
+            return loading.load(str(file))
+        sys.path.insert(0, str(home))
+        return loading.load(import_name(file))
+    except SyntaxError as error:
+        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}") from None
+    except BaseException as error:  # it may do anything, and leave by sys.exit
+        remedy = (
+            "install that module, or add its folder to PYTHONPATH"
+            if isinstance(error, ModuleNotFoundError)
+            else "move what needs a device or a file from the module's top into a function"
+        )
+        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}; {remedy}") from None
+
+
+def _find(module: ModuleType, name: str) -> Any:
+    """The kernel of a module, or that it imports. UsageError, with those of its own, where it has none."""
+    from triton.runtime.jit import KernelInterface
+
+    kernels = {word: value for word, value in vars(module).items() if isinstance(value, KernelInterface)}
+    if name in kernels:
+        return kernels[name]
+    own = [word for word, kernel in kernels.items() if _function(kernel).__module__ == module.__name__]
+    if not own:
+        raise UsageError("it has no Triton kernel; decorate one with @triton.jit")
+    found = vars(module).get(name)
+    what = "no such kernel" if found is None else f"a {type(found).__name__} is no Triton kernel"
+    raise UsageError(f"{what}{nearest(name, own)}")
+
+
+def _function(kernel: Any) -> Any:
+    """The Python function below the decorators of a kernel."""
+    return _function(kernel.fn) if hasattr(kernel, "fn") else kernel
+
+
+def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a launch: by place as far as there is no gap, which autotuners prune by, then by name.
+
+    UsageError for one that the kernel does not take, that its decorators set, or that is missing.
+    """
+    parameters = inspect.signature(_function(kernel)).parameters
+    chosen = _chosen(kernel)
+    for word in values:
+        if word not in parameters and word not in OPTIONS:
+            raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*parameters, *OPTIONS])}")
+        if word in chosen:
+            raise UsageError(f"--args: {word} is chosen by the kernel's own decorator; leave it out")
+    missing = [
+        word
+        for word, parameter in parameters.items()
+        if parameter.default is parameter.empty and word not in values and word not in chosen
+    ]
+    if missing:
+        raise UsageError(f"--args: {name} lacks {', '.join(missing)}; give them as in {EXAMPLE}")
+    given = {word: _materialise(word, value) for word, value in values.items()}
+    order = list(parameters)
+    gap = next((at for at, word in enumerate(order) if word not in given), len(order))
+    return [given.pop(word) for word in order[:gap]], given
+
+
+def _chosen(kernel: Any) -> set[str]:
+    """The arguments and options that a kernel's autotuner and heuristics set."""
+    from triton.runtime.autotuner import Autotuner, Heuristics
+
+    words: set[str] = set()
+    if isinstance(kernel, Autotuner):
+        words.update(*(configuration.all_kwargs() for configuration in kernel.configs))
+    elif isinstance(kernel, Heuristics):
+        words.update(kernel.values)
+    return words | _chosen(kernel.fn) if hasattr(kernel, "fn") else words
+
+
+def _materialise(name: str, value: Value) -> Any:
+    """A tensor without storage, or a dtype of Triton's; other values are what they are."""
+    import torch
+    import triton.language as tl
+
+    if isinstance(value, TensorArgument):
+        dtype = getattr(torch, NAMES.get(value.dtype, value.dtype), None)
+        if not isinstance(dtype, torch.dtype):
+            raise UsageError(f'--args: {name}: no dtype "{value.dtype}"{nearest(value.dtype, BYTES)}')
+        return torch.empty(value.shape, dtype=dtype, device="meta")
+    if isinstance(value, DtypeArgument):
+        word = value.name.removeprefix("tl.")
+        dtype = getattr(tl, "int1" if word == "bool" else NAMES.get(word, word), None)
+        if not isinstance(dtype, tl.dtype):
+            raise UsageError(
+                f'--args: {name}: "{value.name}" is neither a number nor a dtype; '
+                "a tensor is dtype[shape], and a string stands in quotes"
+            )
+        return dtype
+    return value
+
+
+def _plan(
+    kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Accelerator
+) -> dict[str, Any]:
+    from harness.worker.frameworks.triton.launches import recorded
+
+    use_absent_gpu(gpu)
+    by_place, by_name = arguments
+    with recorded(compiling=True) as recorder:
+        try:
+            kernel[grid](*by_place, **by_name)
+        except UsageError as refusal:  # the grid's, which Triton calls
+            raise UsageError(str(refusal)) from None
+        except Exception as error:  # of the author's heuristics and pruning, or of Triton's passes
+            return {"kernels": [], "reason": child_process.sentence(error)}
+    if recorder.refusal is not None:
+        return {"kernels": [], "reason": str(recorder.refusal)}
+    return {"kernels": [asdict(figures) for figures in compiled_kernels(recorder, gpu)], "reason": ""}
+
+
+if __name__ == "__main__":
+    child_process.answer(lambda: plan_kernel(json.loads(sys.argv[1])))
