@@ -66,7 +66,7 @@ def print_kernel(
 
 
 def _question(word: str, targets: Sequence[str], args: str, grid: str | None) -> dict[str, Any]:
-    """What :mod:`harness.worker.frameworks.triton.kernel_file` is asked. UsageError where a part is missing."""
+    """What :mod:`harness.worker.frameworks.triton.kernel_file` is asked. UsageError for a missing part."""
     file, _, kernel = word.partition("::")
     if not kernel:
         raise UsageError(f"{word}: name a kernel of the file, as in {word}::my_kernel")

@@ -186,6 +186,47 @@ def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
         assert record["status"] == "crashed"
 
 
+SIDE_EFFECTS = """
+import sys
+import threading
+import time
+
+print("printed on import")
+print("and on standard error", file=sys.stderr)
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+with open("written.txt", "a") as file:
+    file.write("on import")
+"""
+ASKS_FOR_A_DEVICE = """
+
+@implementation(framework="triton", semantics="double")
+def for_this_device(w: Points):
+    import torch
+
+    warps = 8 if torch.cuda.get_device_capability()[0] >= 9 else 4
+    return lambda x: 2 * x
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "command", [("run",), ("static", "--target", "cuda:h100")], ids=lambda words: words[0]
+)
+def test_a_module_with_side_effects_and_a_builder_that_wants_the_device_lose_nothing(tmp_path, command):
+    folder = written(tmp_path, "double")
+    plugin = folder / "points.py"
+    plugin.write_text(plugin.read_text() + SIDE_EFFECTS + ASKS_FOR_A_DEVICE)
+    by_name = {}
+    for record in records(folder, *command):
+        by_name.setdefault(record["implementation"], []).append(record)
+    assert {record["status"] for record in by_name["points/double"]} == {
+        "planned" if command == ("run",) else "ok"
+    }
+    for record in by_name["points/for_this_device"]:
+        assert record["status"] == "crashed"
+        assert "(points.py:" in record["reason"]
+
+
 LAUNCH = ("--target", "cuda:a100", "--args", "x=f32[4Ki], y=f32[64], n=1000, BLOCK=64, num_warps=1")
 
 
