@@ -1,11 +1,15 @@
-"""`mla/triton_decode`, interpreted: lengths that no block divides, and the forms that a decode can have."""
+"""MLA in Triton, interpreted: lengths that no block divides, and the forms that decode and prefill have."""
 
 import pytest
 
+from harness import Unsupported
+from impls.mla.family import MlaWorkload
+from impls.mla.triton_prefill import triton_prefill
 from tests.impls.interpreted import KERNELS, assert_right, interpret
 
 pytestmark = KERNELS
 NARROW = {"phase": "decode", "nope": "16", "v": "24"}
+SHORT = {"phase": "prefill", "nope": "24", "rope": "8", "v": "40"}
 
 
 @pytest.mark.full
@@ -23,6 +27,36 @@ def test_weights_of_eight_bits_and_queries_of_a_latent(tmp_path):
         tmp_path, "mla", "triton_decode", "100", q_lora="on", weights="fp8_block", mscale="true", **NARROW
     )
     assert_right(records, 1)
+
+
+@pytest.mark.full
+def test_a_short_prefill(tmp_path):
+    """A token alone, and one more than two tiles of the larger kind; every width narrower than its tile."""
+    records = interpret(
+        tmp_path, "mla", "triton_prefill", "1,129", dtype="f32,bf16", batch="2", causal="true,false", **SHORT
+    )
+    assert_right(records, 8)
+
+
+@pytest.mark.long
+def test_a_short_prefill_at_the_models_widths(tmp_path):
+    """In f64, too, and with queries of a latent, larger scores and weights of eight bits."""
+    records = interpret(tmp_path, "mla", "triton_prefill", "77", dtype="f64,f32,bf16,f16", phase="prefill")
+    assert_right(records, 4)
+    forms = {"q_lora": "on", "mscale": "true", "rope_scaling": "yarn", "weights": "fp8_block"}
+    assert_right(interpret(tmp_path, "mla", "triton_prefill", "33", phase="prefill", **forms), 1)
+
+
+@pytest.mark.long
+def test_a_short_prefill_has_no_backward(tmp_path):
+    (record,) = interpret(tmp_path, "mla", "triton_prefill", "64", "--mode", "fwd_bwd", **SHORT)
+    assert record["status"] == "unsupported"
+    assert "use mode fwd" in record["reason"]
+
+
+def test_a_decode_is_no_short_prefill():
+    with pytest.raises(Unsupported, match="phase=prefill, or triton_decode"):
+        triton_prefill(MlaWorkload(seq=64, phase="decode"))
 
 
 @pytest.mark.long

@@ -1,0 +1,58 @@
+"""Short prefill in one Triton kernel: keys and values are attended where the projection has written them.
+
+What #684's fast path is after, for a few hundred new tokens: there scores are small, and what `naive` moves
+about them is not. It copies the rotated key to every head, joins it to the rest and stores all scores; here
+all heads read one, the parts of a score are two products, and scores exist a tile at a time. Above, the same
+kernel serves, as `naive_sdpa` does. Decodes are `triton_decode`'s.
+
+In f32 its products are IEEE's, without tensor cores: tf32 would not keep the bound.
+"""
+
+from harness import Unsupported, implementation, stage
+
+from ._cost import keeps_heads
+from ._torch import dequantise, latents, queries
+from .workload import MlaWorkload
+
+# Queries, keys, warps and stages, with which nothing is spilled from sm_80 to sm_100 (Triton 3.9).
+TILES = {"bf16": (64, 32, 4, 2), "f16": (64, 32, 4, 2), "f32": (32, 16, 4, 1), "f64": (16, 16, 8, 1)}
+
+
+def padded(width: int) -> int:
+    """The least power of two that holds a width, and that a matrix instruction takes."""
+    return max(16, 1 << (width - 1).bit_length())
+
+
+@implementation(framework="triton", semantics="dense", facts=keeps_heads)
+def triton_prefill(w: MlaWorkload):
+    if w.phase != "prefill":
+        raise Unsupported("phase=decode: this attends many new tokens; use phase=prefill, or triton_decode")
+
+    import torch
+    from torch.nn.functional import linear
+
+    from ._triton_prefill import attend as kernel
+
+    c = w.widths
+    queries_of_tile, keys_of_tile, warps, stages = TILES[w.dtype]
+
+    def prefill(x, weights, freqs):
+        if x.requires_grad:
+            raise Unsupported("the kernel has no backward; use mode fwd, or naive_sdpa")
+        weights = dequantise(w, weights)
+        content, position = queries(w, x, weights, freqs)
+        ckv, kpe = latents(w, x, weights, freqs)
+        with stage("expand"):
+            expanded = linear(ckv, weights["wkv_b"])
+        with stage("attend"):
+            heads = torch.empty((w.batch, w.seq, c.heads * c.v), dtype=x.dtype, device=x.device)
+            kernel[(-(-w.seq // queries_of_tile), w.batch * c.heads)](
+                content, position.contiguous(), expanded, kpe.contiguous(), heads, w.seq,
+                w.scale, w.causal, c.heads, c.nope, c.rope, c.v,
+                padded(c.nope), padded(c.rope), padded(c.v), queries_of_tile, keys_of_tile,
+                num_warps=warps, num_stages=stages,
+            )  # fmt: skip
+        with stage("output"):
+            return linear(heads, weights["wo"])
+
+    return prefill
