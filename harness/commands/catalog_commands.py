@@ -39,6 +39,7 @@ def new(
     name: Text = argument("Name of the implementation, and of the file."),
     own: Text = option(PLACES, "Write a family of this name instead.", name="--family"),
     out: Path = option(PLACES, "Folder for the file.", Path()),
+    framework: Text = option(PLACES, "Write it in this one: numpy, torch, jax, triton."),
     *,
     place: options.CatalogFlags,
     json: bool = options.JSON,
@@ -46,7 +47,7 @@ def new(
     """Write a file to start from. NAME.py, an implementation of FAMILY, or with --family one of your own."""
     from harness.commands.new import write_new
 
-    output.print_new(*write_new(place.project(), family, name, own, out), json=json)
+    output.print_new(*write_new(place.project(), family, name, own, out, framework), json=json)
 
 
 @command(group, "claims")

@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from harness.catalog.known_frameworks import require_framework
 from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import UsageError
 from harness.store.atomic import write_files
@@ -22,21 +23,31 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 HERE = Path(__file__).parent
-FILE = "implementation.template"  # beside a built-in family's family.py, and here for all others
+# Beside a built-in family's family.py, and here for all others; another framework's is `triton.template`.
+FILE = "implementation.template"
 LENGTHS = "1Ki,4Ki"  # for a family that no suite gives lengths
 
 
 def write_new(
-    project: Project, family: str | None, name: str | None, own: str | None, folder: Path
+    project: Project,
+    family: str | None,
+    name: str | None,
+    own: str | None,
+    folder: Path,
+    framework: str | None = None,
 ) -> tuple[Path, list[str]]:
     """Write NAME.py into the folder: (the file, the commands to type next). Nothing is overwritten.
 
     UsageError for a name that cannot be taken, or is; MachineError where the folder takes no file.
     """
+    if framework:
+        require_framework(framework)
+        if own:
+            raise UsageError("--framework: is an implementation's; a family of one's own has several")
     if own and not (family or name):
         return _write_family(project, own, folder)
     if family and name and not own:
-        return _write_implementation(project, project.catalog.family(family), name, folder)
+        return _write_implementation(project, project.catalog.family(family), name, folder, framework)
     raise UsageError(
         f"write seqsweep new FAMILY NAME (families: {', '.join(project.catalog.families)}), "
         "or seqsweep new --family NAME for one of your own"
@@ -44,11 +55,10 @@ def write_new(
 
 
 def _write_implementation(
-    project: Project, family: FamilyInfo, name: str, folder: Path
+    project: Project, family: FamilyInfo, name: str, folder: Path, framework: str | None
 ) -> tuple[Path, list[str]]:
     _require_free(name, f"{family.name}/{name}", project.catalog.implementations)
     file, home = Path(family.file), home_of(Path(family.file))
-    template = file.with_name(FILE)
     others = project.catalog.of_family(family.name)
     imports = f"from {import_name(file)} import {family.workload}"
     if str(home) not in {str(folder.resolve()), *sys.path}:
@@ -56,17 +66,26 @@ def _write_implementation(
     path = _write(
         folder,
         name,
-        template if template.is_file() else HERE / FILE,
+        _template(file.parent, framework),
         imports=imports,
         workload=family.workload,
         inputs=", ".join(family.inputs),
-        framework=others[0].framework if others else "numpy",
+        framework=framework or (others[0].framework if others else "numpy"),
         semantics=family.semantics[0],
     )
     has_suite = any(suite.family.text == family.name for suite in project.config.suites.values())
     lengths = () if has_suite else ("--seq", LENGTHS)
     plugins = [word for plugin in (*project.given_plugins, str(path)) for word in ("--plugin", plugin)]
     return path, _next(f"{family.name}/{name}", family.name, (*plugins, *lengths), "--quick")
+
+
+def _template(folder: Path, framework: str | None) -> Path:
+    """The template of a family's folder for a framework; a skeleton where there is none."""
+    usual = folder / FILE if (folder / FILE).is_file() else HERE / FILE
+    if framework is None or f'framework="{framework}"' in usual.read_text("utf-8"):
+        return usual
+    own = folder / f"{framework}.template"
+    return own if own.is_file() else HERE / FILE
 
 
 def _write_family(project: Project, name: str, folder: Path) -> tuple[Path, list[str]]:

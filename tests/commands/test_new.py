@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,28 @@ def test_an_implementation_passes_as_it_is_written(new, tmp_path, family):
     assert any(record["checks"] for record in records)
 
 
+@pytest.mark.long
+@pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_triton_kernel_passes_as_it_is_written(new, tmp_path, family):
+    """In the interpreter, at a length that no block divides, with its family's checks."""
+    code, out, _ = new(family, "my_own", "--framework", "triton", "--json")
+    assert code == 0
+    check, _ = json.loads(out)["next"]
+    small = dict.fromkeys(("mask", "topk"), "--set rows=2 --set topk=100 --seq 1001")
+    records = type_in(tmp_path, f"{check} {small.get(family, '--quick --seq 77 --mode fwd')}")
+    assert {record["implementation"] for record in records} == {f"{family}/my_own"}
+    assert all(record["correctness"]["passed"] for record in records)
+    assert any(record["checks"] for record in records)
+
+
+def test_a_framework_without_a_template_of_the_family_has_the_skeleton(new, tmp_path):
+    assert new("mask", "in_numpy", "--framework", "numpy")[0] == 0
+    assert 'framework="numpy"' in (tmp_path / "in_numpy.py").read_text()
+    assert new("mask", "in_jax", "--framework", "jax")[0] == 0
+    assert "jnp.full" in (tmp_path / "in_jax.py").read_text()
+
+
 def test_a_family_passes_as_it_is_written_and_has_a_skeleton_with_its_inputs(new, tmp_path):
     """Checked in one command: that of the skeleton, of which the first is a part."""
     code, out, _ = new("--family", "sums", "--json")
@@ -109,6 +132,8 @@ def test_nothing_is_overwritten(new, tmp_path):
         (["mask", "scatter"], "mask/scatter is registered already; choose another name"),
         (["mask", "json"], "json.py would hide the module json"),
         (["--family", "topk"], "topk is registered already"),
+        (["mask", "mine", "--framework", "trton"], 'unknown framework "trton"; nearest: "triton"'),
+        (["--family", "sums", "--framework", "triton"], "--framework: is an implementation's"),
         (["mask"], "write seqsweep new FAMILY NAME"),
         (["mask", "mine", "--family", "sums"], "or seqsweep new --family NAME"),
     ],
