@@ -6,11 +6,11 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from harness.analysis.kernel_pairs import kernel_pairs
 from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
@@ -185,29 +185,15 @@ def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple
 
     Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
     """
-    before, now = (_by_label(side.kernels) for side in (base, candidate))
     changes: list[tuple[bool, str]] = []
-    for label, kernel in now.items():
+    for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels):
         for name, words in KERNEL_WORDS.items():
-            old, new = getattr(before.get(label, kernel), name), getattr(kernel, name)
+            old, new = getattr(before, name), getattr(kernel, name)
             if old != new:
                 spills = kernel.spilled_at if name == "spilled_bytes" and new > old else {}
                 place = f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
-                changes.append((new > old, f"{label[0]}: {kernel.label}: {words} {old} -> {new}{place}"))
+                changes.append((new > old, f"{target}: {kernel.label}: {words} {old} -> {new}{place}"))
     return changes
-
-
-def _by_label(
-    by_target: Mapping[str, tuple[KernelFigures, ...]],
-) -> dict[tuple[str, str, int], KernelFigures]:
-    counts: Counter[tuple[str, str]] = Counter()
-    by_label: dict[tuple[str, str, int], KernelFigures] = {}
-    for target, kernels in by_target.items():
-        for kernel in kernels:
-            label = target, kernel.label
-            by_label[*label, counts[label]] = kernel
-            counts[label] += 1
-    return by_label
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
