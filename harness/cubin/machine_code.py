@@ -20,7 +20,7 @@ from harness.cubin.occupancy import RESERVED_SHARED
 
 INSTRUCTION_BYTES = 16  # from capability 7.0 on
 SPILLS = ("STL", "LDL")
-# The first class whose pattern an opcode begins with; all other opcodes are "other".
+# The first class whose pattern an opcode begins with; all other opcodes are OTHER.
 CLASSES: Mapping[str, re.Pattern[str]] = {
     "matrix": re.compile(r"(UTC)?[A-Z]{0,2}MMA(?!\w)"),
     "tensor memory": re.compile(r"LDTM|STTM|LDT|STT|UTCCP"),
@@ -31,6 +31,7 @@ CLASSES: Mapping[str, re.Pattern[str]] = {
     "barrier": re.compile(r"BAR|SYNCS|DEPBAR|LDGDEPBAR|WARPSYNC|WARPGROUP|MEMBAR|FENCE|UTCBAR|ERRBAR"),
     "float": re.compile(r"[FHD](ADD|MUL|FMA|MNMX|SETP|SEL|CHK|SWZADD)|HFMA|HMNMX|F2F|F2I|I2F"),
 }
+OTHER = "other"
 LINE = re.compile(r'//## File "(?P<file>[^"]*)", line (?P<line>\d+)')
 INSTRUCTION = re.compile(
     r"/\*(?P<at>[0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<rest>[^;]*);"
@@ -63,7 +64,7 @@ class MachineCode:
 
 
 def instruction_class(opcode: str) -> str:
-    return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), "other")
+    return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), OTHER)
 
 
 def read(cubin: bytes, tools: Path) -> MachineCode:

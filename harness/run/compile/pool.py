@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.accelerators import target, why_not_by_xla
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.core.machine import usable_cores, usable_memory
@@ -70,10 +70,9 @@ class Pool:
             self.idle.append(worker)
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
-        kind = target(request.target).kind
         info = self.catalog.implementation(request.case.implementation)
-        missing = absent(kind) if kind != HOST and traits_of(info.framework).compiles_calls else None
-        if missing:
+        by_xla = traits_of(info.framework).compiles_calls
+        if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
         answer = self._read_cached(entry)
