@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -67,8 +68,12 @@ def instruction_class(opcode: str) -> str:
     return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), OTHER)
 
 
+@cache
 def read(cubin: bytes, tools: Path) -> MachineCode:
-    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it."""
+    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it.
+
+    Once each: `nvdisasm` takes a third of a second for the smallest kernel.
+    """
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()

@@ -6,9 +6,12 @@ The units of allocation are those of the occupancy calculator that comes with CU
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
+from harness.catalog.accelerators import Target
 from harness.catalog.multiprocessors import CAPABILITIES, Multiprocessor
+from harness.core.kernel_figures import KernelFigures
 
 THREADS_PER_WARP = 32
 PARTITIONS = 4  # of a multiprocessor; a warp lies in one of them
@@ -56,6 +59,17 @@ def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:
     if shared_bytes > sm.shared_block_bytes:
         return 0
     return sm.shared_bytes // _round_up(shared_bytes + RESERVED_SHARED, SHARED_UNIT)
+
+
+def on_device(kernel: KernelFigures, gpu: Target) -> KernelFigures:
+    """The kernel with what the GPU's number of multiprocessors adds: its waves, and the tail of the last."""
+    why = kernel.refused
+    if gpu.accelerator is None:
+        why = why or f"how many multiprocessors a GPU has is not known of {gpu.name}"
+    elif not why:
+        filled, tail = waves(kernel.grid, kernel.blocks_per_sm, gpu.accelerator.gpu["core_count"])
+        return replace(kernel, waves=filled, tail=tail, unavailable={})
+    return replace(kernel, waves=None, tail=None, unavailable=dict.fromkeys(("waves", "tail"), why))
 
 
 def waves(grid: tuple[int, ...], blocks_per_sm: int, multiprocessors: int) -> tuple[float, float]:

@@ -115,16 +115,11 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
     refused = ""
     if not held.blocks and held.limiter == "shared memory":
         limit = CAPABILITIES[capability].shared_block_bytes
-        refused = f"a block needs {shared} B of shared memory; {wanted.name} gives one {limit} B"
+        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
     elif not held.blocks:
         warps = f"{metadata.num_warps} warps of {code.registers} registers a thread"
-        refused = f"a block is {warps}, which no multiprocessor of {wanted.name} holds"
-    filled, tail, no_waves = None, None, refused
-    if wanted.accelerator is None:
-        no_waves = no_waves or f"how many multiprocessors a GPU has is not known of {wanted.name}"
-    elif not refused:
-        filled, tail = occupancy.waves(launch.grid, held.blocks, wanted.accelerator.gpu["core_count"])
-    return KernelFigures(
+        refused = f"a block is {warps}, which no multiprocessor of capability {capability} holds"
+    alone = KernelFigures(
         kernel=launch.kernel,
         source=launch.source,
         grid=launch.grid,
@@ -135,8 +130,8 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
         blocks_per_sm=held.blocks,
         limiter=held.limiter,
-        waves=filled,
-        tail=tail,
+        waves=None,
+        tail=None,
         instructions=code.by_class(),
         code_bytes=code.code_bytes,
         program=code.program,
@@ -145,5 +140,5 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
         refused=refused,
         spilled_at=code.spilled_at,
         occupancy=held.share,
-        unavailable=dict.fromkeys(("waves", "tail"), no_waves) if no_waves else {},
     )
+    return occupancy.on_device(alone, wanted)
