@@ -5,16 +5,17 @@ from dataclasses import replace
 import pytest
 
 from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.exact_kernel import ExactKernel
 from tests.records import kernel_of
 
 KERNEL = kernel_of()
 BASE = StaticFigures(
-    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (KERNEL,)}
+    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
 )
 
 
 def side(*kernels):
-    return replace(BASE, program="sha256:2", kernels={"cuda:h100": kernels})
+    return replace(BASE, program="sha256:2", kernels={"cuda:h100": tuple(map(ExactKernel.of, kernels))})
 
 
 def verdict(candidate, base=BASE, accept=lambda _: None):
