@@ -143,7 +143,7 @@ class ScatterChart(Captioned):
 
 
 @dataclass(frozen=True)
-class Bar:
+class ShareBar:
     """A share from 0 to 1 of an implementation, by a name of its own, and the words behind its end."""
 
     label: str
@@ -158,7 +158,7 @@ class BarPanel:
     """Bars, the first on top."""
 
     title: str
-    bars: tuple[Bar, ...]
+    bars: tuple[ShareBar, ...]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from harness.core.grouped import collected
 from harness.core.kernel_figures import KernelFigures
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.model import Bar, BarChart, BarPanel
+from harness.report.charts.model import BarChart, BarPanel, ShareBar
 from harness.report.charts.notes import failure_notes
 from harness.report.format import short_label, trim_zeros
 
@@ -46,7 +46,7 @@ def occupancy(grid: CaseGrid) -> BarChart | None:
     )
 
 
-def _bars(grid: CaseGrid, panel: str) -> Iterator[Bar]:
+def _bars(grid: CaseGrid, panel: str) -> Iterator[ShareBar]:
     targets = [target for target in grid.suite.compiled_targets if target != HOST]
     several = len({cell.label for cell in grid.at(panel)}) > 1
     whole = grid.lengths(panel)
@@ -68,7 +68,7 @@ def _bars(grid: CaseGrid, panel: str) -> Iterator[Bar]:
                 "" if lengths == whole else ", ".join(map(format_count, lengths)),
                 f"on {_shorten(on)}" if len(on) < len(targets) or len(targets) == 1 else "",
             )
-            yield Bar(label, " · ".join(filter(None, parts)), share, words, alarming=spills)
+            yield ShareBar(label, " · ".join(filter(None, parts)), share, words, alarming=spills)
 
 
 def _kernels(cells: Sequence[CaseResult], target: str) -> Iterator[tuple[int, KernelFigures]]:
@@ -100,6 +100,6 @@ def _shorten(targets: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys([targets[0], *(name.partition(":")[2] for name in targets[1:])]))
 
 
-def _finding(bars: Sequence[Bar]) -> str:
+def _finding(bars: Sequence[ShareBar]) -> str:
     least = min(bars, key=lambda bar: bar.share)
     return f"least occupied: {least.name.replace(' · ', ' ')}: {least.words}"
