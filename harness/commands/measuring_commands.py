@@ -102,7 +102,7 @@ def static(
     suites: Words = argument(
         "Suites, family/name, or FILE.py::KERNEL, a Triton kernel of your own; none: the default suites."
     ),
-    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
+    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),

@@ -3,17 +3,17 @@
 Of a case whose calls are interpreted here the kernels are compiled for GPUs as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
-from harness.core.kernel_figures import KernelFigures
 from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
+from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.case.case_state import CaseState
@@ -28,14 +28,14 @@ from harness.sweep.schedule import Group
 KERNEL_TARGETS = ("cuda:a100", "cuda:h100")
 COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
 
-KernelsByTarget = Mapping[str, tuple[KernelFigures, ...]]
+KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
 
 class CompiledSides(NamedTuple):
     """By the candidate's case id, then by side; one side where there is no counterpart."""
 
     states: dict[str, dict[str, CaseState]]  # settled
-    kernels: dict[str, dict[str, KernelsByTarget]]  # of cases with a counterpart alone
+    kernels: dict[str, dict[str, KernelsByTarget]]
 
 
 class BySide:
@@ -54,9 +54,17 @@ class BySide:
 
 
 def compile_sides(
-    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group],
+    opponents: Opponents,
+    sides: Mapping[str, Side],
+    listener: Listener,
+    kept: Callable[[str], bool],
 ) -> CompiledSides:
-    """The settled states of all cases, and the kernels of those that have any."""
+    """The settled states of all cases, and the kernels of those that have any.
+
+    Kernels are compiled where they are compared: with a counterpart's, or with those that a file has `kept`
+    of a case's id.
+    """
     catalog = sides[CANDIDATE].catalog
     compiled = CompiledSides({}, {})
     with ExitStack() as stack:
@@ -82,7 +90,7 @@ def compile_sides(
                         name: compile_kernels(context, state) for name, state in pair.items()
                     }
                     for pair in both_sides
-                    if len(pair) > 1
+                    if len(pair) > 1 or kept(pair[CANDIDATE].id)
                 }
             )
     return compiled
@@ -102,7 +110,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
         with closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler:
             for target in KERNEL_TARGETS:
                 answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
-                kernels[target] = from_plain(Static, answer["static"]).kernels
+                kernels[target] = tuple(map(ExactKernel.of, from_plain(Static, answer["static"]).kernels))
     except (Unsupported, Ended):
         return kernels
     finally:

@@ -6,15 +6,16 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
+from harness.analysis.kernel_pairs import kernel_pairs
+from harness.core.kernel_figures import KERNEL_WORDS
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.static.exact_kernel import ExactKernel
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
@@ -22,7 +23,7 @@ NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
-STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed")
+STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed", "kernels")
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
@@ -46,8 +47,8 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
-    kernels: Mapping[str, tuple[KernelFigures, ...]] = field(  # by target
-        default_factory=dict[str, tuple[KernelFigures, ...]]
+    kernels: Mapping[str, tuple[ExactKernel, ...]] = field(  # by target
+        default_factory=dict[str, tuple[ExactKernel, ...]]
     )
     compiles: int = 0
     status: str = "ok"
@@ -103,7 +104,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         *_contract_changes(base, candidate),
         *_call_changes(base, candidate),
         *_increases(base, candidate),
-        *(("kernels", sentence) for more, sentence in _kernel_changes(base, candidate) if more),
+        *(("kernels", sentence) for more, sentence in kernel_changes(base, candidate) if more),
     )
     for key, sentence in changes:
         why = accept(key)
@@ -113,7 +114,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
             notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
-    better += [sentence for more, sentence in _kernel_changes(base, candidate) if not more]
+    better += [sentence for more, sentence in kernel_changes(base, candidate) if not more]
     if worse:
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
@@ -180,34 +181,20 @@ def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str,
     return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
 
 
-def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
+def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
     """(whether it is more now, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
 
     Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
     """
-    before, now = (_by_label(side.kernels) for side in (base, candidate))
     changes: list[tuple[bool, str]] = []
-    for label, kernel in now.items():
-        for name, words in KERNEL_WORDS.items():
-            old, new = getattr(before.get(label, kernel), name), getattr(kernel, name)
+    for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels):
+        for name, new in kernel.figures.items():
+            old = before.figures.get(name, new)
             if old != new:
-                spills = kernel.spilled_at if name == "spilled_bytes" and new > old else {}
-                place = f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
-                changes.append((new > old, f"{label[0]}: {kernel.label}: {words} {old} -> {new}{place}"))
+                place = kernel.most_spills if name == "spilled_bytes" and new > old else ""
+                sentence = f"{target}: {kernel.label}: {KERNEL_WORDS[name]} {old} -> {new}{place}"
+                changes.append((new > old, sentence))
     return changes
-
-
-def _by_label(
-    by_target: Mapping[str, tuple[KernelFigures, ...]],
-) -> dict[tuple[str, str, int], KernelFigures]:
-    counts: Counter[tuple[str, str]] = Counter()
-    by_label: dict[tuple[str, str, int], KernelFigures] = {}
-    for target, kernels in by_target.items():
-        for kernel in kernels:
-            label = target, kernel.label
-            by_label[*label, counts[label]] = kernel
-            counts[label] += 1
-    return by_label
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:

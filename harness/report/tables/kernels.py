@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
-from harness.core.kernel_figures import KernelFigures
+from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import Record
 from harness.core.units import format_bytes, format_count
 from harness.report.format import short_label, trim_zeros
-from harness.report.tables.cells import Cell
+from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import Column, TableData
 
@@ -67,16 +67,14 @@ def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> l
     """The sentences about kernels, each given with what it is of; none where there is no kernel."""
     if not kernels:
         return []
-    spilling = [(owner, kernel) for owner, kernel in kernels if kernel.spilled_bytes]
-    if spilling:
-        owner, worst = max(spilling, key=lambda pair: pair[1].spilled_bytes)
-        place = f", most at {_most(worst)}" if worst.spilled_at else ""
-        lines = [f"{target}: {worst.label}{owner} {_takes(worst)}{place}."]
-    else:
-        owner, widest = max(kernels, key=lambda pair: pair[1].registers)
-        lines = [f"{target}: no kernel spills; {widest.label}{owner} {_takes(widest)}."]
+    owner, kernel = max(kernels, key=lambda pair: by_need(pair[1]))
+    place = f", most at {_spills(kernel)[0][0]}" if kernel.spilled_at else ""
+    none = "" if kernel.spilled_bytes else "no kernel spills; "
     refused = dict.fromkeys((kernel.label, kernel.refused) for _, kernel in kernels if kernel.refused)
-    return [*lines, *(f"{target}: {label} cannot be launched: {why}." for label, why in refused)]
+    return [
+        f"{target}: {none}{kernel.label}{owner} {_takes(kernel)}{place}.",
+        *(f"{target}: {label} cannot be launched: {why}." for label, why in refused),
+    ]
 
 
 def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
@@ -108,7 +106,7 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
         f"{kernel.label} ({kernel.source}), {launches}on {target}",
         f"  {_takes(kernel)}",
         f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
-        f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
+        f"  {_filled(kernel)}",
         f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
         *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
         f"  {kernel.program}",
@@ -125,6 +123,8 @@ def _kernels(panel: SuiteResults, target: str) -> Iterator[tuple[Record, tuple[K
 
 
 def _cells(kernel: KernelFigures) -> list[Cell | str]:
+    known, why = kernel.waves is not None, kernel.unavailable.get("waves")
+    waves = Cell(f"{kernel.waves:.3g}") if known else Cell(ABSENT, sentences(why))
     return [
         kernel.label,
         _grid(kernel),
@@ -135,8 +135,8 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         str(kernel.tensor_memory_columns),
         Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,
-        f"{kernel.waves:.3g}",
-        f"{100 * kernel.tail:.0f} %",
+        waves,
+        ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
         str(kernel.instructions.get("matrix", 0)),
     ]
 
@@ -150,13 +150,15 @@ def _takes(kernel: KernelFigures) -> str:
     return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
 
 
+def _filled(kernel: KernelFigures) -> str:
+    if kernel.waves is None or kernel.tail is None:
+        return f"no waves: {kernel.unavailable['waves']}"
+    return f"{kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle"
+
+
 def _grid(kernel: KernelFigures) -> str:
     return "×".join(map(format_count, kernel.grid))
 
 
 def _spills(kernel: KernelFigures) -> list[tuple[str, int]]:
     return sorted(((place, count) for place, count in kernel.spilled_at.items()), key=lambda pair: -pair[1])
-
-
-def _most(kernel: KernelFigures) -> str:
-    return _spills(kernel)[0][0]

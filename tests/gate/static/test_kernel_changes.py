@@ -4,33 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.kernel_figures import KernelFigures
 from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.exact_kernel import ExactKernel
+from tests.records import kernel_of
 
-KERNEL = KernelFigures(
-    kernel="attn",
-    source="flash.py:12",
-    grid=(512,),
-    warps=4,
-    registers=168,
-    spilled_bytes=0,
-    shared_bytes=65536,
-    tensor_memory_columns=0,
-    blocks_per_sm=3,
-    limiter="registers",
-    waves=1.3,
-    tail=0.7,
-    instructions={"matrix": 32},
-    code_bytes=4096,
-    program="sha256:1",
-)
+KERNEL = kernel_of()
 BASE = StaticFigures(
-    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (KERNEL,)}
+    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
 )
 
 
 def side(*kernels):
-    return replace(BASE, program="sha256:2", kernels={"cuda:h100": kernels})
+    return replace(BASE, program="sha256:2", kernels={"cuda:h100": tuple(map(ExactKernel.of, kernels))})
 
 
 def verdict(candidate, base=BASE, accept=lambda _: None):

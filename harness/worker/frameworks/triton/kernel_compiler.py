@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from harness.catalog import loading
-from harness.catalog.accelerators import Accelerator, target
+from harness.catalog.accelerators import Target, target
 from harness.catalog.build import Built, build
+from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code, occupancy
+from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
 
@@ -39,11 +41,11 @@ class KernelCompiler:
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
-        gpu = gpu_of(name)
+        wanted = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
         built = build(loading.load(request.module), request.case)
         static = compile_call(
-            built, request.case.mode, gpu, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
+            built, request.case.mode, wanted, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
         )
         return {
             **built.describe(static),
@@ -52,26 +54,26 @@ class KernelCompiler:
         }
 
 
-def gpu_of(name: str) -> Accelerator:
-    """The GPU of a target. Unsupported for another kind of target."""
-    accelerator = target(name).accelerator
-    if accelerator is None or accelerator.kind != "cuda":
+def gpu_of(name: str) -> Target:
+    """The target of this name. Unsupported where it is no GPU."""
+    wanted = target(name)
+    if wanted.capability is None:
         raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
-    return accelerator
+    return wanted
 
 
-def use_absent_gpu(gpu: Accelerator) -> None:
+def use_absent_gpu(wanted: Target) -> None:
     """Let Triton compile for a GPU as if it were the active device."""
     from triton.backends.compiler import GPUTarget
     from triton.runtime import driver
 
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
-    capability = str(gpu.gpu["compute_capability"])
-    driver.set_active(AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
+    architecture = int(str(wanted.capability).replace(".", ""))
+    driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
 
 
-def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) -> Static:
+def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) -> Static:
     """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
     import torch
 
@@ -82,7 +84,7 @@ def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) 
     from harness.worker.frameworks.triton.framework import uncounted
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    use_absent_gpu(gpu)
+    use_absent_gpu(wanted)
     # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
@@ -92,8 +94,11 @@ def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) 
 
     torch.set_grad_enabled(mode != "fwd")
     with launches.recorded(compiling=True) as recorder, NoDeviceGuards():
+        inputs = {name: built.shapes[name] for name in built.names}
         static = figures(
-            bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience
+            recorder.of_timed_call(bind),
+            lambda: {name: empty(shape, device) for name, shape in inputs.items()},
+            patience,
         )
     if stands_in:
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
@@ -101,7 +106,7 @@ def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) 
         raise recorder.refusal
     if not recorder.launches:
         return static
-    kernels = compiled_kernels(recorder, gpu)
+    kernels = compiled_kernels(recorder, wanted)
     counted = uncounted(static, [launch.kernel for launch in recorder.launches])
     if static.program is None:
         return dataclasses.replace(counted, kernels=kernels)
@@ -114,35 +119,30 @@ def compile_call(built: Built, mode: str, gpu: Accelerator, patience: Patience) 
     )
 
 
-def compiled_kernels(recorder: Recorder, gpu: Accelerator) -> tuple[KernelFigures, ...]:
+def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures, ...]:
     """The figures of every kernel that was launched, in each configuration and on each grid once."""
     from harness.worker.frameworks.triton.launches import counted
 
-    return tuple(kernel_figures(launch, count, gpu) for launch, count in counted(recorder.launches))
+    return tuple(kernel_figures(launch, count, wanted) for launch, count in counted(recorder.launches))
 
 
-def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelFigures:
-    """What one compiled kernel takes of a multiprocessor of this accelerator."""
+def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
+    """What one compiled kernel takes of a multiprocessor of this target."""
     from harness.worker.frameworks.triton.launches import tools_folder
 
-    capability = str(accelerator.gpu["compute_capability"])
+    capability = str(wanted.capability)
     code = machine_code.read(launch.compiled.asm["cubin"], tools_folder())
     metadata = launch.compiled.metadata
     shared = code.static_shared_bytes + metadata.shared
     held = occupancy.occupancy(capability, metadata.num_warps, code.registers, shared)
     refused = ""
     if not held.blocks and held.limiter == "shared memory":
-        limit = occupancy.CAPABILITIES[capability].shared_block_bytes
-        refused = f"a block needs {shared} B of shared memory; {accelerator.name} gives one {limit} B"
+        limit = CAPABILITIES[capability].shared_block_bytes
+        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
     elif not held.blocks:
         warps = f"{metadata.num_warps} warps of {code.registers} registers a thread"
-        refused = f"a block is {warps}, which no multiprocessor of {accelerator.name} holds"
-    filled, tail = (
-        occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"])
-        if held.blocks
-        else (0.0, 0.0)
-    )
-    return KernelFigures(
+        refused = f"a block is {warps}, which no multiprocessor of capability {capability} holds"
+    alone = KernelFigures(
         kernel=launch.kernel,
         source=launch.source,
         grid=launch.grid,
@@ -153,8 +153,8 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
         blocks_per_sm=held.blocks,
         limiter=held.limiter,
-        waves=filled,
-        tail=tail,
+        waves=None,
+        tail=None,
         instructions=code.by_class(),
         code_bytes=code.code_bytes,
         program=code.program,
@@ -162,4 +162,6 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
         configuration=launch.configuration,
         refused=refused,
         spilled_at=code.spilled_at,
+        occupancy=held.share,
     )
+    return occupancy.on_device(alone, wanted)

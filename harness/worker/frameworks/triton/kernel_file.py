@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from harness.catalog import child_process, loading
-from harness.catalog.accelerators import Accelerator
+from harness.catalog.accelerators import Target
 from harness.catalog.arrays import BYTES, NAMES
 from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import Unsupported, UsageError, nearest
@@ -146,7 +146,7 @@ def _materialise(name: str, value: Value) -> Any:
 
 
 def _plan(
-    kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Accelerator
+    kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Target
 ) -> dict[str, Any]:
     from harness.worker.frameworks.triton.launches import recorded
 
