@@ -7,7 +7,7 @@ are exact for the compiler's version.
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,14 +16,17 @@ import psutil
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from harness.catalog import loading
-from harness.catalog.accelerators import target
+from harness.catalog.accelerators import Accelerator, target
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
+from harness.core.tpu_kernel_figures import OnChipOverflow
 from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
+from harness.xla.on_chip_overflow import on_chip_overflow
+from harness.xla.pallas_calls import PallasCall, compiled_alone, pallas_calls
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
@@ -61,21 +64,36 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
         start = time.perf_counter()
-        lowered = lowerable(built, mode, devices, name).lower()
+        traced = lowerable(built, mode, devices, name).trace()
+        lowered = traced.lower()
         middle = time.perf_counter()
+        accelerator = target(name).accelerator
+        calls = (
+            pallas_calls(traced.jaxpr, SingleDeviceSharding(devices[0]), accelerator.kernel_vmem_bytes)
+            if accelerator and accelerator.kind == "tpu"
+            else []
+        )
+        begun = time.perf_counter()
         with compiler_log.captured_stderr() as read_log:
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
                 if not str(error).startswith(EXHAUSTED):
                     raise
-                return out_of_memory(str(error))
+                overflow = on_chip_overflow(str(error))
+                if overflow is None or accelerator is None:
+                    return out_of_memory(str(error))
+                return overflow_of(overflow, calls, accelerator)
             finally:
                 end = time.perf_counter()
                 log = read_log()
                 self.spent = self.spent or compiler_log.has_one_time_warning(log)
             static = xla_figures.figures(
-                compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle
+                compiled,
+                target(name).kind,
+                lower_s=middle - start,
+                compile_s=end - begun,
+                kernels=[call.figures for call in calls],
             )
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 
@@ -120,3 +138,14 @@ def out_of_memory(message: str) -> Static:
     first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
     reason = f"the compiler ran out of the device's memory: {first}"
     return dataclasses.replace(Static.none(reason), fits=False)
+
+
+def overflow_of(overflow: OnChipOverflow, calls: Sequence[PallasCall], accelerator: Accelerator) -> Static:
+    """A kernel needs more of a core's own memory than it gets: a result, as `out_of_memory` is.
+
+    Of several kernels the compiler's message does not say which: each is compiled alone.
+    """
+    kernels = tuple(compiled_alone(call, accelerator.vmem_bytes) for call in calls)
+    refused = [f"{kernel.label} {kernel.refused}" for kernel in kernels if kernel.refused]
+    reason = "; ".join(refused) or f"the program {overflow.sentence(accelerator.vmem_bytes)}"
+    return dataclasses.replace(Static.none(reason), fits=False, overflow=overflow, tpu_kernels=kernels)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
+from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS, TpuKernelFigures
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 
 SAME_PROGRAM = "same program"
@@ -24,6 +25,7 @@ MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
 STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed")
 
+Kernel = KernelFigures | TpuKernelFigures
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
 
@@ -46,9 +48,7 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
-    kernels: Mapping[str, tuple[KernelFigures, ...]] = field(  # by target
-        default_factory=dict[str, tuple[KernelFigures, ...]]
-    )
+    kernels: Mapping[str, tuple[Kernel, ...]] = field(default_factory=dict[str, tuple[Kernel, ...]])  # by target
     compiles: int = 0
     status: str = "ok"
     reason: str | None = None
@@ -188,20 +188,27 @@ def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple
     before, now = (_by_label(side.kernels) for side in (base, candidate))
     changes: list[tuple[bool, str]] = []
     for label, kernel in now.items():
-        for name, words in KERNEL_WORDS.items():
-            old, new = getattr(before.get(label, kernel), name), getattr(kernel, name)
-            if old != new:
-                spills = kernel.spilled_at if name == "spilled_bytes" and new > old else {}
-                place = f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
-                changes.append((new > old, f"{label[0]}: {kernel.label}: {words} {old} -> {new}{place}"))
+        earlier, named = before.get(label, kernel), f"{label[0]}: {kernel.label}"
+        for name, words in (KERNEL_WORDS if isinstance(kernel, KernelFigures) else TPU_KERNEL_WORDS).items():
+            old, new = getattr(earlier, name), getattr(kernel, name)
+            if old != new and None not in {old, new}:
+                place = _most_spills(kernel) if name == "spilled_bytes" and new > old else ""
+                changes.append((new > old, f"{named}: {words} {old} -> {new}{place}"))
+        if kernel.refused and not earlier.refused:
+            changes.append((True, f"{named} cannot be launched any more: {kernel.refused}"))
     return changes
 
 
+def _most_spills(kernel: Kernel) -> str:
+    spills = kernel.spilled_at if isinstance(kernel, KernelFigures) else {}
+    return f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
+
+
 def _by_label(
-    by_target: Mapping[str, tuple[KernelFigures, ...]],
-) -> dict[tuple[str, str, int], KernelFigures]:
+    by_target: Mapping[str, tuple[Kernel, ...]],
+) -> dict[tuple[str, str, int], Kernel]:
     counts: Counter[tuple[str, str]] = Counter()
-    by_label: dict[tuple[str, str, int], KernelFigures] = {}
+    by_label: dict[tuple[str, str, int], Kernel] = {}
     for target, kernels in by_target.items():
         for kernel in kernels:
             label = target, kernel.label
