@@ -27,7 +27,7 @@ class Accelerator:
     peaks. `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a
     TPU's vector units, all of one device's together; None where no source gives them. `topology` is a
     TPU's (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
-    `vmem_bytes` has a TPU's core, and `kernel_vmem_bytes` of it a kernel that does not ask for more.
+    `kernel_vmem_bytes` of a TPU core's VMEM has a kernel that does not ask for more.
     """
 
     name: str
@@ -39,7 +39,6 @@ class Accelerator:
     topology: Mapping[str, Any] = field(default_factory=dict)
     gpu: Mapping[str, Any] = field(default_factory=dict)
     vector_ops: float | None = None
-    vmem_bytes: int = 0
     kernel_vmem_bytes: int = 0
     called: tuple[str, ...] = ()
 

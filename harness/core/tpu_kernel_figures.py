@@ -38,8 +38,8 @@ class OnChipOverflow:
     operand: str = ""  # the largest one, `input 0`; empty where the compiler names none
     operand_bytes: int = 0
 
-    def sentence(self, core_bytes: int) -> str:
-        """`needs 32 MiB of VMEM, 16 MiB more than it gets …`; `core_bytes` of it has the core in all."""
+    def sentence(self, core_bytes: int = 0) -> str:
+        """`needs 32 MiB of VMEM, 16 MiB more than it gets …`; `core_bytes` of it has a core in all."""
         largest = f": {self.operand} alone takes {format_bytes(self.operand_bytes)}" if self.operand else ""
         more = self.memory == "vmem" and self.available_bytes < self.needed_bytes < core_bytes
         remedy = f"smaller blocks, or vmem_limit_bytes up to {format_bytes(core_bytes)}" if more else "smaller blocks"

@@ -16,7 +16,7 @@ import psutil
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from harness.catalog import loading
-from harness.catalog.accelerators import Accelerator, target
+from harness.catalog.accelerators import target
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
@@ -26,7 +26,7 @@ from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
 from harness.xla.on_chip_overflow import on_chip_overflow
-from harness.xla.pallas_calls import PallasCall, compiled_alone, pallas_calls
+from harness.xla.pallas_kernels import LoweredKernel, compiled_alone, pallas_kernels, refuse_for_gpu
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
@@ -64,15 +64,12 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
         start = time.perf_counter()
-        traced = lowerable(built, mode, devices, name).trace()
-        lowered = traced.lower()
-        middle = time.perf_counter()
-        accelerator = target(name).accelerator
-        calls = (
-            pallas_calls(traced.jaxpr, SingleDeviceSharding(devices[0]), accelerator.kernel_vmem_bytes)
-            if accelerator and accelerator.kind == "tpu"
-            else []
-        )
+        with xla_devices.lowering_for(devices[0]):
+            traced = lowerable(built, mode, devices, name).trace()
+            refuse_for_gpu(traced.jaxpr, target(name))
+            lowered = traced.lower()
+            middle = time.perf_counter()
+            kernels = pallas_kernels(traced.jaxpr, devices[0], target(name))
         begun = time.perf_counter()
         with compiler_log.captured_stderr() as read_log:
             try:
@@ -81,9 +78,7 @@ class Compiler:
                 if not str(error).startswith(EXHAUSTED):
                     raise
                 overflow = on_chip_overflow(str(error))
-                if overflow is None or accelerator is None:
-                    return out_of_memory(str(error))
-                return overflow_of(overflow, calls, accelerator)
+                return overflowing(overflow, kernels) if overflow else out_of_memory(str(error))
             finally:
                 end = time.perf_counter()
                 log = read_log()
@@ -93,7 +88,7 @@ class Compiler:
                 target(name).kind,
                 lower_s=middle - start,
                 compile_s=end - begun,
-                kernels=[call.figures for call in calls],
+                kernels=[kernel.figures for kernel in kernels],
             )
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 
@@ -140,12 +135,12 @@ def out_of_memory(message: str) -> Static:
     return dataclasses.replace(Static.none(reason), fits=False)
 
 
-def overflow_of(overflow: OnChipOverflow, calls: Sequence[PallasCall], accelerator: Accelerator) -> Static:
+def overflowing(overflow: OnChipOverflow, kernels: Sequence[LoweredKernel]) -> Static:
     """A kernel needs more of a core's own memory than it gets: a result, as `out_of_memory` is.
 
     Of several kernels the compiler's message does not say which: each is compiled alone.
     """
-    kernels = tuple(compiled_alone(call, accelerator.vmem_bytes) for call in calls)
-    refused = [f"{kernel.label} {kernel.refused}" for kernel in kernels if kernel.refused]
-    reason = "; ".join(refused) or f"the program {overflow.sentence(accelerator.vmem_bytes)}"
-    return dataclasses.replace(Static.none(reason), fits=False, overflow=overflow, tpu_kernels=kernels)
+    figures = tuple(compiled_alone(kernel) for kernel in kernels)
+    refused = [f"{kernel.label} {kernel.refused}" for kernel in figures if kernel.refused]
+    reason = "; ".join(refused) or f"the program {overflow.sentence()}"
+    return dataclasses.replace(Static.none(reason), fits=False, overflow=overflow, tpu_kernels=figures)

@@ -1,11 +1,13 @@
 """The devices of a target that is not at hand, as jax's compilers take them."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 import jax
 from jax.experimental import topologies
+from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 
 from harness.catalog.accelerators import Accelerator, absent, target
 from harness.core.errors import Unsupported
@@ -35,6 +37,12 @@ def devices(name: str) -> list[Any]:
             raise
         why = str(error).splitlines()[0]
         raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
+
+
+def lowering_for(device: Any) -> AbstractContextManager[Any]:
+    """While it is entered, who asks jax what a kernel is lowered for hears of this device, not of the host."""
+    stand_in = AbstractDevice(device.device_kind, getattr(device, "num_cores", None), device.platform)
+    return use_abstract_mesh(AbstractMesh((), (), abstract_device=stand_in))
 
 
 def target_config(gpu: Accelerator) -> str:
