@@ -1,10 +1,12 @@
-"""A gate over what kernels take of a multiprocessor: exact, with the line that spills."""
+"""A gate over what kernels take of a multiprocessor or a TPU's core: exact, with the line that spills."""
 
 from dataclasses import replace
 
 import pytest
 
 from harness.core.kernel_figures import KernelFigures
+from harness.core.tpu_kernel_figures import TpuKernelFigures
+from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
 
 KERNEL = KernelFigures(
@@ -22,6 +24,18 @@ KERNEL = KernelFigures(
     tail=0.7,
     instructions={"matrix": 32},
     code_bytes=4096,
+    program="sha256:1",
+)
+PALLAS = TpuKernelFigures(
+    kernel="scan",
+    source="scan.py:12",
+    grid=(8,),
+    steps=8,
+    vmem_bytes=4 << 20,
+    vmem_limit_bytes=16 << 20,
+    scratch_bytes=0,
+    semaphores=0,
+    blocks=(),
     program="sha256:1",
 )
 BASE = StaticFigures(
@@ -84,3 +98,31 @@ def test_kernels_that_compile_no_more_are_told():
     (note,) = verdict(replace(BASE, kernels={})).notes
     assert note.startswith("kernels on cuda:h100 cannot be compared any more")
     assert "seqsweep static --target cuda:h100" in note
+
+
+def of_tpu(**change):
+    return replace(BASE, program="sha256:2", kernels={"tpu:v5p": (replace(PALLAS, **change),)})
+
+
+def test_vmem_is_held_as_registers_are():
+    found = verdict(of_tpu(vmem_bytes=5 << 20), base=of_tpu())
+    assert (found.verdict, found.reason) == ("regressed", "tpu:v5p: scan: bytes of VMEM 4194304 -> 5242880")
+    assert verdict(of_tpu(), base=of_tpu(vmem_bytes=5 << 20)).verdict == "improved"
+    assert verdict(of_tpu(vmem_bytes=None), base=of_tpu()).verdict == "unchanged"
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, PALLAS])
+def test_what_fits_no_more_is_a_regression_of_its_own(kernel):
+    base, candidate = (
+        replace(BASE, kernels={"target": (each,)}) for each in (kernel, replace(kernel, refused="too large"))
+    )
+    found = verdict(candidate, base=base)
+    assert found.verdict == "regressed"
+    assert found.reason == f"target: {kernel.kernel} cannot be launched any more: too large"
+    assert verdict(candidate, base=candidate).verdict == "unchanged"
+
+
+def test_a_missing_compiler_is_a_note(monkeypatch):
+    monkeypatch.setattr("harness.gate.static.compile_sides.absent", lambda kind: f"no compiler for {kind}")
+    (note,) = missing_compilers(["pallas", "numpy", "triton", "pallas", "jax"])
+    assert note == "kernels of pallas are not compared: no compiler for tpu"
