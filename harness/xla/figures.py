@@ -50,6 +50,8 @@ def figures(
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
     }
     warnings: list[str] = []
+    if authored := dict.fromkeys(kernel.label for kernel in kernels if kernel.author_flops is not None):
+        warnings.append(f"FLOPs of {', '.join(authored)} are an estimate of the kernel's author")
     if "{...}" in constants:
         warnings.append("the program's hash leaves out the values of its large constants")
     if unread:

@@ -147,15 +147,16 @@ def test_an_estimate_far_from_the_formula_is_told(tmp_path):
 @pytest.mark.long
 @compiles
 def test_a_gate_holds_vmem(tmp_path):
-    work = Repository(tmp_path)
+    folder = tmp_path / "work"
+    work = Repository(folder)
     work.commit({"points.py": plugin(), "bench.yaml": BENCH})
     work.write({"points.py": plugin(block=128)})
-    said = call(tmp_path, "gate", "--static", "--against", "git:HEAD", "--json")
+    said = call(folder, "gate", "--static", "--against", "git:HEAD", "--json")
     assert said.code == 4, said.out + said.err
     for case in json.loads(said.out)["cases"]:
         assert case["verdict"] == "regressed"
         assert "tpu:v5p: double: bytes of VMEM 4194304 -> 8388608" in case["reason"]
         assert "tpu:v6e: double: bytes of VMEM 4194304 -> 8388608" in case["reason"]
     work.write({"points.py": plugin().replace("* 2", "* 2  # the same kernel, a line longer")})
-    said = call(tmp_path, "gate", "--static", "--against", "git:HEAD", "--json")
+    said = call(folder, "gate", "--static", "--against", "git:HEAD", "--json")
     assert {case["verdict"] for case in json.loads(said.out)["cases"]} <= {"unchanged"}
