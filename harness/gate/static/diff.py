@@ -19,6 +19,7 @@ from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, U
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
+SAME_KERNELS = "the same kernels"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
@@ -261,6 +262,12 @@ def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: b
         return SAME_PROGRAM
     if noted:
         return "nothing differs but what the notes say"
-    if not _pairs(base, candidate):
+    programs, theirs = (
+        {label: kernel.program for label, kernel in _by_label(side.kernels).items()}
+        for side in (candidate, base)
+    )
+    if programs and programs == theirs:
+        return SAME_KERNELS
+    if not programs and not _pairs(base, candidate):
         return NO_FIGURES
     return SAME_FIGURES if base.program and candidate.program else "same figures"
