@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from harness.core.units import format_bytes
 
 # Exact figures of which less is better, by the words of a sentence about them.
@@ -42,7 +43,11 @@ class OnChipOverflow:
         """`needs 32 MiB of VMEM, 16 MiB more than it gets …`; `core_bytes` of it has a core in all."""
         largest = f": {self.operand} alone takes {format_bytes(self.operand_bytes)}" if self.operand else ""
         more = self.memory == "vmem" and self.available_bytes < self.needed_bytes < core_bytes
-        remedy = f"smaller blocks, or vmem_limit_bytes up to {format_bytes(core_bytes)}" if more else "smaller blocks"
+        remedy = (
+            f"smaller blocks, or vmem_limit_bytes up to {format_bytes(core_bytes)}"
+            if more
+            else "smaller blocks"
+        )
         needed = f"{format_bytes(self.needed_bytes)} of {self.memory.upper()}"
         missing = format_bytes(self.needed_bytes - self.available_bytes)
         return f"needs {needed}, {missing} more than it gets{largest}; use {remedy}"

@@ -40,7 +40,7 @@ def devices(name: str) -> list[Any]:
 
 
 def lowering_for(device: Any) -> AbstractContextManager[Any]:
-    """While it is entered, who asks jax what a kernel is lowered for hears of this device, not of the host."""
+    """While it is entered, who asks jax what a kernel is lowered for hears of this device."""
     stand_in = AbstractDevice(device.device_kind, getattr(device, "num_cores", None), device.platform)
     return use_abstract_mesh(AbstractMesh((), (), abstract_device=stand_in))
 

@@ -9,7 +9,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.xla.hlo import Graph
 

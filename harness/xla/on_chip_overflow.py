@@ -16,7 +16,9 @@ KERNEL = re.compile(
     re.DOTALL,
 )
 LARGEST = re.compile(r"1\. Size: ([\d.]+[BKMG])\n")
-OPERAND = re.compile(r"(?:window allocation for operator |prefetched SMEM )?(input \d+|output \d+|operand \d+)")
+OPERAND = re.compile(
+    r"(?:window allocation for operator |prefetched SMEM )?(input \d+|output \d+|operand \d+)"
+)
 TAG = re.compile(r"(?:Tag: |tag = ')([^.'\n]*)")
 UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

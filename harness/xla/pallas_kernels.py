@@ -22,12 +22,12 @@ from harness.xla.mosaic import mosaic_kernels
 from harness.xla.on_chip_overflow import on_chip_overflow
 
 SUBLANES = 8  # rows of a register, of 32 bits
-FOR_GPUS = "jax lowers Pallas kernels for a GPU on a machine with one alone; --target tpu:v5p plans them here"
+FOR_GPUS = "jax lowers Pallas kernels for GPUs on a machine with one alone; --target tpu:v5p plans them here"
 
 
 @dataclass(frozen=True)
 class LoweredKernel:
-    """A kernel of a program; `alone` is a program of nothing else, lowered. A core has `core_bytes` of VMEM."""
+    """A kernel; `alone` is a program of nothing else, lowered. A core has `core_bytes` of VMEM."""
 
     figures: TpuKernelFigures
     alone: Any
@@ -39,7 +39,8 @@ def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKerne
     if target.accelerator is None or target.kind != "tpu":
         return []
     calls = [
-        _lowered(equation, device, target.accelerator.kernel_vmem_bytes) for equation in _equations(jaxpr.jaxpr)
+        _lowered(equation, device, target.accelerator.kernel_vmem_bytes)
+        for equation in _equations(jaxpr.jaxpr)
     ]
     alike = grouped(calls, lambda call: (call.figures.label, call.figures.program))
     return [replace(same[0], figures=replace(same[0].figures, calls=len(same))) for same in alike.values()]
@@ -84,7 +85,8 @@ def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
         for operand in equation.invars
     ]
     alone = jax.jit(lambda *arrays: equation.primitive.bind(*arrays, **params)).lower(*operands)
-    ((program, _),) = mosaic_kernels(Graph.of(alone.compiler_ir("hlo").get_hlo_module()))
+    hlo: Any = alone.compiler_ir("hlo")
+    ((program, _),) = mosaic_kernels(Graph.of(hlo.get_hlo_module()))
     grid = tuple(size if isinstance(size, int) else -1 for size in mapping.grid)
     scratch = [aval for aval in mapping.scratch_avals if not _is_semaphore(aval)]
     asked = getattr(params["compiler_params"], "vmem_limit_bytes", None)

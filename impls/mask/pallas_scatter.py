@@ -1,8 +1,8 @@
 """Fill and scatter in one Pallas kernel: each block is closed, then opened one index after the other.
 
 A TPU writes no single element: an index rewrites the tile of 128 columns that it falls into, while the block
-lies in VMEM, so that the mask goes to HBM once. Every block reads all indices of its rows, whose number alone
-decides what the openings take, whatever the length. An index outside [0, seq), a negative one too, is dropped.
+lies in VMEM, so that the mask goes to HBM once. Every block reads all indices of its rows, one at a time. An
+index outside [0, seq), a negative one too, is dropped.
 """
 
 from harness import Unsupported, implementation
@@ -23,7 +23,9 @@ def pallas_scatter(w: MaskWorkload, *, block: int = 8192):
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: a TPU has no double precision; use dtype=f32 or mask/scatter")
     if block % LANES:
-        raise Unsupported(f"a block of {block} columns is no whole number of tiles of {LANES}; use a multiple")
+        raise Unsupported(
+            f"a block of {block} columns is no whole number of tiles of {LANES}; use a multiple"
+        )
     closed = closed_value(w.dtype)
     tile = 8 * (4 // closed.dtype.itemsize), LANES  # rows and columns that fill a register
     rows = w.batch * w.rows

@@ -71,7 +71,10 @@ def pallas_scan(w: OffsetsWorkload, *, block: int = 512):
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
         keys_q, keys_kv = -positions_q, -positions_kv  # so that a query reaches what is no less
         if w.kind == "bottom_right":
-            keys_q, keys_kv = left_in_run(segment_ids_q, positions_q), left_in_run(segment_ids_kv, positions_kv)
+            keys_q, keys_kv = (
+                left_in_run(segment_ids_q, positions_q),
+                left_in_run(segment_ids_kv, positions_kv),
+            )
         elif w.kind == "padding":
             keys_q, keys_kv = jnp.zeros_like(keys_q), jnp.zeros_like(keys_kv)
 

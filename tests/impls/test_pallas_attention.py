@@ -1,4 +1,4 @@
-"""jax's flash and splash attention, interpreted: grouped heads, packed sequences, gradients, what they refuse."""
+"""jax's flash and splash attention, interpreted: grouped heads, packed sequences, gradients, refusals."""
 
 import pytest
 
@@ -47,3 +47,8 @@ def test_what_they_cannot_take_is_refused(build):
         build(AttentionWorkload(seq=512, head_dim=160))
     with pytest.raises(Unsupported, match="multiplies bf16 and f32"):
         build(AttentionWorkload(seq=512, dtype="f64"))
+
+
+def test_a_block_is_whole_registers():
+    with pytest.raises(Unsupported, match="lanes come in 128s"):
+        pallas_splash(AttentionWorkload(seq=512), block=200)

@@ -1,4 +1,4 @@
-"""The mask of a Pallas kernel, interpreted: lengths that no block divides, dropped indices, what it refuses."""
+"""The mask of a Pallas kernel, interpreted: lengths that no block divides, hidden columns, refusals."""
 
 import pytest
 

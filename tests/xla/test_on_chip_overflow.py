@@ -1,4 +1,4 @@
-"""The three wordings in which libtpu 0.0.52 says that a kernel needs too much VMEM, and what is none of them."""
+"""The three wordings in which libtpu 0.0.52 says that a kernel needs too much VMEM, and another failure."""
 
 import pytest
 
@@ -7,17 +7,17 @@ from harness.xla.on_chip_overflow import on_chip_overflow
 
 MIB = 1 << 20
 ALLOCATION = (
-    "RESOURCE_EXHAUSTED: Allocation (size=33554432) would exceed memory (size=16777216) :: #allocation3 [shape "
-    "= 'u8[33554432]{0}', space=vmem, size = 0x2000000, scoped, tag = 'input window allocation for operator "
-    "input 0. The window shape is f32[1024,4096], while the full shape is f32[8192,4096].'] :: _lambda_.1"
+    "RESOURCE_EXHAUSTED: Allocation (size=33554432) would exceed memory (size=16777216) :: #allocation3 "
+    "[shape = 'u8[33554432]{0}', space=vmem, size = 0x2000000, tag = 'input window allocation for "
+    "operator input 0. The window shape is f32[1024,4096], and the full shape f32[8192,4096].'] :: _lambda_.1"
 )
 SCRATCH = (
-    "RESOURCE_EXHAUSTED: Allocation (size=67108864) would exceed memory (size=16777216) :: #allocation3 [shape = "
-    "'f32[4096,4096]{1,0:T(8,128)}', space=vmem, size = 0x4000000, scoped, tag = 'scratch operand'] :: call.1"
+    "RESOURCE_EXHAUSTED: Allocation (size=67108864) would exceed memory (size=16777216) :: #allocation3 "
+    "[shape = 'f32[4096,4096]{1,0:T(8,128)}', space=vmem, tag = 'scratch operand'] :: call.1"
 )
 PREFETCHED = (
-    "RESOURCE_EXHAUSTED: Allocation (size=2097152) would exceed memory (size=1048576) :: #allocation3 [shape = "
-    "'u8[2097152]{0}', space=smem, size = 0x200000, scoped, tag = 'prefetched SMEM operand 0'] :: call.1"
+    "RESOURCE_EXHAUSTED: Allocation (size=2097152) would exceed memory (size=1048576) :: #allocation3 "
+    "[shape = 'u8[2097152]{0}', space=smem, tag = 'prefetched SMEM operand 0'] :: call.1"
 )
 PROGRAM = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. \
 Used 64.00M of 63.94M vmem. Exceeded vmem capacity by 64.0K.
@@ -35,7 +35,7 @@ Program vmem requirement 64.00M:
      Tag: input window allocation for operator input 0. The window shape is f32[1024,4096].
 """
 KERNEL = """RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:
-Ran out of memory in memory space vmem while allocating on stack for %double.1 = f32[8192,4096]{1,0:T(8,128)} \
+Ran out of memory in memory space vmem while allocating on stack for %double.1 = f32[8192,4096] \
 custom-call(%x.1), custom_call_target="tpu_custom_call", metadata={op_name="jit(f)/pallas_call"}. Scoped \
 allocation with size 32.00M and limit 16.00M exceeded scoped vmem limit by 16.00M.
 See https://openxla.org/xla/errors/error_1001 for more details."""

@@ -49,7 +49,9 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
-    kernels: Mapping[str, tuple[Kernel, ...]] = field(default_factory=dict[str, tuple[Kernel, ...]])  # by target
+    kernels: Mapping[str, tuple[Kernel, ...]] = field(
+        default_factory=dict[str, tuple[Kernel, ...]]
+    )  # by target
     compiles: int = 0
     status: str = "ok"
     reason: str | None = None

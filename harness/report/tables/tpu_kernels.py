@@ -39,14 +39,17 @@ FAR = 2.0  # an estimate this many times the family's formula, or the formula th
 def tpu_kernels_table(panel: SuiteResults, target: str) -> TableData:
     """A row per kernel of a call."""
     sections = [
-        ((format_count(record.seq), short_label(record.as_case.label)), [_cells(kernel) for kernel in kernels])
+        (
+            (format_count(record.seq), short_label(record.as_case.label)),
+            [_cells(kernel) for kernel in kernels],
+        )
         for record, kernels in _kernels(panel, target)
     ]
     return TableData.of_sections(f"{heading(panel)}: kernels on {target}", COLUMNS, sections)
 
 
 def tpu_kernel_lines(panel: SuiteResults, target: str) -> list[str]:
-    """The answer before the table: the fullest kernel, or those that do not fit; estimates that are far off."""
+    """The answer before the table: the fullest kernel, or those that do not fit; estimates far off."""
     found = [(record, kernel) for record, kernels in _kernels(panel, target) for kernel in kernels]
     refused = [f"{target}: {_name(*pair)} {pair[1].refused}." for pair in found if pair[1].refused]
     fitting = [pair for pair in found if pair[1].vmem_bytes is not None and not pair[1].refused]
@@ -67,8 +70,8 @@ def tpu_kernel_page(record: Record, target: str) -> list[str]:
         lines += [
             f"{kernel.label} ({kernel.source}), {kernel.calls}× in a call of {record.case}, on {target}",
             f"  {kernel.refused or _takes(kernel)}",
-            f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps; {_bytes(kernel.scratch_bytes)} of scratch, "
-            f"{kernel.semaphores} semaphores",
+            f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps",
+            f"  {_bytes(kernel.scratch_bytes)} of scratch, {kernel.semaphores} semaphores",
             *(f"  {_block(block)}" for block in kernel.blocks),
             f"  its author's cost_estimate: {author}; the family's formula: {formula}",
             f"  {kernel.program}",

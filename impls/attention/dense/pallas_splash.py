@@ -5,11 +5,15 @@ The mask is known when the kernel is built, on the host, block by block: 20 s at
 and rounded to their dtype.
 """
 
-from harness import implementation, stage
+from typing import Any
+
+from harness import Unsupported, implementation, stage
 
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 from ._pallas import WIDTH, refuse, segments
+
+BLOCKS = ("block_q", "block_kv", "block_q_dkv", "block_kv_dkv", "block_q_dq", "block_kv_dq")
 
 
 @implementation(framework="pallas", semantics="dense")
@@ -20,17 +24,20 @@ def pallas_splash(w: AttentionWorkload, *, block: int = 512):
 
     in_stage(w, "attention")
     refuse(w)
+    if block % WIDTH:
+        raise Unsupported(f"block {block}: lanes come in {WIDTH}s; use a multiple")
     width = next(size for size in (block, 2 * WIDTH, WIDTH) if w.seq % size == 0)
-    sizes = splash.BlockSizes(*[width] * 8)
+    blocks: Any = dict.fromkeys(BLOCKS, width)
     mask = (masks.CausalMask if w.causal else masks.FullMask)((w.seq, w.seq))
-    kernel = splash.make_splash_mha_single_device(masks.MultiHeadMask([mask] * w.heads), block_sizes=sizes)
+    every = masks.MultiHeadMask([mask] * w.heads)
+    kernel = splash.make_splash_mha_single_device(every, block_sizes=splash.BlockSizes(**blocks))
 
     def attend(q, k, v, cu_seqlens=None):
         row = None if cu_seqlens is None else segments(cu_seqlens, w.seq)
         ids = None if row is None else splash.SegmentIds(row, row)
         q, k, v = (x.swapaxes(1, 2) for x in (q * w.head_dim**-0.5, k, v))
         with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):
-            result = jax.vmap(kernel, (0, 0, 0, None))(q, k, v, ids)
+            result: Any = jax.vmap(kernel, (0, 0, 0, None))(q, k, v, ids)
         return result.swapaxes(1, 2)
 
     return attend
