@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.core.case import Case
+from harness.core.kernel_figures import KernelFigures
 from harness.core.median_interval import median_interval
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import STATIC_FIGURES, Static
@@ -27,6 +28,17 @@ def static_of(**figures: Any) -> Static:
     if figures.get("flops") is not None:
         figures.setdefault("flops_source", "compiled")
     return Static(unavailable=missing, **figures)
+
+
+def kernel_of(**changed: Any) -> KernelFigures:
+    """A kernel of 168 registers that does not spill, three blocks of four warps on each of 132 SMs."""
+    figures = {
+        "kernel": "attn", "source": "flash.py:12", "grid": (64, 8), "warps": 4, "registers": 168,
+        "spilled_bytes": 0, "shared_bytes": 65536, "tensor_memory_columns": 0, "blocks_per_sm": 3,
+        "limiter": "registers", "waves": 1.29, "tail": 0.71, "instructions": {"matrix": 32, "global": 8},
+        "code_bytes": 640, "program": "sha256:1", "occupancy": 0.1875,
+    }  # fmt: skip
+    return KernelFigures(**{**figures, **changed})
 
 
 def record_of(name: str, seq: int, *, family: str = "mask", **more: Any) -> Record:

@@ -42,6 +42,7 @@ SHARED = {
     },
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
+    "occupancy": {"cubin": "of a kernel", "report/charts": "the chart of it"},
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
     "options": {"commands": "of every command", "gate": "of the gate"},
     "output": {"commands": "of a run", "gate": "of a gate"},

@@ -11,12 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT, is_apart
+from harness.analysis.kernel_pairs import kernel_pairs
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.errors import UsageError, nearest
 from harness.core.fingerprint_identity import fingerprint_differences
+from harness.core.kernel_figures import KernelFigures
 from harness.core.record import Record, state_bound
 from harness.store.run_summary import RunSummary
 
@@ -30,6 +32,10 @@ UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs ha
 
 FASTER, SLOWER, SAME = "faster", "slower", "about the same"
 UNDECIDED, NO_INTERVAL = "undecided", "no interval"
+KERNEL_FIGURES = (
+    *("registers", "spilled_bytes", "shared_bytes", "blocks_per_sm", "limiter", "occupancy"),
+    *("waves", "tail", "program"),
+)
 SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
 
 
@@ -65,11 +71,35 @@ class Change:
 
 
 @dataclass(frozen=True)
+class KernelChange:
+    """One GPU kernel on a target: its figures on the side called `of` beside those of `to`."""
+
+    case: str
+    implementation: str
+    seq: int
+    target: str
+    of: KernelFigures
+    to: KernelFigures
+
+    @property
+    def differs(self) -> bool:
+        return any(getattr(self.of, name) != getattr(self.to, name) for name in KERNEL_FIGURES)
+
+    def to_json(self) -> dict[str, Any]:
+        sides = {"of": self.of, "to": self.to}
+        figures = {
+            side: {name: getattr(kernel, name) for name in KERNEL_FIGURES} for side, kernel in sides.items()
+        }
+        return {**vars(self), "kernel": self.of.label, **figures}
+
+
+@dataclass(frozen=True)
 class SideBySide:
     """Two sides, the one called `of` in units of the one called `to`.
 
     `trend` is true where they were not measured together. `runs` are by what they are called; `only` has the
     ids of the cases without a counterpart, by the side that has them. `differing` are facts of the machine.
+    `kernels` are those that both sides launch by one name, where targets were compiled for.
     """
 
     trend: bool
@@ -80,13 +110,15 @@ class SideBySide:
     changes: Sequence[Change]
     only: Mapping[str, Sequence[str]]
     differing: Sequence[str] = ()
+    kernels: Sequence[KernelChange] = ()
 
     def to_json(self) -> dict[str, Any]:
         times = ("of_time", "to_time")
         changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
         runs = {name: asdict(run) for name, run in self.runs.items()}
         told = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
-        return {**told, "comparisons": changes, "only": self.only}
+        kernels = [change.to_json() for change in self.kernels]
+        return {**told, "comparisons": changes, "kernels": kernels, "only": self.only}
 
 
 class Matched(NamedTuple):
@@ -95,6 +127,7 @@ class Matched(NamedTuple):
     changes: list[Change]
     only_of: list[str]
     only_to: list[str]
+    kernels: list[KernelChange]
 
 
 def within(records: Sequence[Record], of: str, to: str) -> Matched:
@@ -114,7 +147,20 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
         [records[0].case for key, records in to.items() if key not in of],
+        [change for key, mine in of.items() if key in to for change in _kernel_changes(mine, to[key])],
     )
+
+
+def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
+    by_target = [
+        {name: static.kernels for record in side for name, static in record.static.items()}
+        for side in (of, to)
+    ]
+    case, label, seq = of[0].case, label_of(of[0]), of[0].seq
+    return [
+        KernelChange(case, label, seq, pair.target, of=pair.now, to=pair.before)
+        for pair in kernel_pairs(by_target[1], by_target[0])
+    ]
 
 
 def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

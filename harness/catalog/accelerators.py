@@ -9,9 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import UsageError, nearest
 
 HOST = "host"
+# A GPU of which only the compute capability is said, under the name that NVIDIA's compilers have for it.
+CAPABILITY_TARGETS = {f"cuda:sm_{number.replace('.', '')}": number for number in CAPABILITIES}
 FILES = Path(__file__).with_suffix("")
 COMPILERS = {
     "tpu": ("libtpu", ("libtpu",)),
@@ -49,15 +52,22 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class Target:
-    """A compilation target: the host, or an accelerator's devices in a topology (`v5p:4x4x8`, `1x1x1`)."""
+    """A compilation target: the host, or an accelerator's devices in a topology (`v5p:4x4x8`, `1x1x1`).
+
+    `capability` is a GPU's (`9.0`). A GPU that is named by it alone (`cuda:sm_90`) is no accelerator: how
+    many multiprocessors and how much memory it has is not known.
+    """
 
     name: str
     accelerator: Accelerator | None = None
     topology: str | None = None
+    capability: str | None = None
 
     @property
     def kind(self) -> str:
-        return self.accelerator.kind if self.accelerator else HOST
+        if self.accelerator is not None:
+            return self.accelerator.kind
+        return "cuda" if self.capability else HOST
 
 
 @cache
@@ -71,19 +81,21 @@ def accelerators() -> Mapping[str, Accelerator]:
 
 
 def target(name: str) -> Target:
-    """`host`, `cuda:h200`, `tpu:v5p` or `tpu:v5p:4x4x8`. UsageError for any other, with the nearest."""
+    """`host`, `cuda:h200`, `cuda:sm_90`, `tpu:v5p` or `tpu:v5p:4x4x8`. UsageError for any other."""
     if name == HOST:
         return Target(HOST)
+    if name in CAPABILITY_TARGETS:
+        return Target(name, capability=CAPABILITY_TARGETS[name])
     kind, _, rest = name.partition(":")
     short, colon, shape = rest.partition(":")
     known = accelerators()
     accelerator = known.get(f"{kind}:{short}")
     if accelerator is None:
-        raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known])}')
+        raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known, *CAPABILITY_TARGETS])}')
     if accelerator.kind == "cuda":
         if colon:
             raise UsageError(f'"{name}": a GPU target is one device; write {accelerator.name}')
-        return Target(name, accelerator, "1x1x1")
+        return Target(name, accelerator, "1x1x1", str(accelerator.gpu["compute_capability"]))
     topology = str(accelerator.topology["name"])
     if colon:
         wanted = accelerator.topology["dimensions"]
@@ -113,6 +125,15 @@ def absent(kind: str) -> str | None:
     if any(_is_installed(name) for name in modules):
         return None
     return f"{package} is not installed; pip install -e '.[{kind}]'"
+
+
+def why_not_by_xla(wanted: Target) -> str | None:
+    """Why XLA compiles nothing for a target here; None where it does."""
+    if wanted.kind == HOST:
+        return None
+    if wanted.accelerator is None:
+        return f"{wanted.name} is no device, and XLA compiles for one; name it, as in --target cuda:h100"
+    return absent(wanted.kind)
 
 
 def _is_installed(name: str) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 
 from harness.catalog.arrays import walk
 
+SLAB = 1 << 16  # elements that are compared at a time
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -216,34 +218,70 @@ def _deviation(
     """(relative RMS error, largest error as a share of the allowed one, reason when too large)."""
     import numpy as np
 
+    if want.size == 0:
+        return 0.0, 0.0, ""
     judged = judged_mask(evidence, want)
-    wide = np.complex128 if want.dtype.kind == "c" else np.float64
-    got, want = got.astype(wide), want.astype(wide)
-    if why := name_nonfinite(path, got, want, judged, evidence):
-        return math.inf, math.inf, why
-    judged = judged & np.isfinite(want)
-    count = int(np.count_nonzero(judged))
+    count, error_square, size_square = 0, 0.0, 0.0
+    rows: list[Any] = []  # RMS of the reference by row, and the row's largest error
+    for mine, theirs, counts in _slabs(got, want, judged):
+        if name_nonfinite(path, mine, theirs, counts, evidence):
+            got, want = got.astype(_wide(want)), want.astype(_wide(want))
+            return math.inf, math.inf, name_nonfinite(path, got, want, judged, evidence)
+        finite = np.isfinite(theirs)
+        held = counts & finite
+        error = np.abs(np.subtract(mine, theirs, out=np.zeros_like(theirs), where=held))
+        square = np.square(np.abs(np.where(finite, theirs, 0)))
+        count += int(np.count_nonzero(held))
+        error_square += float(np.sum(np.square(error)))
+        size_square += float(np.sum(square, where=held))
+        rows.append((np.sqrt(np.mean(square, axis=-1)), error.max(axis=-1)))
     if count == 0:
         return 0.0, 0.0, ""
-    error = np.abs(np.subtract(got, want, out=np.zeros_like(want), where=judged))
-    size = np.abs(np.where(np.isfinite(want), want, 0))
-    row = np.sqrt(np.mean(np.square(size), axis=-1, keepdims=True)) if want.ndim else size
+    row, largest = (np.concatenate(part) for part in zip(*rows, strict=True))
     if cancelling:
         row = np.full_like(row, row.max())
-    allowed = np.broadcast_to(bound * math.sqrt(2 * math.log(2 * count)) * row, error.shape)
-    over = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
+    allowed = bound * math.sqrt(2 * math.log(2 * count)) * row
+    over = np.divide(largest, allowed, out=np.where(largest > 0, np.inf, 0.0), where=allowed > 0)
     share = float(over.max())
-    scale = math.sqrt(float(np.sum(np.square(size), where=judged)) / count)
-    absolute = math.sqrt(float(np.sum(np.square(error))) / count)
+    scale, absolute = math.sqrt(size_square / count), math.sqrt(error_square / count)
     rms = absolute / scale if scale else absolute
+    if rms <= bound and share <= 1:
+        return rms, share, ""
+    return rms, share, _name_deviation(path, got, want, evidence, bound, rms, row, allowed)
+
+
+def _slabs(got: Any, want: Any, judged: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Rows of (got, want, judged), so many at a time, in f64: what is computed of them stays in the cache."""
+    length = want.shape[-1] if want.ndim else 1
+    parts = [array.reshape(-1, length) for array in (got, want, judged)]
+    step = max(1, SLAB // length)
+    for begin in range(0, len(parts[0]), step):
+        mine, theirs, counts = (part[begin : begin + step] for part in parts)
+        yield mine.astype(_wide(want)), theirs.astype(_wide(want)), counts
+
+
+def _wide(array: Any) -> str:
+    return "complex128" if array.dtype.kind == "c" else "float64"
+
+
+def _name_deviation(
+    path: str, got: Any, want: Any, evidence: Evidence, bound: float, rms: float, row: Any, allowed: Any
+) -> str:
+    """Why it deviates too much, with the first element; `row` and `allowed` are by row of the last axis."""
+    import numpy as np
+
+    got, want = got.astype(_wide(want)), want.astype(_wide(want))
+    judged = judged_mask(evidence, want) & np.isfinite(want)
+    error = np.abs(np.subtract(got, want, out=np.zeros_like(want), where=judged))
+    row, allowed = (part.reshape((*want.shape[:-1], 1) if want.ndim else ()) for part in (row, allowed))
+    allowed = np.broadcast_to(allowed, error.shape)
+    over = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
     if rms > bound:
         beyond = error > bound * row
         if not beyond.any():  # against the largest row's RMS no element alone need be so far off
             beyond = over == over.max()
         first = _name_first(path, beyond, got, want, evidence)
-        return rms, share, f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed; {first}"
-    if share > 1:
-        _, place = first_place(over == over.max(), evidence)
-        text = f"{path}{place} is off by {share:.3g} times the largest error that rounding explains"
-        return rms, share, f"{text}; {_name_first(path, over > 1, got, want, evidence)}"
-    return rms, share, ""
+        return f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed; {first}"
+    _, place = first_place(over == over.max(), evidence)
+    text = f"{path}{place} is off by {over.max():.3g} times the largest error that rounding explains"
+    return f"{text}; {_name_first(path, over > 1, got, want, evidence)}"

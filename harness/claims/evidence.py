@@ -66,11 +66,10 @@ def compile_part(place: Workplace, wanted: Sequence[Need], shard: Shard) -> list
 
 
 def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
-    from harness.catalog.accelerators import HOST, absent, target
+    from harness.catalog.accelerators import target, why_not_by_xla
     from harness.run.compile import CompileRequest
 
-    kinds = {need.target: target(need.target).kind for need in wanted}
-    missing = {name: absent(kind) if kind != HOST else None for name, kind in kinds.items()}
+    missing = {name: why_not_by_xla(target(name)) for name in {need.target: None for need in wanted}}
     requests = {need: CompileRequest(need.case, need.target) for need in wanted if not missing[need.target]}
     answers = _answers(place, list(requests.values()))
     compiled: dict[Need, Compiled] = {}

@@ -79,7 +79,8 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
             f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
         )
     only = {pair[0]: matched.only_of, pair[1]: matched.only_to}
-    return SideBySide(False, TOGETHER, *pair, {"run": summarise(folder)}, matched.changes, only)
+    runs = {"run": summarise(folder)}
+    return SideBySide(False, TOGETHER, *pair, runs, matched.changes, only, kernels=matched.kernels)
 
 
 def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
@@ -99,7 +100,8 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
         raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
     runs = {EARLIER: summarise(first), LATER: summarise(second)}
     only = {EARLIER: matched.only_to, LATER: matched.only_of}
-    return SideBySide(True, TREND, LATER, EARLIER, runs, matched.changes, only, differences)
+    changes, kernels = matched.changes, matched.kernels
+    return SideBySide(True, TREND, LATER, EARLIER, runs, changes, only, differences, kernels)
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:

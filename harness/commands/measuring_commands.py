@@ -100,7 +100,7 @@ def check(
 @command(group, "static")
 def static(
     suites: Words = argument("Suites of bench.yaml, family/name; none: the default ones."),
-    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
+    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),

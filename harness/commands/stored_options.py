@@ -69,13 +69,14 @@ class ExportFlags:
     out: Path | None = option(OUTPUT, "Write this file, not standard output.")
     samples: bool = flag(OUTPUT, "csv, parquet: a row per reading.")
     static: bool = flag(OUTPUT, "csv, parquet: a row per compiled target.")
+    kernels: bool = flag(OUTPUT, "csv, parquet: a row per GPU kernel, configuration and target.")
 
     def table(self) -> str | None:
         """The method of RunFrames that gives the rows; None for a form without rows.
 
         UsageError for a form that does not exist, or that the other flags do not go with.
         """
-        asked = [name for name in ("samples", "static") if getattr(self, name)]
+        asked = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
         if self.to not in FORMS:
             raise UsageError(f'--to: unknown form "{self.to}"{nearest(self.to, FORMS)}')
         if len(asked) > 1 or (asked and self.to not in ROWS):

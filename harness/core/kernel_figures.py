@@ -11,6 +11,7 @@ KERNEL_WORDS = {
     "spilled_bytes": "bytes spilled a thread",
     "shared_bytes": "bytes of shared memory a block",
 }
+MAY_BE_ABSENT = ("occupancy", "waves", "tail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class KernelFigures:
     `blocks_per_sm` is how many of its blocks one multiprocessor holds at once, and `limiter` what keeps it
     from holding more: `registers`, `shared memory`, `threads` or `blocks`. `waves` is how often all
     multiprocessors are filled by the grid, and `tail` the share of the last wave that stays empty. Where
-    `refused` says why the target cannot launch it, these are 0.
+    `refused` says why the target cannot launch it, there are 0 blocks and no waves. What is None has its
+    reason in `unavailable`.
     """
 
     kernel: str
@@ -33,8 +35,8 @@ class KernelFigures:
     tensor_memory_columns: int  # a block's; 0 where the target has none
     blocks_per_sm: int
     limiter: str
-    waves: float
-    tail: float
+    waves: float | None
+    tail: float | None
     instructions: Mapping[str, int]  # in the code, by class; each loop body once
     code_bytes: int
     program: str  # `sha256:…` of the machine code without its line table
@@ -42,7 +44,23 @@ class KernelFigures:
     configuration: str = ""  # the autotuner's; empty where there is none
     refused: str = ""
     spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])  # spill instructions by `file:line`
+    occupancy: float | None = None  # share of a multiprocessor's warps that its blocks fill, 0 to 1
+    unavailable: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # why a figure is None, by its name
+
+    def __post_init__(self) -> None:
+        absent = [name for name in MAY_BE_ABSENT if getattr(self, name) is None]
+        if absent:  # records of earlier versions know of no occupancy
+            object.__setattr__(
+                self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable}
+            )
 
     @property
     def label(self) -> str:
         return f"{self.kernel} ({self.configuration})" if self.configuration else self.kernel
+
+
+def by_need(kernel: KernelFigures) -> tuple[int, int]:
+    """What orders kernels by need: bytes spilled, and among those that spill alike registers."""
+    return kernel.spilled_bytes, kernel.registers

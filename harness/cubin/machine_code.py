@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from harness.cubin.occupancy import RESERVED_SHARED
 
 INSTRUCTION_BYTES = 16  # from capability 7.0 on
 SPILLS = ("STL", "LDL")
-# The first class whose pattern an opcode begins with; all other opcodes are "other".
+# The first class whose pattern an opcode begins with; all other opcodes are OTHER.
 CLASSES: Mapping[str, re.Pattern[str]] = {
     "matrix": re.compile(r"(UTC)?[A-Z]{0,2}MMA(?!\w)"),
     "tensor memory": re.compile(r"LDTM|STTM|LDT|STT|UTCCP"),
@@ -31,6 +32,7 @@ CLASSES: Mapping[str, re.Pattern[str]] = {
     "barrier": re.compile(r"BAR|SYNCS|DEPBAR|LDGDEPBAR|WARPSYNC|WARPGROUP|MEMBAR|FENCE|UTCBAR|ERRBAR"),
     "float": re.compile(r"[FHD](ADD|MUL|FMA|MNMX|SETP|SEL|CHK|SWZADD)|HFMA|HMNMX|F2F|F2I|I2F"),
 }
+OTHER = "other"
 LINE = re.compile(r'//## File "(?P<file>[^"]*)", line (?P<line>\d+)')
 INSTRUCTION = re.compile(
     r"/\*(?P<at>[0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<rest>[^;]*);"
@@ -63,11 +65,15 @@ class MachineCode:
 
 
 def instruction_class(opcode: str) -> str:
-    return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), "other")
+    return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), OTHER)
 
 
+@cache
 def read(cubin: bytes, tools: Path) -> MachineCode:
-    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it."""
+    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it.
+
+    Once each: `nvdisasm` takes a third of a second for the smallest kernel.
+    """
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()

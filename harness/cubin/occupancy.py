@@ -1,14 +1,17 @@
 """Occupancy: how many blocks of a kernel one multiprocessor holds at once, and what keeps it from more.
 
-The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
-the units of allocation those of the occupancy calculator that comes with CUDA (`cuda_occupancy.h`).
+The units of allocation are those of the occupancy calculator that comes with CUDA (`cuda_occupancy.h`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
+
+from harness.catalog.accelerators import Target
+from harness.catalog.multiprocessors import CAPABILITIES, Multiprocessor
+from harness.core.kernel_figures import KernelFigures
 
 THREADS_PER_WARP = 32
 PARTITIONS = 4  # of a multiprocessor; a warp lies in one of them
@@ -18,33 +21,12 @@ SHARED_UNIT = 128  # bytes
 RESERVED_SHARED = 1024  # bytes of every block, for the system; from capability 8.0 on
 
 
-class Multiprocessor(NamedTuple):
-    """The limits of one streaming multiprocessor."""
-
-    warps: int
-    blocks: int
-    shared_bytes: int  # for all blocks together
-    shared_block_bytes: int  # for one block, once it has asked for more than 48 KiB
-
-
-KIB = 1024
-CAPABILITIES: Mapping[str, Multiprocessor] = {
-    "8.0": Multiprocessor(64, 32, 164 * KIB, 163 * KIB),
-    "8.6": Multiprocessor(48, 16, 100 * KIB, 99 * KIB),
-    "8.7": Multiprocessor(48, 16, 164 * KIB, 163 * KIB),
-    "8.9": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
-    "9.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
-    "10.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
-    "10.3": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
-    "12.0": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
-}
-
-
 class Occupancy(NamedTuple):
-    """Blocks on one multiprocessor, and the resource that runs out first."""
+    """Blocks on one multiprocessor, the resource that runs out first, and the share of its warps in them."""
 
     blocks: int
     limiter: str  # registers, shared memory, threads or blocks
+    share: float  # 0 to 1
 
 
 def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) -> Occupancy:
@@ -60,7 +42,8 @@ def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) ->
         "blocks": sm.blocks,
     }
     limiter = min(by_limiter, key=lambda name: by_limiter[name])
-    return Occupancy(by_limiter[limiter], limiter)
+    blocks = by_limiter[limiter]
+    return Occupancy(blocks, limiter, blocks * warps / sm.warps)
 
 
 def _by_registers(warps: int, registers: int) -> int:
@@ -76,6 +59,17 @@ def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:
     if shared_bytes > sm.shared_block_bytes:
         return 0
     return sm.shared_bytes // _round_up(shared_bytes + RESERVED_SHARED, SHARED_UNIT)
+
+
+def on_device(kernel: KernelFigures, gpu: Target) -> KernelFigures:
+    """The kernel with what the GPU's number of multiprocessors adds: its waves, and the tail of the last."""
+    why = kernel.refused
+    if gpu.accelerator is None:
+        why = why or f"how many multiprocessors a GPU has is not known of {gpu.name}"
+    elif not why:
+        filled, tail = waves(kernel.grid, kernel.blocks_per_sm, gpu.accelerator.gpu["core_count"])
+        return replace(kernel, waves=filled, tail=tail, unavailable={})
+    return replace(kernel, waves=None, tail=None, unavailable=dict.fromkeys(("waves", "tail"), why))
 
 
 def waves(grid: tuple[int, ...], blocks_per_sm: int, multiprocessors: int) -> tuple[float, float]:

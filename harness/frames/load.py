@@ -15,7 +15,14 @@ from harness.analysis.filter import Selection, rebase
 from harness.core.case import split_list
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
-from harness.frames.rows import Described, records_frame, samples_frame, speedups_frame, static_frame
+from harness.frames.rows import (
+    Described,
+    kernels_frame,
+    records_frame,
+    samples_frame,
+    speedups_frame,
+    static_frame,
+)
 from harness.store.find import find_among, runs_in
 from harness.store.remote import readable
 from harness.store.runs import RunFolder
@@ -76,7 +83,7 @@ class RunFrames:
         runs = f"run {first}" if first == last else f"{len(self.folders)} runs, {first} to {last},"
         chosen = {**vars(self.selection), "baseline": self.baseline}
         words = "".join(f", {name} {value!r}" for name, value in chosen.items() if value)
-        return f"<{runs} in {self.path}{words}: .frame() .samples() .static() .speedups()>"
+        return f"<{runs} in {self.path}{words}: .frame() .samples() .static() .kernels() .speedups()>"
 
     def frame(self) -> pd.DataFrame:
         """One row per record: a case, in one replicate, on one side of a gate, in one run.
@@ -93,6 +100,10 @@ class RunFrames:
     def static(self) -> pd.DataFrame:
         """One row per record and compiled target, with every figure that the compiler gave."""
         return self._read(static_frame)
+
+    def kernels(self) -> pd.DataFrame:
+        """One row per GPU kernel of a record, in each configuration of an autotuner, on each target."""
+        return self._read(kernels_frame)
 
     def speedups(self) -> pd.DataFrame:
         """One row per case beside its suite's baseline; both sides are always of one run.

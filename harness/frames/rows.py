@@ -1,5 +1,6 @@
 """The rows of each DataFrame, from records as they are read; columns.toml says what a column means."""
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -11,7 +12,9 @@ import pandas as pd
 from harness.analysis.filter import Selection
 from harness.analysis.results import COUNTED, HOST, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
+from harness.core.kernel_figures import by_need
 from harness.core.record import COUNTED_MODE, Record
+from harness.cubin.machine_code import CLASSES, OTHER
 from harness.frames.frame_builder import FrameBuilder
 
 Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
@@ -81,8 +84,28 @@ def static_frame(pairs: Iterable[Described]) -> pd.DataFrame:
     builder = FrameBuilder("static")
     for _, record in pairs:
         for target, static in record.static.items():
-            computed = {"label": label_of(record), "target": target}
-            builder.append({}, record=record, static=static, computed=computed)
+            widest = max(static.kernels, key=by_need, default=None)
+            computed = {"label": label_of(record), "target": target, "kernels": len(static.kernels) or None}
+            builder.append({}, record=record, static=static, computed=computed, kernel=widest)
+    return builder.frame()
+
+
+def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
+    """A row per record, target, kernel and configuration."""
+    builder = FrameBuilder("kernels")
+    for _, record in pairs:
+        for target, static in record.static.items():
+            for kernel in static.kernels:
+                computed = {
+                    **dict.fromkeys((*CLASSES, OTHER), 0),
+                    **kernel.instructions,
+                    "label": label_of(record),
+                    "target": target,
+                    "grid": "×".join(map(str, kernel.grid)),
+                    "grid_blocks": math.prod(kernel.grid),
+                    "instructions": sum(kernel.instructions.values()),
+                }
+                builder.append({}, record=record, kernel=kernel, computed=computed)
     return builder.frame()
 
 

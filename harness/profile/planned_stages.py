@@ -73,7 +73,10 @@ def planned_case(
 def _peaks(record: Record, name: str, rooflines: Mapping[str, Roofline]) -> Peaks | str:
     """A target's peaks for a case, or why there are none: measured of the host, else its maker's."""
     dtype = str(record.workload.get("dtype") or "")
-    accelerator = target(name).accelerator
+    wanted = target(name)
+    accelerator = wanted.accelerator
+    if wanted.kind != HOST and accelerator is None:
+        return f"{name} is no device; name one, as in --target cuda:h100"
     if accelerator is not None:
         if dtype not in accelerator.peak_flops:
             known = ", ".join(accelerator.peak_flops)

@@ -141,6 +141,6 @@ if __name__ == "__main__":
         "fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])),
         "environment": environment(),
         "gpu": gpu(),
-        "installed": {package: version_of(package) for package in (*PACKAGES, "jax-cuda13-plugin")},
+        "installed": {package: version_of(package) for package in (*PACKAGES, "triton", "jax-cuda13-plugin")},
     }
     json.dump(everything, sys.stdout)

@@ -16,9 +16,9 @@ class Effort(NamedTuple):
     least: int
 
 
-BEFORE_THE_CLOCK = Effort(2.0, MORE)
+BEFORE_THE_CLOCK = Effort(1.0, MORE)
 # While a group is timed many cases pay. What answers by rote has no row right that it has not seen.
-UNDER_THE_CLOCK = Effort(0.5, 16)
+UNDER_THE_CLOCK = Effort(0.25, 16)
 
 
 class RowCost(NamedTuple):

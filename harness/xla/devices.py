@@ -9,7 +9,7 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 
-from harness.catalog.accelerators import Accelerator, absent, target
+from harness.catalog.accelerators import Accelerator, target, why_not_by_xla
 from harness.core.errors import Unsupported
 
 LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # that the program would find
@@ -19,8 +19,7 @@ LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # t
 def devices(name: str) -> list[Any]:
     """The devices of a target's topology, in its order. Unsupported without its compiler."""
     wanted = target(name)
-    missing = absent(wanted.kind)
-    if missing:
+    if missing := why_not_by_xla(wanted):
         raise Unsupported(missing)
     if wanted.accelerator is None:
         raise Unsupported("the host compiles with its own backend")

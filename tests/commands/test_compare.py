@@ -1,12 +1,13 @@
 """`compare --across` as a command: stored runs in, the sentence and the data out."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from harness.commands.app import app
-from tests.records import PASSED, record_of, timing_of
+from tests.records import PASSED, kernel_of, record_of, static_of, timing_of
 from tests.stores import FACTS, store
 
 
@@ -61,3 +62,32 @@ def test_data_has_every_machine_with_its_facts(machines):
 def test_what_does_not_exist_or_fit_is_refused(machines, words, says):
     result = CliRunner().invoke(app, ["compare", "--across", "--results", str(machines), *words])
     assert says in str(result.exception)
+
+
+def compare_kernels(tmp_path, before, after, *words):
+    for place, kernels in enumerate((before, after)):
+        static = {"cuda:h100": replace(static_of(temp_bytes=1), kernels=kernels)}
+        store(tmp_path, f"2026112{place}T113000Z-aaaaaaa", [record_of("flash", 4096, static=static)])
+    words = ["compare", "latest~1", "latest", "--results", str(tmp_path), *words]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "140"})
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_kernels_that_differ_have_a_row_with_both_figures(tmp_path):
+    spilling = kernel_of(registers=255, spilled_bytes=1080, blocks_per_sm=2, program="sha256:2")
+    before = (kernel_of(), kernel_of(kernel="join"))
+    text = compare_kernels(tmp_path, before, (spilling, before[1]))
+    (row,) = (line for line in text.splitlines() if "cuda:h100" in line)
+    for cell in ("attn", "168 → 255", "0 B → 1.05 KiB", " 64 KiB ", "3 → 2", "another"):
+        assert cell in row
+    assert "kernels: 1 of 2 differ in a figure or in their code" in text
+
+
+def test_kernels_of_both_sides_are_data(tmp_path):
+    alone = kernel_of(waves=None, tail=None)
+    (same,) = json.loads(compare_kernels(tmp_path, (alone,), (alone,), "--json"))["kernels"]
+    assert (same["target"], same["kernel"], same["seq"]) == ("cuda:h100", "attn", 4096)
+    assert same["of"] == same["to"]
+    assert (same["of"]["registers"], same["of"]["limiter"], same["of"]["waves"]) == (168, "registers", None)
+    assert "kernels: 0 of 1 differ" in compare_kernels(tmp_path / "text", (alone,), (alone,))

@@ -45,7 +45,17 @@ FLAGS = {
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "collect": ["--check", "--config", "--results", "--json"],
     "export": [
-        *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),
+        *(
+            "--to",
+            "--out",
+            "--samples",
+            "--static",
+            "--kernels",
+            *CASES,
+            "--device",
+            "--baseline",
+            "--config",
+        ),
         "--results",
     ],
     "history": ["--out", "--config", "--results", "--json"],

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.catalog.accelerators import accelerators
-from harness.cubin.occupancy import CAPABILITIES, occupancy, waves
+from harness.catalog.multiprocessors import CAPABILITIES
+from harness.cubin.occupancy import occupancy, waves
 
 ROWS = [
     line.split()
@@ -22,12 +23,13 @@ def test_blocks_and_their_limit_are_those_of_cudas_calculator(capability):
         warps, registers, shared_bytes, blocks = map(int, numbers)
         held = occupancy(capability, warps, registers, shared_bytes)
         assert held.blocks == blocks
+        assert held.share == blocks * warps / CAPABILITIES[capability].warps <= 1
         assert held.limiter.replace(" ", "-") in limits.split(",")
 
 
 def test_a_block_that_needs_more_than_one_may_have_fits_nowhere():
     assert occupancy("9.0", 4, 32, 227 * 1024).blocks == 1
-    assert occupancy("9.0", 4, 32, 227 * 1024 + 1) == (0, "shared memory")
+    assert occupancy("9.0", 4, 32, 227 * 1024 + 1) == (0, "shared memory", 0)
 
 
 def test_every_gpu_with_a_data_file_has_limits():

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from harness.core.errors import UsageError
 from harness.frames.frame_builder import COLUMNS, FrameBuilder
 from harness.frames.load import load
-from tests.records import record_of, static_of
+from tests.records import kernel_of, record_of, static_of
 from tests.stores import RUNS, store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +114,31 @@ def test_static_is_a_row_per_target(results: Path) -> None:
     assert [*static["target"]] == ["host", "tpu:v5p"]
     assert [*static["planned_bytes"]] == [65, 65]
     assert static["bytes_accessed"].isna().all()
+
+
+def test_kernels_are_a_row_per_configuration_and_target(tmp_path: Path) -> None:
+    small, large = (kernel_of(configuration=f"BM={bm}", spilled_bytes=bm - 64) for bm in (64, 128))
+    alone = kernel_of(waves=None, tail=None, unavailable={"waves": "no device", "tail": "no device"})
+    targets = {"cuda:h100": (small, large), "cuda:sm_90": (alone,), "host": ()}
+    static = {target: replace(static_of(temp_bytes=1), kernels=known) for target, known in targets.items()}
+    store(tmp_path, RUNS[0], [record_of("a", 4096, static=static)])
+    kernels, by_target = load(tmp_path).kernels(), load(tmp_path).static().set_index("target")
+    assert [*kernels.columns] == [*COLUMNS["kernels"]]
+    assert [*kernels["target"]] == ["cuda:h100", "cuda:h100", "cuda:sm_90"]
+    assert [*kernels["spilled_bytes"]] == [0, 64, 0]
+    assert kernels["configuration"].isna().sum() == kernels["waves"].isna().sum() == 1
+    row = kernels.iloc[0]
+    assert (row["grid"], row["grid_blocks"], row["limiter"], row["occupancy"]) == (
+        "64×8",
+        512,
+        "registers",
+        0.1875,
+    )
+    counted = ("instructions", "matrix_instructions", "global_instructions", "spill_instructions")
+    assert [row[name] for name in counted] == [40, 32, 8, 0]
+    assert [*by_target["kernels"].astype(object)] == [2, 1, pd.NA]
+    assert by_target.loc["cuda:h100", ["kernel", "spilled_bytes"]].to_list() == ["attn (BM=128)", 64]
+    assert by_target.loc["host", ["registers", "limiter"]].isna().all()
 
 
 def test_speedups_are_within_each_run(results: Path) -> None:

@@ -19,12 +19,13 @@ from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain
 from harness.core.regular_file import read_regular
 from harness.core.static_figures import EXACT_FIGURES, change
-from harness.gate.static.diff import STORED, StaticFigures
+from harness.gate.static.diff import STORED, StaticFigures, kernel_changes
 from harness.store.atomic import write_files
 
 SCHEMA = 1
 UPDATE = "seqsweep gate --static --update"
 PARTS = ("torch", "jaxlib", "libtpu")  # versions in the file's name
+TRITON = "triton"  # compiles kernels, for the same targets on every machine; its version stands in the file
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ class Baseline:
     def planned_alike(self, other: Baseline) -> bool:
         """Whether a compiler for the host plans for both files alike."""
         return (self.processor.flags, self.threads) == (other.processor.flags, other.threads)
+
+    def kernels_alike(self, other: Baseline) -> bool:
+        """Whether one version of Triton has compiled the kernels of both."""
+        return self.versions.get(TRITON) == other.versions.get(TRITON)
 
 
 def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
@@ -103,7 +108,12 @@ def write(path: Path, baseline: Baseline) -> None:
 
 def _entry(case: StaticFigures) -> str:
     """A case as JSON, whole numbers without a point: int and float counts then give the same file."""
-    stored = {name: getattr(case, name) for name in STORED}
+    stored = {name: value for name in STORED if (value := getattr(case, name)) or name != "kernels"}
+    if case.kernels:
+        stored["kernels"] = {
+            target: [{"label": kernel.label, "figures": kernel.figures} for kernel in kernels]
+            for target, kernels in case.kernels.items()
+        }
     figures = {name: case.figures.get(name) for name in EXACT_FIGURES}
     whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
     return json.dumps({**stored, "figures": whole})
@@ -142,7 +152,7 @@ def _parse_case(case: str, data: Any) -> StaticFigures:
 def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Baseline:
     """The old file with the new cases over it, without those that are gone.
 
-    UsageError where lines of another processor or number of threads would stay beside new ones.
+    UsageError where lines of another processor, number of threads or Triton would stay beside new ones.
     """
     remaining = {case: kept for case, kept in old.cases.items() if case not in gone} if old else {}
     untouched = remaining.keys() - new.cases.keys()
@@ -151,7 +161,15 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
             f"the file was written on {old.processor.name} with threads {old.threads}, and "
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
         )
-    return Baseline(new.target, new.versions, new.processor, new.threads, {**remaining, **new.cases})
+    versions = dict(new.versions)
+    if old and any(remaining[case].kernels for case in untouched):
+        if TRITON in versions and not old.kernels_alike(new):
+            raise UsageError(
+                f"the file has kernels by Triton {old.versions.get(TRITON)}, and {len(untouched)} of its "
+                "cases would stay; update all cases at once, without --cases"
+            )
+        versions |= {name: version for name, version in old.versions.items() if name == TRITON}
+    return Baseline(new.target, versions, new.processor, new.threads, {**remaining, **new.cases})
 
 
 def diff(old: Baseline | None, new: Baseline) -> list[str]:
@@ -184,4 +202,14 @@ def _changes(old: StaticFigures, new: StaticFigures) -> list[str]:
             changes.append(f"{what} {before} -> {after}")
     changes += [f"custom call {call} left" for call in old.custom_calls if call not in new.custom_calls]
     changes += [f"custom call {call} joined" for call in new.custom_calls if call not in old.custom_calls]
+    changes += [sentence for _, sentence in kernel_changes(old, new)]
+    before, after = (
+        {(t, k.label): None for t in side.kernels for k in side.kernels[t]} for side in (old, new)
+    )
+    changes += [
+        f"kernel {label} on {target} left" for target, label in before if (target, label) not in after
+    ]
+    changes += [
+        f"kernel {label} on {target} joined" for target, label in after if (target, label) not in before
+    ]
     return changes or (["another program, same figures"] if old.program != new.program else [])

@@ -1,23 +1,29 @@
 """A gate's cases against the committed file of exact figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
 from harness.core.static_figures import EXACT_FIGURES
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
-from harness.gate.static.baseline import UPDATE, Baseline
+from harness.gate.static.baseline import TRITON, UPDATE, Baseline
 from harness.gate.static.diff import STORED, StaticFigures, StaticVerdict, compare
+from harness.gate.static.exact_kernel import ExactKernel
 
 ANYWHERE = ("argument_bytes", "output_bytes")  # figures that do not depend on the processor
 OUTDATED = f"update the file: {UPDATE}"
 
 
 def stored(case: StaticFigures) -> StaticFigures:
-    """What the file has of a case that is ok."""
+    """What the file has of a case that is ok; no kernel of libtpu's, whose version is not in the file."""
     entry: dict[str, Any] = {name: getattr(case, name) for name in STORED}
     entry["figures"] = {name: case.figures.get(name) for name in EXACT_FIGURES}
+    entry["kernels"] = {
+        target: tuple(ExactKernel(kernel.label, kernel.figures) for kernel in kernels)
+        for target, kernels in case.kernels.items()
+        if not traits_of(case.framework).compiles_calls
+    }
     return StaticFigures(**entry)
 
 
@@ -27,20 +33,33 @@ def compare_with_file(
     accept: Callable[[str, str], str | None],
     *,
     same_processor: bool = True,
+    kernels_alike: bool = True,
+    missing: Collection[str] = (),
 ) -> dict[str, StaticVerdict]:
     """The verdict on every case by its id, with the file as base. Other cases of the file are ignored.
 
     A difference in either direction is reported. On another processor, XLA may plan another program, so
     that of jax only arguments, outputs and the contract are compared; traces of torch are the same.
+    Kernels are compared unless another version has compiled them (not `kernels_alike`). Of frameworks that
+    are `missing` here no case is compared.
     """
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
         base = baseline.cases.get(case)
+        if base and candidate.framework in missing and candidate.state == "unsupported":
+            verdicts[case] = StaticVerdict(None, f"not compared with the file: {candidate.reason}")
+            continue
+        other_compiler = bool(base and base.kernels) and not kernels_alike
+        if base and other_compiler:
+            base, candidate = (replace(side, kernels={}) for side in (base, candidate))  # noqa: PLW2901
         elsewhere = traits_of(candidate.framework).compiles_calls and not same_processor
         if base and elsewhere:
             base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
         verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
+        if other_compiler:
+            note = f"the file's kernels are by Triton {baseline.versions.get(TRITON)}: they are not compared"
+            verdicts[case] = verdicts[case]._replace(notes=(*verdicts[case].notes, note))
     return verdicts
 
 

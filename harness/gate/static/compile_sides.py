@@ -3,7 +3,7 @@
 Of a case whose calls are interpreted here the kernels are compiled for accelerators as well.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
-from harness.gate.static.diff import Kernel
+from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.case.case_state import CaseState
@@ -28,14 +28,14 @@ from harness.sweep.schedule import Group
 
 COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
 
-KernelsByTarget = Mapping[str, tuple[Kernel, ...]]
+KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
 
 class CompiledSides(NamedTuple):
     """By the candidate's case id, then by side; one side where there is no counterpart."""
 
     states: dict[str, dict[str, CaseState]]  # settled
-    kernels: dict[str, dict[str, KernelsByTarget]]  # of cases with a counterpart alone
+    kernels: dict[str, dict[str, KernelsByTarget]]
 
 
 class BySide:
@@ -54,9 +54,17 @@ class BySide:
 
 
 def compile_sides(
-    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group],
+    opponents: Opponents,
+    sides: Mapping[str, Side],
+    listener: Listener,
+    kept: Callable[[str], bool],
 ) -> CompiledSides:
-    """The settled states of all cases, and the kernels of those that have any."""
+    """The settled states of all cases, and the kernels of those that have any.
+
+    Kernels are compiled where they are compared: with a counterpart's, or with those that a file has `kept`
+    of a case's id.
+    """
     catalog = sides[CANDIDATE].catalog
     compiled = CompiledSides({}, {})
     with ExitStack() as stack:
@@ -82,7 +90,7 @@ def compile_sides(
                         name: compile_kernels(context, state) for name, state in pair.items()
                     }
                     for pair in both_sides
-                    if len(pair) > 1
+                    if len(pair) > 1 or kept(pair[CANDIDATE].id)
                 }
             )
     return compiled
@@ -96,7 +104,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
     if not state.is_interpreted:
         return {}
     timeout_s = COMPILE_TURNS * context.settings.timeout_s
-    kernels: dict[str, tuple[Kernel, ...]] = {}
+    kernels: dict[str, tuple[ExactKernel, ...]] = {}
     job = context.job("target", state.info.framework, state)
     context.folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -104,7 +112,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
             for target in traits_of(state.info.framework).planned_for:
                 answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
                 static = from_plain(Static, answer["static"])
-                kernels[target] = (*static.kernels, *static.tpu_kernels)
+                kernels[target] = tuple(map(ExactKernel.of, (*static.kernels, *static.tpu_kernels)))
     except (Unsupported, Ended):
         return kernels
     finally:

@@ -6,16 +6,15 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
+from harness.analysis.kernel_pairs import kernel_pairs
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
-from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS, TpuKernelFigures
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
@@ -24,9 +23,8 @@ NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
-STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed")
+STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed", "kernels")
 
-Kernel = KernelFigures | TpuKernelFigures
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
 
@@ -49,9 +47,9 @@ class StaticFigures:
     contract_figures: Mapping[str, float | int | str | None] = field(
         default_factory=dict[str, float | int | str | None]
     )
-    kernels: Mapping[str, tuple[Kernel, ...]] = field(
-        default_factory=dict[str, tuple[Kernel, ...]]
-    )  # by target
+    kernels: Mapping[str, tuple[ExactKernel, ...]] = field(  # by target
+        default_factory=dict[str, tuple[ExactKernel, ...]]
+    )
     compiles: int = 0
     status: str = "ok"
     reason: str | None = None
@@ -106,7 +104,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         *_contract_changes(base, candidate),
         *_call_changes(base, candidate),
         *_increases(base, candidate),
-        *(("kernels", sentence) for more, sentence in _kernel_changes(base, candidate) if more),
+        *(("kernels", sentence) for more, sentence in kernel_changes(base, candidate) if more),
     )
     for key, sentence in changes:
         why = accept(key)
@@ -116,7 +114,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
             notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
-    better += [sentence for more, sentence in _kernel_changes(base, candidate) if not more]
+    better += [sentence for more, sentence in kernel_changes(base, candidate) if not more]
     if worse:
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
@@ -183,41 +181,22 @@ def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str,
     return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
 
 
-def _kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
+def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
     """(whether it is more now, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
 
     Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
     """
-    before, now = (_by_label(side.kernels) for side in (base, candidate))
     changes: list[tuple[bool, str]] = []
-    for label, kernel in now.items():
-        earlier, named = before.get(label, kernel), f"{label[0]}: {kernel.label}"
-        for name, words in (KERNEL_WORDS if isinstance(kernel, KernelFigures) else TPU_KERNEL_WORDS).items():
-            old, new = getattr(earlier, name), getattr(kernel, name)
-            if old != new and None not in {old, new}:
-                place = _most_spills(kernel) if name == "spilled_bytes" and new > old else ""
-                changes.append((new > old, f"{named}: {words} {old} -> {new}{place}"))
-        if kernel.refused and not earlier.refused:
-            changes.append((True, f"{named} cannot be launched any more: {kernel.refused}"))
+    for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels):
+        for name, new in kernel.figures.items():
+            old = before.figures.get(name, new)
+            if old != new:
+                place = kernel.most_spills if name == "spilled_bytes" and new > old else ""
+                sentence = f"{target}: {kernel.label}: {EXACT_WORDS[name]} {old} -> {new}{place}"
+                changes.append((new > old, sentence))
+        if kernel.refused and not before.refused:
+            changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
     return changes
-
-
-def _most_spills(kernel: Kernel) -> str:
-    spills = kernel.spilled_at if isinstance(kernel, KernelFigures) else {}
-    return f", most at {max(spills, key=lambda at: spills[at])}" if spills else ""
-
-
-def _by_label(
-    by_target: Mapping[str, tuple[Kernel, ...]],
-) -> dict[tuple[str, str, int], Kernel]:
-    counts: Counter[tuple[str, str]] = Counter()
-    by_label: dict[tuple[str, str, int], Kernel] = {}
-    for target, kernels in by_target.items():
-        for kernel in kernels:
-            label = target, kernel.label
-            by_label[*label, counts[label]] = kernel
-            counts[label] += 1
-    return by_label
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
@@ -264,12 +243,9 @@ def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: b
         return SAME_PROGRAM
     if noted:
         return "nothing differs but what the notes say"
-    programs, theirs = (
-        {label: kernel.program for label, kernel in _by_label(side.kernels).items()}
-        for side in (candidate, base)
-    )
-    if programs and programs == theirs:
+    pairs = kernel_pairs(base.kernels, candidate.kernels)
+    if pairs and all(pair.before.program == pair.now.program for pair in pairs):
         return SAME_KERNELS
-    if not programs and not _pairs(base, candidate):
+    if not pairs and not _pairs(base, candidate):
         return NO_FIGURES
     return SAME_FIGURES if base.program and candidate.program else "same figures"

@@ -1,7 +1,7 @@
 """`gate --static`: static figures and contracts of both sides, and of the committed baseline; no clock."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,17 @@ from harness.gate.planning import plan_of, plan_of_candidate
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree
-from harness.gate.static.baseline import UPDATE, Baseline, ProcessorKey, diff, merge, path_of, read, write
+from harness.gate.static.baseline import (
+    TRITON,
+    UPDATE,
+    Baseline,
+    ProcessorKey,
+    diff,
+    merge,
+    path_of,
+    read,
+    write,
+)
 from harness.gate.static.baseline_diff import compare_with_file, stored
 from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, compile_sides, missing_compilers
 from harness.gate.static.diff import StaticFigures, StaticVerdict
@@ -33,8 +43,12 @@ STALE = f"the file has it, and nothing of its name is registered: bring it back,
 
 def baseline_here(threads: int) -> Baseline:
     """A file without cases, for the compilers and the processor of this machine."""
-    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
-    reported = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
+    probed = probe_fingerprint("cpu", threads)
+    facts: Mapping[str, Any] = probed["fingerprint"]
+    reported = {
+        **{name: facts["versions"][name] for name in ("torch", "jaxlib")},
+        TRITON: probed["installed"][TRITON],
+    }
     versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
     return Baseline(HOST, versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
 
@@ -53,7 +67,8 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
                 f"{UPDATE} writes it"
             )
         plan = plan.measuring(_cases_with_another_entry(plan, path, baseline))
-        states = _compile(plan, progress)
+        kept = baseline.cases if baseline and baseline.kernels_alike(here) else {}
+        states = _compile(plan, progress, lambda case: case in kept)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(plan, states)
     notes += missing_compilers(candidate.framework for _, candidate in pairs.values())
@@ -64,7 +79,14 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     if baseline is not None:
         candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
         alike = baseline.planned_alike(here)
-        by_file = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
+        by_file = compare_with_file(
+            baseline,
+            candidates,
+            plan.accept,
+            same_processor=alike,
+            kernels_alike=baseline.kernels_alike(here),
+            missing=() if TRITON in here.versions else (TRITON,),
+        )
         verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
         stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
     cases, left_out = _verdicts(plan, verdicts)
@@ -94,7 +116,7 @@ def update(
         here = baseline_here(plan.schedule.suites[0].settings.threads)
         path = path_of(project.results, HOST, here.versions)
         old = read(path)  # what is damaged is told before anything is compiled
-        states = _compile(plan, progress)
+        states = _compile(plan, progress, lambda _: True)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
     planned = {case.id: stored(candidate) for case, candidate in figures.items() if candidate.state == "ok"}
     refused = [
@@ -108,10 +130,12 @@ def update(
     return str(path), diff(old, new), refused
 
 
-def _compile(plan: GatePlan, progress: GateProgress) -> CompiledSides:
+def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]) -> CompiledSides:
     groups = plan.groups()
     progress.total = len(groups)
-    return compile_sides(groups, plan.opponents, plan.sides, progress) if groups else CompiledSides({}, {})
+    if not groups:
+        return CompiledSides({}, {})
+    return compile_sides(groups, plan.opponents, plan.sides, progress, kept)
 
 
 def _cases_with_another_entry(plan: GatePlan, path: Path, baseline: Baseline | None) -> set[Case]:

@@ -43,7 +43,7 @@ class PairSampler:
         checked = {
             paired.id: secrets.randbelow(paired.rounds)
             for paired in rest
-            if not (paired.verified_again or paired.candidate.call.is_long)
+            if not (paired.verified_again or paired.candidate.call.is_judged_once)
         }
         for round_ in range(max((paired.rounds for paired in rest), default=0)):
             for paired in rest:

@@ -142,6 +142,34 @@ class ScatterChart(Captioned):
     uprights: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True)
+class ShareBar:
+    """A share from 0 to 1 of an implementation, by a name of its own, and the words behind its end."""
+
+    label: str
+    name: str
+    share: float
+    words: str
+    alarming: bool = False
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """Bars, the first on top."""
+
+    title: str
+    bars: tuple[ShareBar, ...]
+
+
+@dataclass(frozen=True)
+class BarChart(Captioned):
+    """Shares side by side, a row each."""
+
+    x_label: str
+    panels: tuple[BarPanel, ...]
+
+
+AnyChart = Chart | ScatterChart | BarChart
 Placed = TypeVar("Placed", Point, Outcome)
 
 

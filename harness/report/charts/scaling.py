@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from harness.analysis.power_law import BENDS
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Scaling
 from harness.analysis.stats import Estimate
@@ -19,6 +20,7 @@ NAMES = {
 }
 POWERS = (0.0, 1.0, 2.0)
 NO_FIT = "none"
+BENT = "bends, no single power of the length"
 
 
 def scaling(grid: CaseGrid) -> ScatterChart | None:
@@ -79,12 +81,17 @@ def _interval_notes(fits: Sequence[Scaling]) -> list[str]:
 
 
 def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
-    """Why there is no exponent or no interval, and where one exponent does not fit all lengths."""
-    return [
-        Remark(f"{NAMES[fit.metric]}: {sentence}", fit.implementation, fit.panel)
-        for fit in fits
-        for sentence in (*([fit.reason] if fit.reason else []), *fit.notes)
-    ]
+    """Why there is no exponent or no interval, and where one exponent does not fit all lengths.
+
+    By how much a curve bends differs from one to the next; `--json` has it.
+    """
+    remarks: list[Remark] = []
+    for fit in fits:
+        notes = [BENT if note.startswith(BENDS) else note for note in fit.notes]
+        reasons = [fit.reason] if fit.reason else []
+        sentences = (f"{NAMES[fit.metric]}: {each}" for each in reasons + notes)
+        remarks.extend(Remark(sentence, fit.implementation, fit.panel) for sentence in sentences)
+    return remarks
 
 
 def _finding(grid: CaseGrid, fits: Sequence[Scaling]) -> str | None:

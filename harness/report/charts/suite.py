@@ -16,7 +16,8 @@ from harness.report.charts.grid import CaseGrid
 from harness.report.charts.image import to_files, to_svg
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
-from harness.report.charts.model import Chart, ScatterChart
+from harness.report.charts.model import AnyChart
+from harness.report.charts.occupancy import occupancy
 from harness.report.charts.recall import recall
 from harness.report.charts.scaling import scaling
 from harness.report.charts.speedup import speedup
@@ -47,11 +48,11 @@ def figures_of(
     info: Mapping[str, Any],
     curves: Sequence[PublishedCurve] = (),
     kinds: Sequence[str] = (),
-) -> dict[str, tuple[Chart | ScatterChart, Figure]]:
+) -> dict[str, tuple[AnyChart, Figure]]:
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
     A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling` and `recall` are there where a figure of theirs is known.
+    way to times has no `static`. `scaling`, `recall` and `occupancy` are there where they have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -69,6 +70,7 @@ def figures_of(
         "static": static(grid, info) if abroad or not ran else None,
         "scaling": scaling(grid),
         "recall": recall(grid),
+        "occupancy": occupancy(grid),
     }
     dressed = looks(grid.labels, suite.baseline)
     return {

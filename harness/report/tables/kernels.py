@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
-from harness.core.kernel_figures import KernelFigures
+from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import Record
 from harness.core.units import format_bytes, format_count
 from harness.report.format import short_label, trim_zeros
-from harness.report.tables.cells import Cell
+from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import Column, TableData
 
@@ -57,27 +57,13 @@ def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
     kernels = [(record, kernel) for record, each in found for kernel in each]
     if not kernels:
         return []
-    refused = [(record, kernel) for record, kernel in kernels if kernel.refused]
-    spilling = [(record, kernel) for record, kernel in kernels if kernel.spilled_bytes]
-    lines: list[str] = []
-    if spilling:
-        record, worst = max(spilling, key=lambda pair: pair[1].spilled_bytes)
-        place = f", most at {_most(worst)}" if worst.spilled_at else ""
-        lines.append(
-            f"{target}: {worst.label} of {short_label(record.as_case.label)} at {format_count(record.seq)} "
-            f"{_takes(worst)}{place}."
-        )
-    else:
-        record, widest = max(kernels, key=lambda pair: pair[1].registers)
-        lines.append(
-            f"{target}: no kernel spills; {widest.label} of {short_label(record.as_case.label)} "
-            f"at {format_count(record.seq)} {_takes(widest)}."
-        )
-    lines += list(
-        dict.fromkeys(
-            f"{target}: {kernel.label} cannot be launched: {kernel.refused}." for _, kernel in refused
-        )
-    )
+    record, kernel = max(kernels, key=lambda pair: by_need(pair[1]))
+    place = f", most at {_spills(kernel)[0][0]}" if kernel.spilled_at else ""
+    none = "" if kernel.spilled_bytes else "no kernel spills; "
+    of = f"{short_label(record.as_case.label)} at {format_count(record.seq)}"
+    lines = [f"{target}: {none}{kernel.label} of {of} {_takes(kernel)}{place}."]
+    refused = [kernel for _, kernel in kernels if kernel.refused]
+    lines += dict.fromkeys(f"{target}: {k.label} cannot be launched: {k.refused}." for k in refused)
     return lines
 
 
@@ -103,7 +89,7 @@ def kernel_page(record: Record, target: str) -> list[str]:
             f"{kernel.label} ({kernel.source}), {kernel.launches}× in a call of {record.case}, on {target}",
             f"  {_takes(kernel)}",
             f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
-            f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
+            f"  {_filled(kernel)}",
             f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
             *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
             f"  {kernel.program}",
@@ -122,6 +108,8 @@ def _kernels(panel: SuiteResults, target: str) -> Iterator[tuple[Record, tuple[K
 
 
 def _cells(kernel: KernelFigures) -> list[Cell | str]:
+    known, why = kernel.waves is not None, kernel.unavailable.get("waves")
+    waves = Cell(f"{kernel.waves:.3g}") if known else Cell(ABSENT, sentences(why))
     return [
         kernel.label,
         _grid(kernel),
@@ -132,8 +120,8 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         str(kernel.tensor_memory_columns),
         Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,
-        f"{kernel.waves:.3g}",
-        f"{100 * kernel.tail:.0f} %",
+        waves,
+        ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
         str(kernel.instructions.get("matrix", 0)),
     ]
 
@@ -147,13 +135,15 @@ def _takes(kernel: KernelFigures) -> str:
     return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
 
 
+def _filled(kernel: KernelFigures) -> str:
+    if kernel.waves is None or kernel.tail is None:
+        return f"no waves: {kernel.unavailable['waves']}"
+    return f"{kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle"
+
+
 def _grid(kernel: KernelFigures) -> str:
     return "×".join(map(format_count, kernel.grid))
 
 
 def _spills(kernel: KernelFigures) -> list[tuple[str, int]]:
     return sorted(((place, count) for place, count in kernel.spilled_at.items()), key=lambda pair: -pair[1])
-
-
-def _most(kernel: KernelFigures) -> str:
-    return _spills(kernel)[0][0]

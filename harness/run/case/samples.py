@@ -13,6 +13,7 @@ from harness.run.case.memoization import FirstAndAgain
 
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
+JUDGED_ONCE_SECONDS = 0.05  # longer calls are judged at the end alone: it costs three, and a reference
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class KnownCall:
     def is_long(self) -> bool:
         """Whether one call takes so long that every one of them counts."""
         return self.seconds > LONG_CALL_SECONDS
+
+    @property
+    def is_judged_once(self) -> bool:
+        """Whether it is judged under the clock at the end alone, and not in between."""
+        return self.seconds > JUDGED_ONCE_SECONDS
 
     @property
     def per_reading(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import traits_of
 from harness.core.machine import processor
 from harness.core.paths import PACKAGE
 from harness.run.compile.request import CompileRequest
@@ -21,13 +22,18 @@ LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # the harness's layers t
 
 
 def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
-    """The key as plain data: code, case, target, packages, flags; for the host its processor too."""
+    """The key as plain data: code, case, target, packages, flags; for the host its processor too.
+
+    Kernels that XLA does not compile have one machine code for all GPUs of a compute capability.
+    """
     info = catalog.implementation(request.case.implementation)
     target_ = target(request.target)
+    if target_.capability and not traits_of(info.framework).compiles_calls:
+        target_ = target(f"cuda:sm_{target_.capability.replace('.', '')}")
     host = {"processor": _processor(), "threads": settings.threads} if target_.kind == HOST else {}
     return {
         "case": request.case.id,
-        "target": request.target,
+        "target": target_.name,
         "device": str(target_.accelerator),
         "source": info.hash,
         "reader": _reader(),

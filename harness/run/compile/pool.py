@@ -8,10 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.accelerators import target, why_not_by_xla
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.core.machine import usable_cores, usable_memory
+from harness.core.plain_data import digest
 from harness.core.units import format_count
 from harness.run.case.source_files import SourceFiles
 from harness.run.compile.cache_key import key
@@ -39,6 +40,7 @@ class Pool:
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
         self.noting = threading.Lock()
+        self.compiling: dict[str, threading.Lock] = {}  # by key
 
     def ask(self, request: CompileRequest, settings: Settings) -> None:
         self.pending.add(self.threads.submit(self._serve, request, settings))
@@ -70,20 +72,20 @@ class Pool:
             self.idle.append(worker)
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
-        kind = target(request.target).kind
         info = self.catalog.implementation(request.case.implementation)
-        missing = absent(kind) if kind != HOST and traits_of(info.framework).compiles_calls else None
-        if missing:
+        by_xla = traits_of(info.framework).compiles_calls
+        if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        answer = self._read_cached(entry)
-        if answer is None:
-            answer = self._compile_timed(worker, request, settings)
-            if why := self.sources.changed(request.case.implementation):
-                return CompileResult.failed("skipped", why)
-            if answer.repeatable:
-                self.cache.put(entry, answer.to_json())
-        return answer.with_fit(request.target, settings.memory_bytes)
+        with self.compiling.setdefault(digest(entry), threading.Lock()):  # another may be asking the same
+            answer = self._read_cached(entry)
+            if answer is None:
+                answer = self._compile_timed(worker, request, settings)
+                if why := self.sources.changed(request.case.implementation):
+                    return CompileResult.failed("skipped", why)
+                if answer.repeatable:
+                    self.cache.put(entry, answer.to_json())
+        return answer.on_target(request.target, settings.memory_bytes)
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
         data = self.cache.get(entry)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.catalog.accelerators import HOST, memory_of
+from harness.catalog.accelerators import HOST, memory_of, target
 from harness.core.case import Case
 from harness.core.errors import require_member
 from harness.core.plain_data import from_plain
 from harness.core.record import STATUSES, Cost
 from harness.core.static_figures import Static
+from harness.cubin.occupancy import on_device
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,17 @@ class CompileResult:
             return False
         return self.status == "unsupported" or (self.status == "ok" and self.static.has_figures)
 
-    def with_fit(self, target: str, host_bytes: int) -> CompileResult:
-        """This result with `fits`: whether its plan fits the target's memory (the host's: `host_bytes`)."""
-        planned = self.static.planned_bytes
-        if planned is None:
-            return self
-        limit = host_bytes if target == HOST else memory_of(target)
-        fits = None if limit is None else planned <= limit
-        return dataclasses.replace(self, static=dataclasses.replace(self.static, fits=fits))
+    def on_target(self, name: str, host_bytes: int) -> CompileResult:
+        """This result with what the target's device adds: whether it fits, and how its kernels fill it.
+
+        The host's memory is `host_bytes`.
+        """
+        gpu, planned, fits = target(name), self.static.planned_bytes, self.static.fits
+        limit = host_bytes if name == HOST else memory_of(name)
+        if planned is not None:
+            fits = None if limit is None else planned <= limit
+        kernels = tuple(on_device(kernel, gpu) for kernel in self.static.kernels)
+        return dataclasses.replace(self, static=dataclasses.replace(self.static, fits=fits, kernels=kernels))
 
     def to_json(self) -> dict[str, Any]:
         return {

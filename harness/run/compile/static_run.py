@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.accelerators import HOST, target, why_not_by_xla
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
@@ -64,8 +64,7 @@ def static_run(
         for case in group.cases
     ]
     by_xla = any(traits_of(info.framework).compiles_calls for info in infos)
-    for kind in dict.fromkeys(target(name).kind for name in targets if by_xla):
-        missing = absent(kind) if kind != HOST else None
+    for missing in dict.fromkeys(why_not_by_xla(target(name)) for name in targets if by_xla):
         if missing:
             listener.message(missing)
     with ExitStack() as stack:

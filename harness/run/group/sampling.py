@@ -1,7 +1,7 @@
 """The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent.
 
-Under the same clock each is also called on values that no call has seen: at the end, and a short call once in
-between.
+Under the same clock each is also called on values that no call has seen: at the end, and a call of at most
+50 ms once in between.
 """
 
 import math
@@ -41,7 +41,9 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
     stopping = Stopping(context.group.baselines, settings.precision, settings.budget_s, long)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
-    check_rounds = {state.id: secrets.randbelow(CHECK_ROUNDS) for state in states}
+    check_rounds = {
+        state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
+    }
     by_id = {state.id: state for state in states}
     interference = Interference(context.group.cases[0].device, context.run.clock)
     round_ = 0
@@ -52,7 +54,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         for case in turns:
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
-            if state.living and round_ == check_rounds[case] and not state.call.is_long:
+            if state.living and round_ == check_rounds.get(case):
                 verifier.check_under_clock(state, "fresh0", _seen_s(state))
             if not state.living:
                 stopping.drop(case)

@@ -207,12 +207,19 @@ def attend(q: Any, k: Any, v: Any, visible: Any) -> Any:
 def by_blocks(block: Any, w: AttentionWorkload, rows: Any, q: Any, *others: Any) -> Any:
     """`block(t, q[:, t], …)` over blocks of rows; a backward computes each block again."""
     import torch
-    from torch.utils.checkpoint import checkpoint
 
     chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
     size = max(1, SCORES // (w.batch * w.heads * w.seq))
-    parts = [
-        checkpoint(block, t, q[:, t], *others, use_reentrant=False, preserve_rng_state=False)
-        for t in chosen.to(q.device, torch.long).split(size)
-    ]
-    return torch.cat(parts, 1)
+    blocks = chosen.to(q.device, torch.long).split(size)
+    return torch.cat([compute_block(block, t, q[:, t], *others) for t in blocks], 1)
+
+
+def compute_block(block: Any, *arguments: Any) -> Any:
+    """`block(*arguments)`; where a backward follows, nothing is kept for it but the arguments."""
+    import torch
+
+    if not torch.is_grad_enabled():  # checkpoint's first call imports torch.compile, for more than a second
+        return block(*arguments)
+    from torch.utils.checkpoint import checkpoint
+
+    return checkpoint(block, *arguments, use_reentrant=False, preserve_rng_state=False)

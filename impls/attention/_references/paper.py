@@ -29,7 +29,7 @@ from harness import Unsupported
 
 from .._stage import in_stage
 from ..workload import AttentionWorkload
-from .attention import SCORES, attend, by_sequence, products
+from .attention import SCORES, attend, by_sequence, compute_block, products
 
 DEVIATIONS = 6
 OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
@@ -38,7 +38,6 @@ OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
 def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
     """The gated sum of the three branches, a packed sequence at a time."""
     import torch
-    from torch.utils.checkpoint import checkpoint
 
     refuse_paper(w, fla=fla)
     sizes = lengths(w, fla=fla)
@@ -53,7 +52,7 @@ def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[...
             for some, place in zip(t.split(size), places.split(size), strict=True):
                 shares = None if gates is None else gates[:, place]
                 arguments = some, q[:, place], k[:, part], v[:, part], shares
-                results.append(checkpoint(block, *arguments, use_reentrant=False, preserve_rng_state=False))
+                results.append(compute_block(block, *arguments))
             return torch.cat(results, 1)
 
         return by_sequence(w, rows, q, cu_seqlens, each)

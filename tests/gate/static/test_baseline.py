@@ -7,11 +7,14 @@ import pytest
 from harness.core.errors import UsageError
 from harness.gate.static.baseline import Baseline, ProcessorKey, diff, merge, path_of, read, write
 from harness.gate.static.diff import StaticFigures
+from harness.gate.static.exact_kernel import ExactKernel
 from harness.store import atomic
 
 MIB = 2**20
 HERE = ProcessorKey.of("EPYC", ["avx2", "avx512f"])
 SCATTER, TOPK = "mask/scatter@seq=4096:fwd:cpu", 'topk/two_stage[buckets=64,keep=2]@kind="a",seq=4096:fwd:cpu'
+
+FLASH = "attention/triton_flash@seq=4096:fwd:cpu"
 
 
 def planned_case(**changed):
@@ -87,6 +90,47 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         write(path, replace(baseline(), threads=2))
     monkeypatch.undo()
     assert read(path) == baseline()
+
+
+def triton_baseline(version="3.9.0", **figures):
+    """The file with a case of Triton's, whose kernel spills nothing unless `figures` say otherwise."""
+    kernels = {"cuda:h100": (ExactKernel("attn (BM=64)", {"registers": 168, "spilled_bytes": 0, **figures}),)}
+    cases = {FLASH: planned_case(framework="triton", program=None, kernels=kernels)}
+    return baseline(cases, versions={**baseline().versions, "triton": version})
+
+
+def test_kernels_are_kept_in_their_case_s_line_and_in_no_other(tmp_path):
+    path = tmp_path / "host.json"
+    write(path, triton_baseline())
+    assert read(path) == triton_baseline()
+    with_kernels = [line for line in path.read_text().splitlines() if '"kernels"' in line]
+    assert [line.split("@")[0] for line in with_kernels] == ['"attention/triton_flash']
+    assert '{"label": "attn (BM=64)", "figures": {"registers": 168, "spilled_bytes": 0}}' in with_kernels[0]
+
+
+def test_an_update_says_which_kernels_it_changes():
+    spills = diff(triton_baseline(), triton_baseline(spilled_bytes=1080))
+    assert spills == [f"{FLASH}: cuda:h100: attn (BM=64): bytes spilled a thread 0 -> 1080"]
+    none = replace(
+        triton_baseline(),
+        cases={**triton_baseline().cases, FLASH: planned_case(framework="triton", program=None)},
+    )
+    assert diff(none, triton_baseline()) == [f"{FLASH}: kernel attn (BM=64) on cuda:h100 joined"]
+    assert diff(triton_baseline(), none) == [f"{FLASH}: kernel attn (BM=64) on cuda:h100 left"]
+
+
+def test_an_update_without_triton_keeps_its_lines_and_its_version():
+    merged = merge(triton_baseline(), baseline())
+    assert merged.cases[FLASH] == triton_baseline().cases[FLASH]
+    assert merged.versions["triton"] == "3.9.0"
+    assert "triton" not in merge(triton_baseline(), baseline(), gone=[FLASH]).versions
+
+
+def test_kernels_of_two_versions_of_triton_never_stand_in_one_file():
+    newer = replace(baseline(), versions={**baseline().versions, "triton": "3.10.0"})
+    with pytest.raises(UsageError, match=r"has kernels by Triton 3\.9\.0, and 1 of its cases would stay"):
+        merge(triton_baseline(), newer)
+    assert merge(triton_baseline(), triton_baseline("3.10.0")).versions["triton"] == "3.10.0"
 
 
 DAMAGE = [

@@ -3,6 +3,7 @@ from dataclasses import replace
 from harness.gate.static.baseline import Baseline, ProcessorKey
 from harness.gate.static.baseline_diff import compare_with_file, stored
 from harness.gate.static.diff import StaticFigures
+from harness.gate.static.exact_kernel import ExactKernel
 
 MIB = 2**20
 CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
@@ -90,3 +91,30 @@ def test_a_trace_of_torch_is_the_same_on_every_processor():
     torch = replace(NOW, framework="torch", flops_source="matmul_only")
     found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch, same_processor=False)
     assert found == ("regressed", "against the file: temp 4.00 MiB -> 8.00 MiB (2.00×)", ())
+
+
+def with_kernels(**figures):
+    kernel = ExactKernel("attn", {"registers": 168, "spilled_bytes": 0, **figures}, {"flash.py:19": 40})
+    return replace(NOW, framework="triton", program=None, kernels={"cuda:h100": (kernel,)})
+
+
+def test_kernels_are_held_to_the_file_on_every_processor():
+    assert verdict_on(with_kernels(), in_file=with_kernels()).verdict == "unchanged"
+    assert not stored(with_kernels()).kernels["cuda:h100"][0].spilled_at, "lines move"
+    found = verdict_on(with_kernels(spilled_bytes=1080), in_file=with_kernels(), same_processor=False)
+    assert found[0] == "regressed"
+    assert found[1].endswith("cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19")
+
+
+def test_kernels_by_another_version_of_the_compiler_are_not_compared():
+    found = verdict_on(with_kernels(registers=200), in_file=with_kernels(), kernels_alike=False)
+    assert found.verdict == "unchanged"
+    assert found.notes[-1] == "the file's kernels are by Triton None: they are not compared"
+
+
+def test_without_triton_its_cases_are_left_out_and_say_why():
+    reason = "Triton is not installed; pip install -e '.[triton]'"
+    here = replace(with_kernels(), status="unsupported", reason=reason, passed=None, kernels={})
+    found = verdict_on(here, in_file=with_kernels(), kernels_alike=False, missing=["triton"])
+    assert found == (None, f"not compared with the file: {reason}", ())
+    assert verdict_on(here, in_file=with_kernels()).verdict == "vanished"

@@ -4,28 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.kernel_figures import KernelFigures
 from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.exact_kernel import ExactKernel
+from tests.records import kernel_of
 
-KERNEL = KernelFigures(
-    kernel="attn",
-    source="flash.py:12",
-    grid=(512,),
-    warps=4,
-    registers=168,
-    spilled_bytes=0,
-    shared_bytes=65536,
-    tensor_memory_columns=0,
-    blocks_per_sm=3,
-    limiter="registers",
-    waves=1.3,
-    tail=0.7,
-    instructions={"matrix": 32},
-    code_bytes=4096,
-    program="sha256:1",
-)
+KERNEL = kernel_of()
 PALLAS = TpuKernelFigures(
     kernel="scan",
     source="scan.py:12",
@@ -39,12 +24,12 @@ PALLAS = TpuKernelFigures(
     program="sha256:1",
 )
 BASE = StaticFigures(
-    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (KERNEL,)}
+    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
 )
 
 
 def side(*kernels):
-    return replace(BASE, program="sha256:2", kernels={"cuda:h100": kernels})
+    return replace(BASE, program="sha256:2", kernels={"cuda:h100": tuple(map(ExactKernel.of, kernels))})
 
 
 def verdict(candidate, base=BASE, accept=lambda _: None):
@@ -101,7 +86,9 @@ def test_kernels_that_compile_no_more_are_told():
 
 
 def of_tpu(**change):
-    return replace(BASE, program="sha256:2", kernels={"tpu:v5p": (replace(PALLAS, **change),)})
+    return replace(
+        BASE, program="sha256:2", kernels={"tpu:v5p": (ExactKernel.of(replace(PALLAS, **change)),)}
+    )
 
 
 def test_vmem_is_held_as_registers_are():
@@ -114,12 +101,20 @@ def test_vmem_is_held_as_registers_are():
 @pytest.mark.parametrize("kernel", [KERNEL, PALLAS])
 def test_what_fits_no_more_is_a_regression_of_its_own(kernel):
     base, candidate = (
-        replace(BASE, kernels={"target": (each,)}) for each in (kernel, replace(kernel, refused="too large"))
+        replace(BASE, kernels={"target": (ExactKernel.of(each),)})
+        for each in (kernel, replace(kernel, refused="too large"))
     )
     found = verdict(candidate, base=base)
     assert found.verdict == "regressed"
     assert found.reason == f"target: {kernel.kernel} cannot be launched any more: too large"
     assert verdict(candidate, base=candidate).verdict == "unchanged"
+
+
+def test_the_same_kernels_are_the_reason():
+    pair = (replace(of_tpu(), program=None), replace(of_tpu(), program=None))
+    assert verdict(pair[1], base=pair[0]).reason == "the same kernels"
+    other = replace(of_tpu(program="sha256:9"), program=None)
+    assert verdict(other, base=pair[0]).reason == "same figures"
 
 
 def test_a_missing_compiler_is_a_note(monkeypatch):

@@ -3,7 +3,7 @@
 import gc
 import time
 
-from rightly import frames, largest, longer, nothing, partitioned
+from rightly import frames, largest, nothing, partitioned
 from seqsweep import implementation
 
 from impls.topk.family import TopkWorkload
@@ -79,15 +79,16 @@ def waits_for_a_rhythm(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def rests_in_a_window(w: TopkWorkload):
-    """Is idle in its ninth to fortieth call, and takes a fifth of the time of its work there."""
+    """Is idle in its 16th to 60th call, and takes a fifth of the time of its work there."""
     calls = []
 
     def select(scores):
         calls.append(True)
-        if 9 <= len(calls) <= 40:
-            time.sleep(0.01)
+        if 16 <= len(calls) <= 60:
+            time.sleep(0.004)
             return nothing(scores, w.topk)
-        return longer(scores, w.topk)
+        time.sleep(0.02)
+        return largest(scores, w.topk)
 
     return select
 

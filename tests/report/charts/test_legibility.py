@@ -1,14 +1,10 @@
 """Every chart of the kept runs can be read: no text on another, none cut off, on light ground and dark."""
 
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from harness.analysis.compare_runs import SideBySide, across
 from harness.analysis.suite_results import results_of
@@ -19,11 +15,11 @@ from harness.report.charts.comparison import figure_of
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
 from harness.report.charts.suite import figures_of
 from harness.store.find import find
+from tests.report.charts.legibility import assert_legible
 from tests.rooflines import machine
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = sorted(path.name for path in (ROOT / "results/reference").iterdir())
-SLACK = 0.15  # a reader's font may be so much wider
 LARGEST = 60_000  # bytes
 GROUNDS = ("#ffffff", "#0d1117")
 
@@ -42,28 +38,6 @@ def run(request):
 @pytest.fixture(scope="module")
 def drawn(run):
     return {**draw_run(*run), **draw_profiles(*run)}
-
-
-def widened(text: Text, box: Bbox) -> Bbox:
-    """The text in a wider font: it grows away from where it is anchored."""
-    more = SLACK * (box.height if text.get_rotation() else box.width)
-    if text.get_rotation():
-        return Bbox.from_extents(box.x0, box.y0 - more / 2, box.x1, box.y1 + more / 2)
-    left, right = {"left": (0, 1), "right": (1, 0), "center": (0.5, 0.5)}[text.get_ha()]
-    return Bbox.from_extents(box.x0 - left * more, box.y0, box.x1 + right * more, box.y1)
-
-
-def assert_legible(figure, page):
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
-    boxes = [(t.get_text(), widened(t, Text.get_window_extent(t))) for t in texts]
-    width, height = canvas.get_width_height()
-    for words, box in boxes:
-        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
-        assert inside, f"{page}: {words!r} leaves the page"
-    for (words, box), (other, second) in combinations(boxes, 2):
-        assert not box.overlaps(second), f"{page}: {words!r} lies on {other!r}"
 
 
 def test_no_text_lies_on_another_and_none_leaves_the_page(run):

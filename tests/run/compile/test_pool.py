@@ -143,7 +143,7 @@ def test_the_compilers_own_out_of_memory_is_kept(pool, ask, monkeypatch):
     full = dataclasses.replace(
         full, static=dataclasses.replace(CompileResult.failed("ok", "HBM").static, fits=False)
     )
-    monkeypatch.setattr("harness.run.compile.pool.absent", lambda _: None)
+    monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: None)
     worker = FakeLane({("mask/scatter", 1024, "tpu:v5p"): full})
     for cached in (False, True):
         said = heard(pool(worker), ask(target="tpu:v5p"))[1024, "tpu:v5p"]

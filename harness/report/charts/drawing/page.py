@@ -9,13 +9,14 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
+from harness.report.charts.drawing.bars import draw_bars
 from harness.report.charts.drawing.labels import label_ends
 from harness.report.charts.drawing.outcome_strip import draw_outcome_strip
 from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
 from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import BODY, POINTS, ROOM, WIDTH, Look, wrap
-from harness.report.charts.model import Captioned, Chart, ScatterChart
+from harness.report.charts.model import AnyChart, BarChart, Captioned, ScatterChart
 from harness.report.format import short_label
 
 TITLE, NOTE = 12.0, 7.0  # points
@@ -36,15 +37,17 @@ class Sheet:
     baseline: str
 
 
-def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
+def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
     """Lines are named at their ends in a panel that stands alone; else, and by long names, in a legend.
 
-    Rows of points have their names at the left.
+    Rows of points and bars have their names at the left.
     """
     alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
-    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone
+    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone or isinstance(chart, BarChart)
 
     def draw(body: SubFigure) -> float:
+        if isinstance(chart, BarChart):
+            return draw_bars(body, chart, looks)
         if isinstance(chart, ScatterChart):
             return draw_scatter(body, chart, looks)
         return _draw_panels(body, View.of(chart, looks, sheet.baseline), direct=direct)

@@ -79,7 +79,7 @@ class Triton(Torch):
         from harness.worker.frameworks.triton.launches import recorded
 
         with recorded(compiling=False) as recorder:
-            static = super().trace(bind, fake, patience, survey)
+            static = super().trace(recorder.of_timed_call(bind), fake, patience, survey)
         if not recorder.launches:
             return static
         return uncounted(static, [launch.kernel for launch in recorder.launches])

@@ -11,13 +11,15 @@ from typing import Any
 import psutil
 
 from harness.catalog import loading
-from harness.catalog.accelerators import Accelerator, target
+from harness.catalog.accelerators import Target, target
 from harness.catalog.build import Built, build
+from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code, occupancy
+from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.framework import prepare_environment, uncounted
 
@@ -36,13 +38,13 @@ class KernelCompiler:
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
-        accelerator = target(name).accelerator
-        if accelerator is None or accelerator.kind != "cuda":
+        wanted = target(name)
+        if wanted.capability is None:
             raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
         prepare_environment(interpret=False, cache=self.cache)
         built = build(loading.load(request.module), request.case)
         static = compile_call(
-            built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
+            built, request.case.mode, wanted, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
         )
         return {
             **built.describe(static),
@@ -51,7 +53,7 @@ class KernelCompiler:
         }
 
 
-def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Patience) -> Static:
+def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) -> Static:
     """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
     import torch
     from triton.backends.compiler import GPUTarget
@@ -63,8 +65,8 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
     from harness.worker.frameworks.triton import launches
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    capability = str(accelerator.gpu["compute_capability"])
-    driver.set_active(launches.AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
+    architecture = int(str(wanted.capability).replace(".", ""))
+    driver.set_active(launches.AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
     # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
@@ -74,8 +76,11 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
 
     torch.set_grad_enabled(mode != "fwd")
     with launches.recorded(compiling=True) as recorder, NoDeviceGuards():
+        inputs = {name: built.shapes[name] for name in built.names}
         static = figures(
-            bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience
+            recorder.of_timed_call(bind),
+            lambda: {name: empty(shape, device) for name, shape in inputs.items()},
+            patience,
         )
     if stands_in:
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
@@ -84,7 +89,7 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
     if not recorder.launches:
         return static
     kernels = tuple(
-        kernel_figures(launch, count, accelerator) for launch, count in launches.counted(recorder.launches)
+        kernel_figures(launch, count, wanted) for launch, count in launches.counted(recorder.launches)
     )
     counted = uncounted(static, [launch.kernel for launch in recorder.launches])
     if static.program is None:
@@ -98,28 +103,23 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
     )
 
 
-def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelFigures:
-    """What one compiled kernel takes of a multiprocessor of this accelerator."""
+def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
+    """What one compiled kernel takes of a multiprocessor of this target."""
     from harness.worker.frameworks.triton.launches import tools_folder
 
-    capability = str(accelerator.gpu["compute_capability"])
+    capability = str(wanted.capability)
     code = machine_code.read(launch.compiled.asm["cubin"], tools_folder())
     metadata = launch.compiled.metadata
     shared = code.static_shared_bytes + metadata.shared
     held = occupancy.occupancy(capability, metadata.num_warps, code.registers, shared)
     refused = ""
     if not held.blocks and held.limiter == "shared memory":
-        limit = occupancy.CAPABILITIES[capability].shared_block_bytes
-        refused = f"a block needs {shared} B of shared memory; {accelerator.name} gives one {limit} B"
+        limit = CAPABILITIES[capability].shared_block_bytes
+        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
     elif not held.blocks:
         warps = f"{metadata.num_warps} warps of {code.registers} registers a thread"
-        refused = f"a block is {warps}, which no multiprocessor of {accelerator.name} holds"
-    filled, tail = (
-        occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"])
-        if held.blocks
-        else (0.0, 0.0)
-    )
-    return KernelFigures(
+        refused = f"a block is {warps}, which no multiprocessor of capability {capability} holds"
+    alone = KernelFigures(
         kernel=launch.kernel,
         source=launch.source,
         grid=launch.grid,
@@ -130,8 +130,8 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
         blocks_per_sm=held.blocks,
         limiter=held.limiter,
-        waves=filled,
-        tail=tail,
+        waves=None,
+        tail=None,
         instructions=code.by_class(),
         code_bytes=code.code_bytes,
         program=code.program,
@@ -139,4 +139,6 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
         configuration=launch.configuration,
         refused=refused,
         spilled_at=code.spilled_at,
+        occupancy=held.share,
     )
+    return occupancy.on_device(alone, wanted)

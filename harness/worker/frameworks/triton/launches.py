@@ -35,12 +35,25 @@ class Launch:
     compiled: Any = None
 
 
+Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
+
+
 class Recorder:
     """What a traced call has launched, in order, and the error of a kernel that does not compile."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
         self.refusal: Unsupported | None = None
+
+    def of_timed_call(self, bind: Bind) -> Bind:
+        """`bind` without what it launches itself: a backward's untimed forward is no part of the call."""
+
+        def bind_alone(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
+            call = bind(inputs, cotangent)
+            self.launches.clear()
+            return call
+
+        return bind_alone
 
 
 class FakePointer:

@@ -1,0 +1,67 @@
+"""What is said of kernels: the sentence before the table, the rows, and the page of one case."""
+
+from dataclasses import replace
+
+from harness.analysis.suite_results import SuiteResults
+from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
+from tests.records import kernel_of, record_of, static_of
+
+SPILLING = kernel_of(
+    kernel="backward",
+    registers=255,
+    spilled_bytes=1080,
+    blocks_per_sm=1,
+    spilled_at={"b.py:7": 3, "b.py:9": 40},
+)
+WITHOUT_DEVICE = kernel_of(waves=None, tail=None, unavailable=dict.fromkeys(("waves", "tail"), "no device"))
+REFUSED = kernel_of(
+    kernel="vast",
+    registers=24,
+    blocks_per_sm=0,
+    waves=None,
+    tail=None,
+    refused="a block needs 300000 B",
+    unavailable=dict.fromkeys(("waves", "tail"), "a block needs 300000 B"),
+)
+
+
+def record(*kernels):
+    return record_of("flash", 4096, static={"cuda:h100": replace(static_of(temp_bytes=1), kernels=kernels)})
+
+
+def panel(*kernels):
+    return SuiteResults("mask", "mask", "", ("mask/flash",), (record(*kernels),))
+
+
+def test_what_spills_most_is_said_first_with_its_line():
+    (line,) = kernel_lines(panel(kernel_of(), SPILLING), "cuda:h100")
+    assert line == (
+        "cuda:h100: backward of flash at 4Ki takes 255 registers a thread, spills 1.05 KiB a thread, "
+        "1 block an SM: registers, most at b.py:9."
+    )
+
+
+def test_where_none_spills_the_most_registers_are_said_and_what_cannot_be_launched():
+    first, second = kernel_lines(panel(kernel_of(), REFUSED), "cuda:h100")
+    assert first.startswith("cuda:h100: no kernel spills; attn of flash at 4Ki takes 168 registers")
+    assert second == "cuda:h100: vast cannot be launched: a block needs 300000 B."
+    assert kernel_lines(panel(), "cuda:h100") == []
+
+
+def test_waves_that_are_not_known_say_why():
+    table = kernels_table(panel(kernel_of(), WITHOUT_DEVICE), "cuda:h100")
+    columns = [column.title for column in table.columns]
+    waves, idle = columns.index("waves"), columns.index("idle")
+    assert [(row[waves].text, row[idle].text, row[waves].notes) for row in table.rows] == [
+        ("1.29", "71 %", ()),
+        ("–", "–", ("no device",)),
+    ]
+    assert "  no waves: no device" in kernel_page(record(WITHOUT_DEVICE), "cuda:h100")
+
+
+def test_a_page_has_the_spills_by_line():
+    page = kernel_page(record(SPILLING), "cuda:h100")
+    assert page[0].startswith("backward (flash.py:12), 1× in a call of mask/flash@")
+    assert page.index("  40 spill instructions at b.py:9") < page.index("  3 spill instructions at b.py:7")
+    (absent,) = kernel_page(record(), "cuda:h100")
+    assert absent.endswith("launches no kernel whose machine code is read for cuda:h100")

@@ -1,0 +1,60 @@
+"""Kernels of one compute capability: compiled once, kept once, and each device has waves of its own."""
+
+import dataclasses
+from contextlib import closing
+
+import pytest
+
+from harness.catalog.accelerators import target
+from harness.cubin.occupancy import on_device
+from harness.run.compile import CompileRequest, Pool
+from tests.records import kernel_of
+from tests.run.compile.fakes import SETTINGS, FakeLane, answer, case
+
+KERNEL = kernel_of(grid=(396,), blocks_per_sm=1)
+A100, H100, H200, SM_90 = "cuda:a100", "cuda:h100", "cuda:h200", "cuda:sm_90"
+
+
+def answer_with_kernels(asked):
+    plain = answer()
+    kernels = (on_device(KERNEL, target(asked.target)),)
+    return dataclasses.replace(plain, static=dataclasses.replace(plain.static, kernels=kernels))
+
+
+def asked(catalog, results, lane, *targets, implementation="mask/triton_scatter"):
+    lane.acts = {(implementation, 1024, name): answer_with_kernels for name in targets}
+    with closing(Pool(catalog, results, [lane])) as pool:
+        for name in targets:
+            pool.ask(CompileRequest(case(implementation), name), SETTINGS)
+        answers = [pool.next() for _ in targets]
+    return {request.target: said for request, said in answers}
+
+
+def test_targets_of_one_capability_share_a_compilation(catalog, tmp_path):
+    lane = FakeLane()
+    told = asked(catalog, tmp_path, lane, A100, H100, H200, SM_90)
+    assert [name for _, _, name in lane.compiled] == [A100, H100]
+    waves = {name: said.static.kernels[0].waves for name, said in told.items()}
+    assert waves == {A100: pytest.approx(396 / 108), H100: 3.0, H200: 3.0, SM_90: None}
+    assert told[SM_90].static.kernels[0].unavailable["waves"].endswith("is not known of cuda:sm_90")
+    assert told[SM_90].static.fits is None
+
+
+def test_what_was_kept_for_a_capability_serves_its_devices(catalog, tmp_path):
+    asked(catalog, tmp_path, FakeLane(), SM_90)
+    lane = FakeLane()
+    told = asked(catalog, tmp_path, lane, H200)
+    assert (lane.compiled, told[H200].cached, told[H200].static.kernels[0].waves) == ([], True, 3.0)
+    assert told[H200].static.fits
+
+
+def test_xla_plans_for_each_device(catalog, tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: None)
+    lane = FakeLane()
+    asked(catalog, tmp_path, lane, H100, H200, implementation="mask/scatter")
+    assert len(lane.compiled) == 2
+
+
+def test_what_cannot_be_launched_has_no_waves_anywhere():
+    refused = on_device(kernel_of(refused="too much", blocks_per_sm=0), target(H100))
+    assert (refused.waves, refused.unavailable["tail"]) == (None, "too much")
