@@ -73,7 +73,7 @@ def tpu_kernel_page(record: Record, target: str) -> list[str]:
             f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps",
             f"  {_bytes(kernel.scratch_bytes)} of scratch, {kernel.semaphores} semaphores",
             *(f"  {_block(block)}" for block in kernel.blocks),
-            f"  its author's cost_estimate: {author}; the family's formula: {formula}",
+            f"  its author's cost_estimate: {author}; the family's formula, forward: {formula}",
             f"  {kernel.program}",
             "",
         ]

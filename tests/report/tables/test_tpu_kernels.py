@@ -96,7 +96,7 @@ def test_a_page_has_every_operand(record):
     assert "k_ref: bfloat16 blocks of 8×64 from 8×64Ki×64 in vmem, not whole tiles of 16×128" in page
     assert "next_ref: int8 blocks of 1×8 from 1×8 in smem\n" in page
     assert "192 KiB of scratch, 2 semaphores" in page
-    assert "its author's cost_estimate: 3.00e12 FLOPs; the family's formula: none" in page
+    assert "its author's cost_estimate: 3.00e12 FLOPs; the family's formula, forward: none" in page
 
 
 def test_a_core_s_memory_is_not_the_target_s(suite, record):
