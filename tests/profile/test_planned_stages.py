@@ -47,6 +47,8 @@ def test_a_target_without_peaks_says_why_and_the_others_stand():
     assert case.missing["host"] == UNMEASURED
     assert case.missing["cuda:h200"] == "no peak of cuda:h200 is documented for f32 (it has bf16, f16)"
     assert planned("f32").sources.keys() == {"host"}
+    alone = planned(targets=("cuda:sm_90",)).missing
+    assert alone == {"cuda:sm_90": "cuda:sm_90 is no device; name one, as in --target cuda:h100"}
     assert [text.split(":")[0] for text in sentences(case)] == ["host", "cuda"]
 
 

@@ -1,10 +1,11 @@
 """How much of a multiprocessor the kernels of each case fill, and which resource allows no more."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
-from harness.core.grouped import collected
+from harness.core.grouped import collected, grouped
 from harness.core.kernel_figures import KernelFigures
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.grid import CaseGrid
@@ -29,7 +30,7 @@ def occupancy(grid: CaseGrid) -> BarChart | None:
     lengths = sorted({cell.seq for cell in grid.cells})
     question = f"{grid.suite.name}: how much of a multiprocessor do kernels fill, and what allows no more?"
     return BarChart(
-        title=(_finding(*panels.values()) if len(panels) == 1 else None) or question,
+        title=_finding(*panels.values()) if len(panels) == 1 else question,
         question=question,
         x_label=f"occupancy at {', '.join(map(format_count, lengths))}",
         panels=tuple(BarPanel(grid.title(panel, ""), tuple(bars[:MOST])) for panel, bars in panels.items()),
@@ -49,26 +50,26 @@ def occupancy(grid: CaseGrid) -> BarChart | None:
 def _bars(grid: CaseGrid, panel: str) -> Iterator[ShareBar]:
     targets = [target for target in grid.suite.compiled_targets if target != HOST]
     several = len({cell.label for cell in grid.at(panel)}) > 1
-    whole = grid.lengths(panel)
     for label in grid.labels:
         cells = grid.at(panel, label)
-        seqs = collected(
-            ((kernel.label, _look(kernel), target), seq)
+        lengths_of = collected(
+            ((kernel.label, _fill_of(kernel), target), seq)
             for target in targets
             for seq, kernel in _kernels(cells, target)
         )
-        places = collected(((name, look, tuple(seqs[name, look, on])), on) for name, look, on in seqs)
-        names = list(dict.fromkeys(name for name, _, _ in places))
-        for (name, (share, words, spills), lengths), on in sorted(
-            places.items(), key=lambda item: names.index(item[0][0])
-        ):
-            parts = (
-                short_label(label) if several else "",
-                name,
-                "" if lengths == whole else ", ".join(map(format_count, lengths)),
-                f"on {_shorten(on)}" if len(on) < len(targets) or len(targets) == 1 else "",
-            )
-            yield ShareBar(label, " · ".join(filter(None, parts)), share, words, alarming=spills)
+        targets_of = collected(
+            ((name, fill, tuple(lengths)), target) for (name, fill, target), lengths in lengths_of.items()
+        )
+        for by_name in grouped(targets_of, lambda place: place[0]).values():
+            for name, fill, lengths in by_name:
+                on = targets_of[name, fill, lengths]
+                parts = (
+                    short_label(label) if several else "",
+                    name,
+                    "" if lengths == grid.lengths(panel) else ", ".join(map(format_count, lengths)),
+                    "" if 1 < len(on) == len(targets) else f"on {_shorten(on)}",
+                )
+                yield ShareBar(label, " · ".join(filter(None, parts)), *fill)
 
 
 def _kernels(cells: Sequence[CaseResult], target: str) -> Iterator[tuple[int, KernelFigures]]:
@@ -76,15 +77,22 @@ def _kernels(cells: Sequence[CaseResult], target: str) -> Iterator[tuple[int, Ke
     for cell in cells:
         static = static_of(cell.records, target)
         known = (kernel for kernel in (static.kernels if static else ()) if kernel.occupancy is not None)
-        for kernel in {(kernel.label, _look(kernel)): kernel for kernel in known}.values():
+        for kernel in {(kernel.label, _fill_of(kernel)): kernel for kernel in known}.values():
             yield cell.seq, kernel
 
 
-def _look(kernel: KernelFigures) -> tuple[float, str, bool]:
-    """(occupancy, the words behind its bar, whether it spills or cannot be launched)."""
+class Fill(NamedTuple):
+    """Occupancy, the words behind its bar, and whether the kernel spills or cannot be launched."""
+
+    share: float
+    words: str
+    alarming: bool
+
+
+def _fill_of(kernel: KernelFigures) -> Fill:
     share = kernel.occupancy or 0.0
     if kernel.refused:
-        return share, f"cannot be launched: {kernel.limiter}", True
+        return Fill(share, f"cannot be launched: {kernel.limiter}", alarming=True)
     amounts = {
         "registers": f" ({kernel.registers} a thread)",
         "shared memory": f" ({trim_zeros(format_bytes(kernel.shared_bytes))} a block)",
@@ -92,12 +100,12 @@ def _look(kernel: KernelFigures) -> tuple[float, str, bool]:
     words = f"{100 * share:.0f} %, {kernel.limiter}{amounts.get(kernel.limiter, '')}"
     if kernel.spilled_bytes:
         words += f", spills {trim_zeros(format_bytes(kernel.spilled_bytes))}"
-    return share, words, bool(kernel.spilled_bytes)
+    return Fill(share, words, bool(kernel.spilled_bytes))
 
 
 def _shorten(targets: Sequence[str]) -> str:
     """`cuda:h100, h200`."""
-    return ", ".join(dict.fromkeys([targets[0], *(name.partition(":")[2] for name in targets[1:])]))
+    return ", ".join([targets[0], *(name.partition(":")[2] for name in targets[1:])])
 
 
 def _finding(bars: Sequence[ShareBar]) -> str:
