@@ -23,7 +23,8 @@ PLAIN = "without a TPU's memories, which its interpreter does not know for these
 class Pallas(Jax):
     """A TPU's interpreter finds what is read uninitialised, out of bounds, or before a transfer has ended.
 
-    It takes no kernel for GPUs; the plain one, which runs a step of the grid as jax, does.
+    In jax 0.10.2 it takes no kernel for GPUs, and none that vmap has given a further dimension of the grid;
+    the plain one, which runs a step of the grid as jax, does.
     """
 
     def enter(self, mode: str, *, wide: bool) -> None:
@@ -43,7 +44,7 @@ class Pallas(Jax):
         call = function, names, shapes, mode, patience
         try:
             return self._interpreted(pltpu.InterpretParams(), TPU, call)
-        except (AssertionError, NotImplementedError):  # so it refuses; what a kernel raises comes again
+        except (AssertionError, NotImplementedError, ValueError):  # so it refuses; a kernel's own come again
             return self._interpreted(True, PLAIN, call)
 
     def _interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:
