@@ -31,6 +31,7 @@ SHARED = {
         "worker/frameworks/numpy": "numpy's face",
         "worker/frameworks/torch": "torch's",
         "worker/frameworks/jax": "jax's",
+        "worker/frameworks/pallas": "Pallas's",
         "worker/frameworks/triton": "Triton's",
     },
     "history": {

@@ -30,6 +30,7 @@ class Accelerator:
     peaks. `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a
     TPU's vector units, all of one device's together; None where no source gives them. `topology` is a
     TPU's (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
+    `kernel_vmem_bytes` of a TPU core's VMEM has a kernel that does not ask for more.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Accelerator:
     topology: Mapping[str, Any] = field(default_factory=dict)
     gpu: Mapping[str, Any] = field(default_factory=dict)
     vector_ops: float | None = None
+    kernel_vmem_bytes: int = 0
     called: tuple[str, ...] = ()
 
     @property

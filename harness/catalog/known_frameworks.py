@@ -24,6 +24,7 @@ class FrameworkTraits:
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
     cross_compiler: str = ""  # `module:class` of who compiles for targets that are not at hand
     interpreted_on: tuple[str, ...] = ()  # devices where a call is checked by an interpreter, and not timed
+    planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
 
     @property
     def planner(self) -> str:
@@ -38,12 +39,20 @@ BUILT_IN: Mapping[str, FrameworkTraits] = {
         ("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler:Compiler"
     ),
     "numpy": FrameworkTraits(("cpu",)),
+    "pallas": FrameworkTraits(
+        ("cpu", "cuda", "tpu"),
+        compiles_calls=True,
+        cross_compiler="harness.xla.compiler:Compiler",
+        interpreted_on=("cpu",),
+        planned_for=("tpu:v5p", "tpu:v6e"),
+    ),
     "torch": FrameworkTraits(("cpu", "cuda"), traces_calls=True),
     "triton": FrameworkTraits(
         ("cpu", "cuda"),
         traces_calls=True,
         cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
         interpreted_on=("cpu",),
+        planned_for=("cuda:a100", "cuda:h100"),
     ),
 }
 

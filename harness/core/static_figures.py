@@ -10,6 +10,7 @@ from operator import attrgetter
 
 from harness.core.errors import require_member
 from harness.core.kernel_figures import KernelFigures
+from harness.core.tpu_kernel_figures import OnChipOverflow, TpuKernelFigures
 from harness.core.units import format_big, format_bytes, format_ratio
 
 STATIC_FIGURES = (
@@ -100,8 +101,9 @@ class Static:
     operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
     weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
     stages: tuple[StageWork, ...] = ()  # of a traced call that marks some, in the order in which they begin
-
     kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
+    tpu_kernels: tuple[TpuKernelFigures, ...] = ()  # Pallas kernels of a call, in order
+    overflow: OnChipOverflow | None = None  # why it does not fit, where that is a core's own memory
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:

@@ -27,6 +27,7 @@ from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
+from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
 
 WORK = ("compile", "warmup", "contract", "samples")
 _TOTALS = {"wall_s", "work_s"}
@@ -116,10 +117,11 @@ def _print_targets(
             print_tables(console, targets_table(panel, limits), growth_table(panel))
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
-            _print_lines(console, [line for target in compiled for line in kernel_lines(panel, target)])
-            kernels = [table for target in compiled if (table := kernels_table(panel, target)).rows]
-            if kernels:
-                print_tables(console, *kernels)
+            for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
+                _print_lines(console, [line for target in compiled for line in lines_of(panel, target)])
+                kernels = [table for target in compiled if (table := table_of(panel, target)).rows]
+                if kernels:
+                    print_tables(console, *kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))

@@ -7,7 +7,7 @@ are exact for the compiler's version.
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,9 +21,12 @@ from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
+from harness.core.tpu_kernel_figures import OnChipOverflow
 from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
+from harness.xla.on_chip_overflow import on_chip_overflow
+from harness.xla.pallas_kernels import LoweredKernel, compiled_alone, pallas_kernels, refuse_for_gpu
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
@@ -61,21 +64,31 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
         start = time.perf_counter()
-        lowered = lowerable(built, mode, devices, name).lower()
-        middle = time.perf_counter()
+        with xla_devices.lowering_for(devices[0]):
+            traced = lowerable(built, mode, devices, name).trace()
+            refuse_for_gpu(traced.jaxpr, target(name))
+            lowered = traced.lower()
+            middle = time.perf_counter()
+            kernels = pallas_kernels(traced.jaxpr, devices[0], target(name))
+        begun = time.perf_counter()
         with compiler_log.captured_stderr() as read_log:
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
                 if not str(error).startswith(EXHAUSTED):
                     raise
-                return out_of_memory(str(error))
+                overflow = on_chip_overflow(str(error))
+                return overflowing(overflow, kernels) if overflow else out_of_memory(str(error))
             finally:
                 end = time.perf_counter()
                 log = read_log()
                 self.spent = self.spent or compiler_log.has_one_time_warning(log)
             static = xla_figures.figures(
-                compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle
+                compiled,
+                target(name).kind,
+                lower_s=middle - start,
+                compile_s=end - begun,
+                kernels=[kernel.figures for kernel in kernels],
             )
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 
@@ -120,3 +133,14 @@ def out_of_memory(message: str) -> Static:
     first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
     reason = f"the compiler ran out of the device's memory: {first}"
     return dataclasses.replace(Static.none(reason), fits=False)
+
+
+def overflowing(overflow: OnChipOverflow, kernels: Sequence[LoweredKernel]) -> Static:
+    """A kernel needs more of a core's own memory than it gets: a result, as `out_of_memory` is.
+
+    Of several kernels the compiler's message does not say which: each is compiled alone.
+    """
+    figures = tuple(compiled_alone(kernel) for kernel in kernels)
+    refused = [f"{kernel.label} {kernel.refused}" for kernel in figures if kernel.refused]
+    reason = "; ".join(refused) or f"the program {overflow.sentence()}"
+    return dataclasses.replace(Static.none(reason), fits=False, overflow=overflow, tpu_kernels=figures)

@@ -1,6 +1,7 @@
 """The devices of a target that is not at hand, as jax's compilers take them."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -34,6 +35,14 @@ def devices(name: str) -> list[Any]:
             raise
         why = str(error).splitlines()[0]
         raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
+
+
+def lowering_for(device: Any) -> AbstractContextManager[Any]:
+    """While it is entered, a Pallas kernel that asks which TPU it is for hears of this device.
+
+    An abstract mesh would say so, too, and have jax 0.10.2 lower kernels otherwise than on a TPU.
+    """
+    return jax.default_device(device)
 
 
 def target_config(gpu: Accelerator) -> str:

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.core.static_figures import Static
+from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import work
 from harness.xla.hlo import Graph
+from harness.xla.mosaic import mosaic_kernels
 from harness.xla.operator_weights import weights
 from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import lengths
@@ -17,17 +20,27 @@ NO_PEAK = "XLA's figure for this backend leaves temporaries out"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
 
 
-def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -> Static:
+def figures(
+    compiled: Any,
+    platform: str,
+    *,
+    lower_s: float,
+    compile_s: float,
+    kernels: Sequence[TpuKernelFigures] = (),
+) -> Static:
     """XLA's memory and cost analysis of one device's program, its collectives and its hash.
 
     Custom calls are listed by the names that the module has for them, the compiler's own helpers too:
     on the TPU `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are.
-    Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`.
+    Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`. `kernels` are the
+    program's Pallas kernels, whose VMEM the module tells.
     """
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
     graph, turns = _read_graph(modules)
+    bodies = list(mosaic_kernels(graph)) if graph else []
+    vmem = {body.program: body.vmem_bytes for body in bodies}
     # A module that cannot be read may have a loop.
     looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
@@ -37,6 +50,8 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
     }
     warnings: list[str] = []
+    if authored := dict.fromkeys(kernel.label for kernel in kernels if kernel.author_flops is not None):
+        warnings.append(f"FLOPs of {', '.join(authored)} are an estimate of the kernel's author")
     if "{...}" in constants:
         warnings.append("the program's hash leaves out the values of its large constants")
     if unread:
@@ -51,13 +66,14 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
         optimal_s=cost.optimal_s,
-        program=program(text, constants),
+        program=program(text, constants + "".join(body.program for body in bodies)),
         custom_calls=calls,
         collectives=collectives(graph, turns) if graph else (),
         body_only=cost.body_only,
         opcodes=graph.opcodes if graph else {},
         operator_weights=operators,
         weighed=weighed,
+        tpu_kernels=tuple(replace(kernel, vmem_bytes=vmem.get(kernel.program)) for kernel in kernels),
         lower_s=lower_s,
         compile_s=compile_s,
         unavailable={

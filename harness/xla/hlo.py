@@ -126,7 +126,9 @@ class Graph:
 def _computations(text: str) -> Iterator[tuple[bool, Computation]]:
     lines: list[str] = []
     for line in text.splitlines():
-        if lines:
+        if lines and line.startswith(('"', "}}")):  # a Pallas kernel's metadata has lines of its own
+            lines[-1] += line
+        elif lines:
             lines.append(line)
             if line.startswith("}"):
                 yield _computation(lines)

@@ -125,7 +125,8 @@ def test_a_name_that_nobody_registers_is_one_sentence(ask, site, tmp_path):
     said = call(tmp_path, "list", "--json", PYTHONPATH=path)
     assert said.code == 2
     assert (
-        'unknown framework "tabels"; nearest: "tables"; known: jax, numpy, tables, torch, triton;' in said.err
+        'unknown framework "tabels"; nearest: "tables"; known: jax, numpy, pallas, tables, torch, triton;'
+        in said.err
     )
     assert "seqsweep.frameworks" in said.err
 

@@ -1,4 +1,4 @@
-"""Triton kernels judged as a user has them judged: by `seqsweep run`, interpreted on the cpu."""
+"""Kernels judged as a user has them judged: by `seqsweep run`, interpreted on the cpu."""
 
 import json
 import os

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.catalog.discovery import builtin
+from harness.catalog.known_frameworks import traits_of
 
 # a cheap one of each family; what holds and what fails all of them is in the family's own tests
 CHECKS = {
@@ -72,8 +73,8 @@ def test_nothing_is_wrong_that_should_be_right(checked, family):
     assert code == 0
 
 
-# Triton's kernels, which only an interpreter runs here, have files of their own: test_triton_*.py.
-COMPILED_HERE = [info for info in IMPLEMENTATIONS if info.framework != "triton"]
+# Kernels, which only an interpreter runs here, have files of their own: test_triton_*.py, test_pallas_*.py.
+COMPILED_HERE = [info for info in IMPLEMENTATIONS if not traits_of(info.framework).interpreted_on]
 
 
 @pytest.mark.parametrize("info", COMPILED_HERE, ids=lambda info: info.id)

@@ -12,6 +12,7 @@ import pytest
 import impls.offsets
 from harness import Unsupported
 from harness.catalog.implementation import Implementation
+from harness.catalog.known_frameworks import traits_of
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from tests.impls.offsets_case import BLIND, KINDS, LAYOUTS, call, judged
 
@@ -39,7 +40,7 @@ pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
 
 def registered():
-    """Those that run in this process: kernels have an interpreter's, and test_triton_offsets.py."""
+    """Those that run in this process: kernels have an interpreter's, and test_*_offsets.py."""
     modules = [
         import_module(f"impls.offsets.{info.name}")
         for info in pkgutil.iter_modules(impls.offsets.__path__)
@@ -48,7 +49,7 @@ def registered():
     found = {
         thing for module in modules for thing in vars(module).values() if isinstance(thing, Implementation)
     }
-    here = [variant for variant in found if variant.framework != "triton"]
+    here = [variant for variant in found if not traits_of(variant.framework).interpreted_on]
     return {variant.name: variant for variant in here if variant.semantics == "exact"}
 
 

@@ -1,12 +1,13 @@
 """Compile every case on both sides and hold it to its contract; no clock is read.
 
-Of a case whose calls are interpreted here the kernels are compiled for GPUs as well.
+Of a case whose calls are interpreted here the kernels are compiled for accelerators as well.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
+from harness.catalog.accelerators import absent
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
 from harness.core.plain_data import from_plain
@@ -25,7 +26,6 @@ from harness.run.processes.executor import Ended, Executor, Worker
 from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
 
-KERNEL_TARGETS = ("cuda:a100", "cuda:h100")
 COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
 
 KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
@@ -101,21 +101,35 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
 
     What a compiler refuses here it refuses on both sides or on one: then there is nothing to compare.
     """
-    if not state.is_interpreted or not traits_of(state.info.framework).cross_compiler:
+    if not state.is_interpreted:
         return {}
-    timeout_s, kernels = COMPILE_TURNS * context.settings.timeout_s, {}
+    timeout_s = COMPILE_TURNS * context.settings.timeout_s
+    kernels: dict[str, tuple[ExactKernel, ...]] = {}
     job = context.job("target", state.info.framework, state)
     context.folder.mkdir(parents=True, exist_ok=True)
     try:
         with closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler:
-            for target in KERNEL_TARGETS:
+            for target in traits_of(state.info.framework).planned_for:
                 answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
-                kernels[target] = tuple(map(ExactKernel.of, from_plain(Static, answer["static"]).kernels))
+                static = from_plain(Static, answer["static"])
+                kernels[target] = tuple(map(ExactKernel.of, (*static.kernels, *static.tpu_kernels)))
     except (Unsupported, Ended):
         return kernels
     finally:
         context.close()
     return kernels
+
+
+def missing_compilers(frameworks: Iterable[str]) -> list[str]:
+    """A note per framework whose kernels nobody here can compile."""
+    notes: list[str] = []
+    for framework in sorted(set(frameworks)):
+        traits = traits_of(framework)
+        kinds = {target.partition(":")[0] for target in traits.planned_for if traits.compiles_calls}
+        notes += [
+            f"kernels of {framework} are not compared: {why}" for kind in kinds if (why := absent(kind))
+        ]
+    return notes
 
 
 def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:

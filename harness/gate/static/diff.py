@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.analysis.kernel_pairs import kernel_pairs
-from harness.core.kernel_figures import KERNEL_WORDS
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.exact_kernel import ExactKernel
+from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
+SAME_KERNELS = "the same kernels"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
@@ -192,8 +192,10 @@ def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[
             old = before.figures.get(name, new)
             if old != new:
                 place = kernel.most_spills if name == "spilled_bytes" and new > old else ""
-                sentence = f"{target}: {kernel.label}: {KERNEL_WORDS[name]} {old} -> {new}{place}"
+                sentence = f"{target}: {kernel.label}: {EXACT_WORDS[name]} {old} -> {new}{place}"
                 changes.append((new > old, sentence))
+        if kernel.refused and not before.refused:
+            changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
     return changes
 
 
@@ -241,6 +243,9 @@ def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: b
         return SAME_PROGRAM
     if noted:
         return "nothing differs but what the notes say"
-    if not _pairs(base, candidate):
+    pairs = kernel_pairs(base.kernels, candidate.kernels)
+    if pairs and all(pair.before.program == pair.now.program for pair in pairs):
+        return SAME_KERNELS
+    if not pairs and not _pairs(base, candidate):
         return NO_FIGURES
     return SAME_FIGURES if base.program and candidate.program else "same figures"

@@ -6,19 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
+from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS, TpuKernelFigures
+
+EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
 
 
 @dataclass(frozen=True)
 class ExactKernel:
-    """One kernel in one configuration on one target. `spilled_at` moves with its lines, and is not kept."""
+    """One kernel in one configuration on one target. What follows its figures is not kept.
+
+    `spilled_at` moves with its lines, `refused` and `program` with versions of compilers.
+    """
 
     label: str
     figures: Mapping[str, int]
     spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])
+    refused: str = ""
+    program: str = ""
 
     @classmethod
-    def of(cls, kernel: KernelFigures) -> ExactKernel:
-        return cls(kernel.label, {name: getattr(kernel, name) for name in KERNEL_WORDS}, kernel.spilled_at)
+    def of(cls, kernel: KernelFigures | TpuKernelFigures) -> ExactKernel:
+        words, spills = TPU_KERNEL_WORDS, {}
+        if isinstance(kernel, KernelFigures):
+            words, spills = KERNEL_WORDS, kernel.spilled_at
+        known = {name: value for name in words if (value := getattr(kernel, name)) is not None}
+        return cls(kernel.label, known, spills, kernel.refused, kernel.program)
 
     @property
     def most_spills(self) -> str:

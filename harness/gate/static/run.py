@@ -28,7 +28,7 @@ from harness.gate.static.baseline import (
     write,
 )
 from harness.gate.static.baseline_diff import compare_with_file, stored
-from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, compile_sides
+from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, compile_sides, missing_compilers
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
@@ -71,6 +71,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         states = _compile(plan, progress, lambda case: case in kept)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(plan, states)
+    notes += missing_compilers(candidate.framework for _, candidate in pairs.values())
     verdicts = judge(pairs, plan.accept) if BASE in plan.sides else {}
     stale: list[str] = []
     if baseline is None and plan.opponents:

@@ -112,24 +112,35 @@ def _fits_cell(row: CaseResult, overflow: str) -> Cell:
         return Cell(ABSENT)
     if row.static.fits:
         return Cell("yes", style="green")
-    return Cell("no", (overflow,), "yellow")
+    memory = f", {row.static.overflow.memory}" if row.static.overflow else ""
+    return Cell(f"no{memory}", (overflow,), "yellow")
 
 
 def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
-    """Implementation → what its cases that do not fit would need, or the compiler's own words."""
+    """Implementation → what its cases that do not fit would need, or the compiler's own words.
+
+    A core's own memory is not the target's, which then may be large enough.
+    """
     memory = f"does not fit {_memory(limit) or 'the memory'}"
-    texts: dict[str, tuple[list[str], list[str]]] = {}
+    texts: dict[str, tuple[list[str], list[str], list[str]]] = {}
     for row in rows:
         if row.static is not None and row.static.fits is False:
-            planned, refused = texts.setdefault(row.label, ([], []))
+            planned, refused, on_chip = texts.setdefault(row.label, ([], [], []))
             at, needed = format_count(row.seq), row.static.planned_bytes
             if needed is None:
-                refused.append(f"at {at}: {row.static.unavailable['temp_bytes']}")
+                said = on_chip if row.static.overflow else refused
+                said.append(f"at {at}: {row.static.unavailable['temp_bytes']}")
             else:
                 planned.append(f"{format_bytes(needed)} at {at}")
     return {
-        label: "; ".join([f"{memory}: plans {', '.join(planned)}" if planned else memory, *refused])
-        for label, (planned, refused) in texts.items()
+        label: "; ".join(
+            [
+                *([f"{memory}: plans {', '.join(planned)}"] if planned else [memory] if refused else []),
+                *refused,
+                *on_chip,
+            ]
+        )
+        for label, (planned, refused, on_chip) in texts.items()
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import MachineError
 from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Record
@@ -20,7 +21,7 @@ from harness.run.group.verification import Verifier
 
 INTERPRETED = (
     "its answer was judged in an interpreter, whose time is no kernel's; "
-    "seqsweep static --target cuda:h100 says what its machine code takes"
+    "seqsweep static --target {} says what its kernels take"
 )
 
 
@@ -126,7 +127,8 @@ class GroupRun:
             if self.depth == "check" and state.living:
                 self.context.settle(state, "ok")  # what it holds is not needed any more
             elif state.is_interpreted and state.living:
-                self.context.settle(state, PLANNED, INTERPRETED)
+                target = traits_of(state.info.framework).planned_for[-1]
+                self.context.settle(state, PLANNED, INTERPRETED.format(target))
         if self.depth == "check":
             return
         correct = [state for state in states if state.living]

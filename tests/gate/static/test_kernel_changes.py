@@ -1,14 +1,28 @@
-"""A gate over what kernels take of a multiprocessor: exact, with the line that spills."""
+"""A gate over what kernels take of a multiprocessor or a TPU's core: exact, with the line that spills."""
 
 from dataclasses import replace
 
 import pytest
 
+from harness.core.tpu_kernel_figures import TpuKernelFigures
+from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
 from harness.gate.static.exact_kernel import ExactKernel
 from tests.records import kernel_of
 
 KERNEL = kernel_of()
+PALLAS = TpuKernelFigures(
+    kernel="scan",
+    source="scan.py:12",
+    grid=(8,),
+    steps=8,
+    vmem_bytes=4 << 20,
+    vmem_limit_bytes=16 << 20,
+    scratch_bytes=0,
+    semaphores=0,
+    blocks=(),
+    program="sha256:1",
+)
 BASE = StaticFigures(
     {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
 )
@@ -69,3 +83,41 @@ def test_kernels_that_compile_no_more_are_told():
     (note,) = verdict(replace(BASE, kernels={})).notes
     assert note.startswith("kernels on cuda:h100 cannot be compared any more")
     assert "seqsweep static --target cuda:h100" in note
+
+
+def of_tpu(**change):
+    return replace(
+        BASE, program="sha256:2", kernels={"tpu:v5p": (ExactKernel.of(replace(PALLAS, **change)),)}
+    )
+
+
+def test_vmem_is_held_as_registers_are():
+    found = verdict(of_tpu(vmem_bytes=5 << 20), base=of_tpu())
+    assert (found.verdict, found.reason) == ("regressed", "tpu:v5p: scan: bytes of VMEM 4194304 -> 5242880")
+    assert verdict(of_tpu(), base=of_tpu(vmem_bytes=5 << 20)).verdict == "improved"
+    assert verdict(of_tpu(vmem_bytes=None), base=of_tpu()).verdict == "unchanged"
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, PALLAS])
+def test_what_fits_no_more_is_a_regression_of_its_own(kernel):
+    base, candidate = (
+        replace(BASE, kernels={"target": (ExactKernel.of(each),)})
+        for each in (kernel, replace(kernel, refused="too large"))
+    )
+    found = verdict(candidate, base=base)
+    assert found.verdict == "regressed"
+    assert found.reason == f"target: {kernel.kernel} cannot be launched any more: too large"
+    assert verdict(candidate, base=candidate).verdict == "unchanged"
+
+
+def test_the_same_kernels_are_the_reason():
+    pair = (replace(of_tpu(), program=None), replace(of_tpu(), program=None))
+    assert verdict(pair[1], base=pair[0]).reason == "the same kernels"
+    other = replace(of_tpu(program="sha256:9"), program=None)
+    assert verdict(other, base=pair[0]).reason == "same figures"
+
+
+def test_a_missing_compiler_is_a_note(monkeypatch):
+    monkeypatch.setattr("harness.gate.static.compile_sides.absent", lambda kind: f"no compiler for {kind}")
+    (note,) = missing_compilers(["pallas", "numpy", "triton", "pallas", "jax"])
+    assert note == "kernels of pallas are not compared: no compiler for tpu"

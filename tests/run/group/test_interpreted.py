@@ -14,7 +14,9 @@ SLOW = Ended("timeout", "no answer within 60 s; raise --timeout")
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch):
     """jax's cases stand for those of a framework that the cpu interprets."""
-    monkeypatch.setitem(known_frameworks.BUILT_IN, "jax", FrameworkTraits(interpreted_on=("cpu",)))
+    monkeypatch.setitem(
+        known_frameworks.BUILT_IN, "jax", FrameworkTraits(interpreted_on=("cpu",), planned_for=("tpu:v5p",))
+    )
 
 
 def verbs_of(executor):

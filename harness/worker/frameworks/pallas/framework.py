@@ -1,0 +1,56 @@
+"""Pallas kernels in jax calls: on an accelerator as jax is, on the cpu interpreted and untimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from jax.experimental.pallas import tpu as pltpu
+
+from harness.catalog.arrays import Shapes
+from harness.core.static_figures import Static
+from harness.worker.frameworks.base import Patience, Prepared
+from harness.worker.frameworks.jax.framework import Jax
+
+INTERPRETED = (
+    "the program of the cpu is an interpreter's, {}; seqsweep static --target tpu:v5p plans the kernels'"
+)
+TPU = "with a TPU's memories and transfers"
+PLAIN = "without a TPU's memories, which its interpreter does not know for these kernels"
+
+
+class Pallas(Jax):
+    """A TPU's interpreter finds what is read uninitialised, out of bounds, or before a transfer has ended.
+
+    In jax 0.10.2 it takes no kernel for GPUs, and none that vmap has given a further dimension of the grid;
+    the plain one, which runs a step of the grid as jax, does.
+    """
+
+    def enter(self, mode: str, *, wide: bool) -> None:
+        super().enter(mode, wide=wide)
+        pltpu.reset_tpu_interpret_mode_state()  # which a kernel that failed leaves behind
+
+    def prepare(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,
+    ) -> Prepared:
+        if self.device.platform != "cpu":
+            return super().prepare(function, names, shapes, mode, patience)
+        call = function, names, shapes, mode, patience
+        try:
+            return self._interpreted(pltpu.InterpretParams(), TPU, call)
+        except (AssertionError, NotImplementedError, ValueError):  # so it refuses; a kernel's own come again
+            return self._interpreted(True, PLAIN, call)
+
+    def _interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:
+        with pltpu.force_tpu_interpret_mode(params):
+            prepared = super().prepare(*call)
+        return replace(prepared, static=Static.none(INTERPRETED.format(semantics)))
+
+
+FRAMEWORK = Pallas()

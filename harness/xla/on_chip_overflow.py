@@ -1,0 +1,44 @@
+"""What libtpu says where a kernel needs more of a core's own memory than it gets: three wordings of one fact.
+
+By 0.0.52: a single allocation that is larger than the memory; a program that is, with its largest
+allocations; and a kernel within the memory and beyond what one is given of it, which names no operand.
+"""
+
+import re
+
+from harness.core.tpu_kernel_figures import OnChipOverflow
+
+ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=(\d+)\).*?space=(vmem|smem)")
+PROGRAM = re.compile(r"Ran out of memory in memory space (vmem|smem)\. Used ([\d.]+[BKMG]) of ([\d.]+[BKMG])")
+KERNEL = re.compile(
+    r"memory space (vmem|smem) while allocating.*?Scoped allocation with size ([\d.]+[BKMG]) "
+    r"and limit ([\d.]+[BKMG])",
+    re.DOTALL,
+)
+LARGEST = re.compile(r"1\. Size: ([\d.]+[BKMG])\n")
+OPERAND = re.compile(
+    r"(?:window allocation for operator |prefetched SMEM )?(input \d+|output \d+|operand \d+)"
+)
+TAG = re.compile(r"(?:Tag: |tag = ')([^.'\n]*)")
+UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def on_chip_overflow(message: str) -> OnChipOverflow | None:
+    """The overflow that a compiler's error tells; None where it is about something else, such as HBM."""
+    tag = TAG.search(message)
+    operand = OPERAND.search(tag[1]) if tag else None
+    named = operand[1] if operand else tag[1] if tag else ""
+    if found := ALLOCATION.search(message):
+        size = int(found[1])
+        return OnChipOverflow(found[3], size, int(found[2]), named, size)
+    if found := PROGRAM.search(message):
+        largest = LARGEST.search(message)
+        held = _bytes(largest[1]) if largest and named else 0
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, held)
+    if found := KERNEL.search(message):
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]))
+    return None
+
+
+def _bytes(text: str) -> int:
+    return round(float(text[:-1]) * UNITS[text[-1]])

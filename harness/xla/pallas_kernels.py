@@ -1,0 +1,123 @@
+"""The Pallas kernels of a traced program: what jax knows of each before a compiler has seen it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental.pallas import tpu as pltpu
+from jax.extend import core
+from jax.sharding import SingleDeviceSharding
+
+from harness.catalog.accelerators import Target
+from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
+from harness.core.tpu_kernel_figures import LANES, OperandBlock, TpuKernelFigures
+from harness.xla.hlo import Graph
+from harness.xla.mosaic import mosaic_kernels
+from harness.xla.on_chip_overflow import on_chip_overflow
+
+SUBLANES = 8  # rows of a register, of 32 bits
+FOR_GPUS = "jax lowers Pallas kernels for GPUs on a machine with one alone; --target tpu:v5p plans them here"
+
+
+@dataclass(frozen=True)
+class LoweredKernel:
+    """A kernel; `alone` is a program of nothing else, lowered. A core has `core_bytes` of VMEM."""
+
+    figures: TpuKernelFigures
+    alone: Any
+    core_bytes: int
+
+
+def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKernel]:
+    """The kernels of a program in the order of their calls, equal ones once; none on anything but a TPU."""
+    if target.accelerator is None or target.kind != "tpu":
+        return []
+    calls = [
+        _lowered(equation, device, target.accelerator.kernel_vmem_bytes)
+        for equation in _equations(jaxpr.jaxpr)
+    ]
+    alike = grouped(calls, lambda call: (call.figures.label, call.figures.program))
+    return [replace(same[0], figures=replace(same[0].figures, calls=len(same))) for same in alike.values()]
+
+
+def refuse_for_gpu(jaxpr: Any, target: Target) -> None:
+    """Unsupported for a program with kernels that is compiled for a GPU which is not here."""
+    if target.kind == "cuda" and any(_equations(jaxpr.jaxpr)):
+        raise Unsupported(FOR_GPUS)
+
+
+def compiled_alone(kernel: LoweredKernel) -> TpuKernelFigures:
+    """A kernel's figures with its VMEM, or with why there is not enough."""
+    try:
+        compiled = kernel.alone.compile()
+    except jax.errors.JaxRuntimeError as error:
+        overflow = on_chip_overflow(str(error))
+        if overflow is None:
+            raise
+        needed = overflow.needed_bytes if overflow.memory == "vmem" else None
+        return replace(kernel.figures, vmem_bytes=needed, refused=overflow.sentence(kernel.core_bytes))
+    (module,) = compiled.runtime_executable().hlo_modules()
+    ((_, given),) = mosaic_kernels(Graph.of(module))
+    return replace(kernel.figures, vmem_bytes=given)
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "pallas_call":
+            yield equation
+        else:
+            for inner in core.jaxprs_in_params(equation.params):
+                yield from _equations(inner)
+
+
+def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
+    params = equation.params
+    mapping, kernel = params["grid_mapping"], params["jaxpr"]
+    here = SingleDeviceSharding(device)
+    operands = [
+        jax.ShapeDtypeStruct(operand.aval.shape, operand.aval.dtype, sharding=here)
+        for operand in equation.invars
+    ]
+    alone = jax.jit(lambda *arrays: equation.primitive.bind(*arrays, **params)).lower(*operands)
+    hlo: Any = alone.compiler_ir("hlo")
+    ((program, _),) = mosaic_kernels(Graph.of(hlo.get_hlo_module()))
+    grid = tuple(size if isinstance(size, int) else -1 for size in mapping.grid)
+    scratch = [aval for aval in mapping.scratch_avals if not _is_semaphore(aval)]
+    asked = getattr(params["compiler_params"], "vmem_limit_bytes", None)
+    name, _, place = kernel.debug_info.func_src_info.partition(" at ")
+    figures = TpuKernelFigures(
+        kernel=params["name"] or name,
+        source=Path(place).name,
+        grid=grid,
+        steps=-1 if -1 in grid else math.prod(grid),
+        vmem_bytes=None,
+        vmem_limit_bytes=asked or limit_bytes,
+        scratch_bytes=sum(math.prod(aval.shape) * aval.dtype.itemsize for aval in scratch),
+        semaphores=sum(math.prod(aval.shape) for aval in mapping.scratch_avals if _is_semaphore(aval)),
+        blocks=tuple(_blocks(mapping, kernel)),
+        program=program,
+        author_flops=params["cost_estimate"].flops if params["cost_estimate"] is not None else None,
+    )
+    return LoweredKernel(figures, alone, pltpu.get_tpu_info().vmem_capacity_bytes)
+
+
+def _blocks(mapping: Any, kernel: Any) -> Iterator[OperandBlock]:
+    """Prefetched scalars, inputs and outputs, as the kernel calls them."""
+    views = [(aval, aval) for aval in mapping.index_map_avals[len(mapping.grid) :]]
+    views += [(block.array_aval, block.transformed_block_aval) for block in mapping.block_mappings]
+    names = kernel.debug_info.safe_arg_names(len(kernel.invars))
+    for name, (array, block) in zip(names, views, strict=False):  # scratch follows
+        space = str(block.memory_space)
+        memory = {"default": "vmem", "index": "smem"}.get(space, space)
+        tile = SUBLANES * max(1, 4 // block.dtype.itemsize), LANES
+        yield OperandBlock(name, array.shape, block.shape, str(block.dtype), memory, tile)
+
+
+def _is_semaphore(aval: Any) -> bool:
+    return str(aval.memory_space) == "semaphore_mem"

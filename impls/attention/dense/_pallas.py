@@ -1,0 +1,32 @@
+"""What jax's attention kernels for TPUs share: the workloads that they take, and ids of packed sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import Unsupported
+
+from ..workload import AttentionWorkload
+
+WIDTH = 128  # lanes of a register, and the least block of keys
+
+
+def refuse(w: AttentionWorkload) -> None:
+    """Unsupported for a workload that the kernels do not take."""
+    if w.dtype in {"f64", "f16"}:
+        raise Unsupported(f"dtype={w.dtype}: a TPU multiplies bf16 and f32; use one, or attention/dense")
+    if w.seq % WIDTH:
+        raise Unsupported(
+            f"seq {w.seq}: blocks of {WIDTH} keys must divide it; use a multiple, or attention/dense"
+        )
+    if w.head_dim > WIDTH and w.head_dim % WIDTH:
+        raise Unsupported(
+            f"head_dim {w.head_dim}: beyond {WIDTH} a head is whole registers; use a multiple of {WIDTH}"
+        )
+
+
+def segments(cu_seqlens: Any, seq: int) -> Any:
+    """The packed sequence that each token is of."""
+    import jax.numpy as jnp
+
+    return jnp.searchsorted(cu_seqlens[1:], jnp.arange(seq, dtype=jnp.int32), side="right").astype(jnp.int32)

@@ -1,0 +1,164 @@
+"""Kernels in Pallas, from a user's folder to what they take of a TPU that is not here."""
+
+import json
+
+import pytest
+
+from harness.catalog.accelerators import absent
+from tests.cli.conftest import call
+from tests.repositories import Repository
+
+pytestmark = pytest.mark.jax
+compiles = pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+
+PLUGIN = '''\
+"""Points, doubled by a kernel."""
+
+from dataclasses import dataclass
+
+from seqsweep import Array, Cost, Family, Semantics, axis, exact, implementation
+
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+
+
+FAMILY = Family(
+    name="points",
+    question="What does doubling take?",
+    workload=Points,
+    shapes=lambda w: {"x": Array((w.seq, 4096), "f32")},
+    inputs=lambda w, rng: {"x": rng.integers(0, 100, (w.seq, 4096)).astype("f4")},
+    semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
+    cost=lambda w: Cost(flops=w.seq * 4096.0),
+)
+
+
+@implementation(framework="pallas", semantics="double")
+def kernel(w: Points):
+    import jax
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton as gpu
+
+    def double(x, y):
+        y[...] = x[...] * 2
+
+    def call(x):
+        rows = pl.BlockSpec((BLOCK, 4096), lambda i: (i, 0))
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return pl.pallas_call(double, out_shape=shape, grid=(GRID,), in_specs=[rows], out_specs=rows, MORE)(x)
+
+    return call
+'''
+BENCH = """\
+plugins: [points.py]
+defaults: {budget: 50ms, timeout: 30s, memory: 2GiB}
+suites:
+  points: {family: points, seq: [100, 2000]}
+"""
+GRID = "pl.cdiv(w.seq, BLOCK)"
+COSTLY = "cost_estimate=pl.CostEstimate(flops=w.seq * 4096 * 3, bytes_accessed=0, transcendentals=0)"
+
+
+def plugin(block=64, more="", grid=GRID):
+    return PLUGIN.replace("GRID", grid).replace("BLOCK", str(block)).replace("MORE", more)
+
+
+def written(folder, **kernel):
+    """A folder with a plugin that calls the kernel, and a suite."""
+    (folder / "points.py").write_text(plugin(**kernel))
+    (folder / "bench.yaml").write_text(BENCH)
+    return folder
+
+
+def records(folder, *command, code=0):
+    done = call(folder, *command, "--json")
+    assert done.code == code, done.out + done.err
+    assert "Traceback" not in done.err
+    return json.loads(done.out)["records"]
+
+
+@pytest.mark.full
+def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
+    for record in records(written(tmp_path), "run"):
+        assert record["status"] == "planned"
+        assert record["correctness"]["passed"]
+        assert record["timing"] is None
+        assert "interpreter" in record["reason"]
+        assert "--target tpu:v6e" in record["reason"]
+        assert record["static"]["host"]["flops"] is None
+        assert "with a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
+
+
+@pytest.mark.long
+def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
+    """One step more than there are blocks: plain interpretation would go on with the last one."""
+    for record in records(written(tmp_path, grid=f"{GRID} + 1"), "run", code=3):
+        assert record["status"] == "crashed"
+
+
+@pytest.mark.long
+def test_a_kernel_for_gpus_is_interpreted_without_a_tpu_s_memories(tmp_path):
+    for record in records(written(tmp_path, more="compiler_params=gpu.CompilerParams()"), "run"):
+        assert record["status"] == "planned"
+        assert "without a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
+
+
+@pytest.mark.full
+@compiles
+def test_a_kernel_is_compiled_for_tpus_that_are_not_here(tmp_path):
+    found = records(written(tmp_path), "static", "--target", "tpu:v5p,tpu:v6e")
+    for record in found:
+        for target, limit in (("tpu:v5p", 16 << 20), ("tpu:v6e", 32 << 20)):
+            figures = record["static"][target]
+            (kernel,) = figures["tpu_kernels"]
+            assert kernel["kernel"] == "double"
+            assert kernel["source"].startswith("points.py:")
+            assert kernel["grid"] == [kernel["steps"]] == [-(-record["seq"] // 64)]
+            assert kernel["vmem_bytes"] == 2 * 2 * 64 * 4096 * 4
+            assert kernel["vmem_limit_bytes"] == limit
+            assert [block["block"] for block in kernel["blocks"]] == [[64, 4096]] * 2
+            assert figures["argument_bytes"] >= 4 * 4096 * record["seq"]
+
+
+@pytest.mark.long
+@compiles
+def test_too_much_vmem_is_an_outcome_of_its_own(tmp_path):
+    folder = written(tmp_path, block=512)
+    for record in records(folder, "static", "--target", "tpu:v5p,tpu:v6e", "--seq", "2000"):
+        assert record["status"] == "ok"
+        small, large = (record["static"][target] for target in ("tpu:v5p", "tpu:v6e"))
+        assert (small["fits"], large["fits"]) == (False, True)
+        assert (small["overflow"]["memory"], small["overflow"]["needed_bytes"]) == ("vmem", 32 << 20)
+        assert small["tpu_kernels"][0]["vmem_bytes"] == large["tpu_kernels"][0]["vmem_bytes"] == 32 << 20
+    said = call(folder, "static", "--target", "tpu:v5p", "--seq", "2000").out
+    assert "double of kernel at 2000 needs 32.0 MiB of VMEM, 16.0 MiB more than it gets" in said
+    assert "vmem_limit_bytes up to 64.0 MiB" in said
+
+
+@pytest.mark.long
+@compiles
+def test_an_estimate_far_from_the_formula_is_told(tmp_path):
+    said = call(written(tmp_path, more=COSTLY), "static", "--target", "tpu:v5p", "--seq", "2000").out
+    assert "by its author kernel at 2000 computes 2.46e7 FLOPs, 3.00× the family's formula" in said
+
+
+@pytest.mark.long
+@compiles
+def test_a_gate_holds_vmem(tmp_path):
+    folder = tmp_path / "work"
+    work = Repository(folder)
+    work.commit({"points.py": plugin(), "bench.yaml": BENCH})
+
+    def verdict(text):
+        work.write({"points.py": text})
+        said = call(folder, "gate", "--static", "--against", "git:HEAD", "--seq", "2000", "--json")
+        (case,) = json.loads(said.out)["cases"]
+        return said.code, case["verdict"], case["reason"]
+
+    code, word, reason = verdict(plugin(block=128))
+    assert (code, word) == (1, "regressed")
+    assert "tpu:v5p: double: bytes of VMEM 4194304 -> 8388608; tpu:v6e: double: bytes" in reason
+    commented = plugin().replace("    def double", "    # the same kernel, a line lower\n    def double")
+    assert verdict(commented) == (0, "unchanged", "the same kernels")

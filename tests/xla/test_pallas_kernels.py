@@ -1,0 +1,126 @@
+"""Pallas kernels of traced programs. This file is also the script that compiles them for a TPU."""
+
+import json
+import sys
+
+import pytest
+
+from harness.catalog.accelerators import absent, target
+from harness.core.errors import Unsupported
+from tests.xla.alone import answer_of
+
+pytestmark = pytest.mark.jax
+ROWS, COLUMNS, BLOCK = 8192, 4096, 64
+FLOAT = 4
+
+
+def call(x, more=0, **options):
+    """Doubles in one kernel; `more` changes its body alone."""
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    def double(x_ref, y_ref, held, done, number):
+        del done, number
+        held[...] = x_ref[...] + x_ref[...]
+        y_ref[...] = held[...] + more
+
+    rows = pl.BlockSpec((BLOCK, COLUMNS), lambda i: (i, 0))
+    scratch = [
+        pltpu.VMEM((BLOCK, COLUMNS), jnp.float32),
+        pltpu.SemaphoreType.DMA((2,)),
+        pltpu.SMEM((1,), "int32"),
+    ]
+    return pl.pallas_call(
+        double,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+        grid=(ROWS // BLOCK,),
+        in_specs=[rows],
+        out_specs=rows,
+        scratch_shapes=scratch,
+        **options,
+    )(x)
+
+
+def twice(x):
+    import jax
+
+    return call(jax.jit(call)(x))
+
+
+def looped(x):
+    import jax
+
+    return jax.lax.fori_loop(0, 3, lambda _, x: call(x, more=1), x)
+
+
+PROGRAMS = {"twice": twice, "looped": looped, "other": lambda x: call(x, more=1), "least": call}
+
+
+def test_a_gpu_that_is_not_here_is_refused_in_one_sentence():
+    import jax
+
+    from harness.xla.pallas_kernels import refuse_for_gpu
+
+    x = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32")
+    with pytest.raises(Unsupported, match="--target tpu:v5p plans them here"):
+        refuse_for_gpu(jax.make_jaxpr(looped)(x), target("cuda:h100"))
+    refuse_for_gpu(jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
+    refuse_for_gpu(jax.make_jaxpr(looped)(x), target("tpu:v5p"))
+
+
+@pytest.mark.full
+@pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+def test_kernels_are_found_and_told_apart(pytestconfig):
+    told = answer_of(pytestconfig.rootpath, __file__, "twice", "looped", "other")
+    (kernel,) = told["twice"]["kernels"]
+    assert (kernel["kernel"], kernel["calls"], kernel["grid"]) == ("double", 2, [ROWS // BLOCK])
+    assert kernel["source"].startswith("test_pallas_kernels.py:")
+    assert kernel["scratch_bytes"] == BLOCK * COLUMNS * FLOAT + FLOAT
+    assert kernel["semaphores"] == 2
+    assert kernel["vmem_bytes"] >= 4 * BLOCK * COLUMNS * FLOAT
+    assert [(block["operand"], block["block"]) for block in kernel["blocks"]] == [
+        ("x_ref", [BLOCK, COLUMNS]),
+        ("y_ref", [BLOCK, COLUMNS]),
+    ]
+    (other,), (inside,) = (told[name]["kernels"] for name in ("other", "looped"))
+    assert other["program"] != kernel["program"]
+    assert (inside["kernel"], inside["calls"]) == ("double", 1)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+def test_programs_that_differ_in_a_kernel_s_body_alone_are_two(pytestconfig):
+    told = answer_of(pytestconfig.rootpath, __file__, "other", "least")
+    assert told["other"]["program"] != told["least"]["program"]
+
+
+def main(names):
+    import dataclasses
+
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    from harness.xla import devices as xla_devices
+    from harness.xla import figures as xla_figures
+    from harness.xla.pallas_kernels import pallas_kernels
+
+    (device, *_) = xla_devices.devices("tpu:v5p")
+    x = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32", sharding=SingleDeviceSharding(device))
+    told = {}
+    for name in names:
+        with xla_devices.lowering_for(device):
+            traced = jax.jit(PROGRAMS[name]).trace(x)
+            kernels = [each.figures for each in pallas_kernels(traced.jaxpr, device, target("tpu:v5p"))]
+            compiled = traced.lower().compile()
+        static = xla_figures.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0, kernels=kernels)
+        told[name] = {
+            "program": static.program,
+            "kernels": [dataclasses.asdict(k) for k in static.tpu_kernels],
+        }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
