@@ -38,7 +38,8 @@ def body_hash(body: str) -> str:
     """`sha256:…` of a kernel's body without the places in its source."""
     ir = importlib.import_module("jaxlib.mlir.ir")
     dialect = importlib.import_module("jax.experimental.mosaic.dialects").tpu
-    with ir.Context() as context:
+    # Its context has the dialects that bodies are written in, which a body in words, not bytecode, needs.
+    with importlib.import_module("jax.interpreters.mlir").make_ir_context() as context:
         context.allow_unregistered_dialects = True
         dialect.register_dialect(context)
         text = ir.Module.parse(base64.b64decode(body)).operation.get_asm(enable_debug_info=False)

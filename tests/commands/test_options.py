@@ -25,9 +25,9 @@ FLAGS = {
         *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", "--on", *END],
-    "new": ["--family", "--out", "--plugin", "--config", "--json"],
+    "new": ["--family", "--framework", "--out", "--plugin", "--config", "--json"],
     "static": [
-        *("--target", "--max-seq", "--stages", "--kernels", *CASES, "--set", "--quick", *LIMITS, *PLACE),
+        *("--target", "--args", "--grid", "--max-seq", "--stages", "--kernels", *CASES, "--set", "--quick", *LIMITS, *PLACE),
         *("--shard", "--on", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],
