@@ -118,6 +118,7 @@ def test_an_unchanged_tree_is_silent(gate, work):
     assert not any(case["notes"] for case in cases.values())
 
 
+@pytest.mark.long
 def test_the_committed_file_has_kernels_and_finds_the_change_without_history(gate, work):
     work.write({"plugin.py": PLUGIN % {"warps": 16, "block": 16}})
     assert gate(work, "--static", "--update").code == 0
