@@ -15,13 +15,13 @@ KERNEL = kernel_of(grid=(396,), blocks_per_sm=1)
 A100, H100, H200, SM_90 = "cuda:a100", "cuda:h100", "cuda:h200", "cuda:sm_90"
 
 
-def answer_with_kernels(asked):
+def answer_with_kernels(request):
     plain = answer()
-    kernels = (on_device(KERNEL, target(asked.target)),)
+    kernels = (on_device(KERNEL, target(request.target)),)
     return dataclasses.replace(plain, static=dataclasses.replace(plain.static, kernels=kernels))
 
 
-def asked(catalog, results, lane, *targets, implementation="mask/triton_scatter"):
+def compile_targets(catalog, results, lane, *targets, implementation="mask/triton_scatter"):
     lane.acts = {(implementation, 1024, name): answer_with_kernels for name in targets}
     with closing(Pool(catalog, results, [lane])) as pool:
         for name in targets:
@@ -32,7 +32,7 @@ def asked(catalog, results, lane, *targets, implementation="mask/triton_scatter"
 
 def test_targets_of_one_capability_share_a_compilation(catalog, tmp_path):
     lane = FakeLane()
-    told = asked(catalog, tmp_path, lane, A100, H100, H200, SM_90)
+    told = compile_targets(catalog, tmp_path, lane, A100, H100, H200, SM_90)
     assert [name for _, _, name in lane.compiled] == [A100, H100]
     waves = {name: said.static.kernels[0].waves for name, said in told.items()}
     assert waves == {A100: pytest.approx(396 / 108), H100: 3.0, H200: 3.0, SM_90: None}
@@ -41,9 +41,9 @@ def test_targets_of_one_capability_share_a_compilation(catalog, tmp_path):
 
 
 def test_what_was_kept_for_a_capability_serves_its_devices(catalog, tmp_path):
-    asked(catalog, tmp_path, FakeLane(), SM_90)
+    compile_targets(catalog, tmp_path, FakeLane(), SM_90)
     lane = FakeLane()
-    told = asked(catalog, tmp_path, lane, H200)
+    told = compile_targets(catalog, tmp_path, lane, H200)
     assert (lane.compiled, told[H200].cached, told[H200].static.kernels[0].waves) == ([], True, 3.0)
     assert told[H200].static.fits
 
@@ -51,7 +51,7 @@ def test_what_was_kept_for_a_capability_serves_its_devices(catalog, tmp_path):
 def test_xla_plans_for_each_device(catalog, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: None)
     lane = FakeLane()
-    asked(catalog, tmp_path, lane, H100, H200, implementation="mask/scatter")
+    compile_targets(catalog, tmp_path, lane, H100, H200, implementation="mask/scatter")
     assert len(lane.compiled) == 2
 
 

@@ -43,11 +43,11 @@ class Pallas(Jax):
             return super().prepare(function, names, shapes, mode, patience)
         call = function, names, shapes, mode, patience
         try:
-            return self._interpreted(pltpu.InterpretParams(), TPU, call)
+            return self._prepare_interpreted(pltpu.InterpretParams(), TPU, call)
         except (AssertionError, NotImplementedError, ValueError):  # so it refuses; a kernel's own come again
-            return self._interpreted(True, PLAIN, call)
+            return self._prepare_interpreted(True, PLAIN, call)
 
-    def _interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:
+    def _prepare_interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:
         with pltpu.force_tpu_interpret_mode(params):
             prepared = super().prepare(*call)
         return replace(prepared, static=Static.none(INTERPRETED.format(semantics)))
