@@ -10,6 +10,7 @@ from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
+from harness.report.charts.bound import bound
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
@@ -52,7 +53,8 @@ def figures_of(
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
     A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling`, `recall` and `occupancy` are there where they have a figure.
+    way to times has no `static`. `scaling`, `recall`, `occupancy` and
+    `bound` are there where they have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -71,6 +73,7 @@ def figures_of(
         "scaling": scaling(grid),
         "recall": recall(grid),
         "occupancy": occupancy(grid),
+        "bound": bound(grid),
     }
     dressed = looks(grid.labels, suite.baseline)
     return {

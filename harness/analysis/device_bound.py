@@ -1,0 +1,34 @@
+"""The least time that a device's documented rates allow a call: arithmetic on the family's formula, no time.
+
+It is the roofline of Williams, Waterman and Patterson (CACM 52(4), 2009) for one call: FLOPs over the peak
+of the workload's dtype, or bytes over the bandwidth of memory, whichever takes longer.
+"""
+
+from typing import NamedTuple
+
+from harness.catalog.accelerators import accelerators
+from harness.core.record import COUNTED_MODE, Record
+
+
+class DeviceBound(NamedTuple):
+    """`seconds` of one call, and by which of the device's rates: `FLOPs` or `bytes`."""
+
+    seconds: float
+    by: str
+
+
+def device_bound(record: Record, target: str) -> DeviceBound | None:
+    """The bound of a case on one accelerator (`cuda:h100`).
+
+    None where the family counts no FLOPs or bytes in this mode, where the target is no single device, and
+    where no source gives its peak for the workload's dtype.
+    """
+    device, cost = accelerators().get(target), record.cost
+    if device is None or cost.flops is None or cost.bytes is None or record.mode != COUNTED_MODE:
+        return None
+    peak = device.peak_flops.get(str(record.workload.get("dtype", "")))
+    if peak is None:
+        return None
+    return max(
+        DeviceBound(cost.flops / peak, "FLOPs"), DeviceBound(cost.bytes / device.bandwidth_bytes_s, "bytes")
+    )
