@@ -46,6 +46,7 @@ class KernelCompiler:
         request = Job.from_json(job)
         wanted = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
+        use_absent_gpu(wanted)  # a builder may ask Triton for it
         built = build(loading.load(request.module), request.case)
         static = compile_call(
             built, request.case.mode, wanted, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
@@ -91,7 +92,6 @@ def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) ->
     from harness.worker.frameworks.triton.framework import uncounted
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    use_absent_gpu(wanted)
     # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
