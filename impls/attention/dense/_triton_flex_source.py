@@ -20,7 +20,6 @@ from ..workload import AttentionWorkload
 
 BLOCK = 128  # queries and keys of a block of the mask
 DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
-NUMBER = r"'?{}'?[=:] ?(\d+)"
 
 
 class Written(BaseException):
@@ -34,17 +33,19 @@ class Written(BaseException):
 def kernel_of(w: AttentionWorkload) -> tuple[Any, dict[str, int], int]:
     """(the kernel, options of its launch, queries a block) for the GPU that Triton compiles for."""
     source = _source(w, _capability())
-    name, options, rows = (
-        re.findall(r"def (triton_tem\w+)", source)[0],
-        {word: int(re.search(NUMBER.format(word), source)[1]) for word in ("num_stages", "num_warps")},
-        int(re.search(NUMBER.format("BLOCK_M"), source)[1]),
-    )
+    (name,) = re.findall(r"def (triton_tem\w+)", source)
+    options = {word: _number(source, word) for word in ("num_stages", "num_warps")}
     text, file = DECORATOR.sub("", source), "flex_attention.py"
     # Triton reads a function's source from where inspect finds it; entries without a time are never dropped.
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     module = ModuleType("flex_attention")
     exec(compile(text, file, "exec"), vars(module))  # noqa: S102 - it is torch's own
-    return getattr(module, name), options, rows
+    return getattr(module, name), options, _number(source, "BLOCK_M")
+
+
+def _number(source: str, word: str) -> int:
+    """What the kernel's decorator says."""
+    return int(re.findall(rf"\b{word}'?[=:] ?(\d+)", source)[0])
 
 
 def _capability() -> tuple[int, int]:
@@ -105,8 +106,8 @@ def _source(w: AttentionWorkload, capability: tuple[int, int]) -> str:
 @contextmanager
 def _absent_gpu(capability: tuple[int, int]) -> Generator[None]:
     """Answer what inductor asks of the device, and stop it at the first kernel that it would compile."""
-    import torch._inductor.scheduler as scheduler
     from torch._dynamo.device_interface import CudaInterface
+    from torch._inductor import scheduler
     from torch._inductor.async_compile import AsyncCompile
 
     # The package has a function of the module's name.
@@ -147,5 +148,6 @@ def _absent_gpu(capability: tuple[int, int]) -> Generator[None]:
             (AsyncCompile, "triton", written),
         ):
             stack.enter_context(patch.object(place, name, answer))
-        stack.enter_context(patch.object(torch._C, "_cuda_getCurrentRawStream", int, create=True))
+        native = sys.modules["torch._C"]
+        stack.enter_context(patch.object(native, "_cuda_getCurrentRawStream", int, create=True))
         yield
