@@ -56,6 +56,14 @@ def content(file: Path) -> bytes:
     return file.read_bytes()
 
 
+def has_changed(file: Path) -> bool:
+    """Whether a file holds something else than :func:`content` has said."""
+    try:
+        return file.read_bytes() != content(file)
+    except OSError:
+        return True
+
+
 @cache
 def _imported_files(file: Path) -> tuple[Path, ...]:
     try:

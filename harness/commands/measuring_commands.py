@@ -125,7 +125,10 @@ def static(
         if max_seq or stages_ or shard.on or tables.columns:
             raise UsageError("a kernel's file has no lengths, stages and columns, and no machines divide it")
         print_kernel(
-            *(kernel, split_words(target), launch.args or "", launch.grid, overrides), full=kernels, json=json
+            *(kernel, split_words(target), launch.args or "", launch.grid, overrides),
+            results=place.project().results,
+            full=kernels,
+            json=json,
         )
         return
     targets = stages.known_targets(split_words(target))

@@ -11,13 +11,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.catalog import child_process
+from harness.catalog.accelerators import target
 from harness.catalog.known_frameworks import NO_TRITON
+from harness.catalog.source_hash import closure, has_changed, source_hash
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError
 from harness.core.kernel_figures import KernelFigures
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
+from harness.run.compile.cache_key import surroundings
+from harness.store.compile_cache import CompileCache
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 
@@ -31,10 +35,13 @@ def print_kernel(
     grid: str | None,
     overrides: Overrides,
     *,
+    results: Path,
     full: bool,
     json: bool,
 ) -> None:
     """Compile a kernel of a file for targets; print the answer and its configurations, or all about each.
+
+    What is compiled is kept below `results`, as that of cases is.
 
     UsageError where it cannot be found, launched as asked, or compiled for any of them.
     """
@@ -43,7 +50,7 @@ def print_kernel(
         raise UsageError(f"{word}: goes with --target, --args, --grid, --timeout, --kernels and --json alone")
     timeout_s = Settings().with_overrides(overrides.settings).timeout_s
     question = _question(word, targets, args, grid)
-    figures = _plan(word, question, timeout_s * len(targets))
+    figures = _plan(word, question, timeout_s * len(targets), CompileCache(results))
     if json:
         print_json({"kernel": word, "static": {name: asdict(static) for name, static in figures.items()}})
         return
@@ -80,23 +87,49 @@ def _question(word: str, targets: Sequence[str], args: str, grid: str | None) ->
     return {"file": file, "kernel": kernel, "args": args, "grid": grid, "targets": list(targets)}
 
 
-def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, Static]:
-    """The figures by target, of a process that reads the file. UsageError where there are none at all."""
+def _plan(word: str, question: Mapping[str, Any], seconds: float, cache: CompileCache) -> dict[str, Static]:
+    """The figures by target, kept or compiled. UsageError where there are none at all."""
     if find_spec("triton") is None:
         raise MachineError(NO_TRITON)
+    keys = {name: _key(question, name) for name in question["targets"]}
+    kept = {name: cache.get(entry) for name, entry in keys.items()}
+    answers = {name: answer for name, answer in kept.items() if answer}
+    if missing := [name for name in keys if name not in answers]:
+        new = _compile(word, {**question, "targets": missing}, seconds)
+        answers |= new
+        edited = any(map(has_changed, closure(Path(question["file"]))))  # while it was compiled
+        for name, answer in new.items():
+            if answer["kernels"] and not edited:
+                cache.put(keys[name], answer)
+    figures = {name: _static(answers[name]) for name in keys}
+    if not any(static.kernels for static in figures.values()):
+        raise UsageError(f"{word}: {next(static.unavailable['program'] for static in figures.values())}")
+    return figures
+
+
+def _key(question: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Everything that the figures for a target depend on; the file's hash is that of what it imports, too."""
+    file = Path(question["file"])
+    return {
+        **{part: question[part] for part in ("kernel", "args", "grid")},
+        "target": name,
+        "device": str(target(name).accelerator),
+        "source": source_hash(file, file),
+        **surroundings(),
+    }
+
+
+def _compile(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, dict[str, Any]]:
+    """The answers of a process that reads the file, by target. UsageError where it gives none."""
     with TemporaryDirectory(prefix="seqsweep-") as cache:
         try:
-            answers = child_process.ask(
+            return child_process.ask(
                 ["harness.worker.frameworks.triton.kernel_file", json.dumps({**question, "cache": cache})],
                 seconds,
                 remedy="move work from the module's top into functions, or raise --timeout",
             )
         except child_process.Unreadable as error:
             raise UsageError(f"{word}: {error}") from None
-    figures = {name: _static(answer) for name, answer in answers.items()}
-    if not any(static.kernels for static in figures.values()):
-        raise UsageError(f"{word}: {next(iter(answers.values()))['reason']}")
-    return figures
 
 
 def _static(answer: Mapping[str, Any]) -> Static:

@@ -78,7 +78,7 @@ def read(cubin: bytes, tools: Path) -> MachineCode:
         file.write(cubin)
         file.flush()
         usage = _run([str(tools / "cuobjdump"), "-res-usage", file.name])
-        listing = _run([str(tools / "nvdisasm"), "-c", "-g", "-gi", file.name])
+        listing = _run([str(tools / "nvdisasm"), "-c", "-g", "-gi", "-ndf", file.name])
     resources = RESOURCES.search(usage)
     if resources is None:
         raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")

@@ -36,11 +36,14 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
         "target": target_.name,
         "device": str(target_.accelerator),
         "source": info.hash,
-        "reader": _reader(),
-        "packages": _packages(),
-        "flags": _flags(),
+        **surroundings(),
         **host,
     }
+
+
+def surroundings() -> dict[str, str]:
+    """The part of the key that is the same for whatever this process compiles."""
+    return {"reader": _reader(), "packages": _packages(), "flags": _flags()}
 
 
 @cache

@@ -25,13 +25,14 @@ OWN = "impls."  # modules that are known to change nothing for others when impor
 class CompileWorker:
     """For one thread at a time, except :meth:`interrupt`. Its processes start when they are needed.
 
-    `core` says which of the usable cores theirs begin with: where a suite's threads are fewer than the cores,
+    Workers of the same `processes` share fork servers, so that a framework is imported once. `core` says
+    which of the usable cores a worker's own begin with: where a suite's threads are fewer than the cores,
     several workers would else share the first ones.
     """
 
-    def __init__(self, catalog: Catalog, core: int = 0) -> None:
+    def __init__(self, catalog: Catalog, processes: Processes, core: int = 0) -> None:
         self.catalog, self.core = catalog, core
-        self.processes: Processes | None = None
+        self.processes = processes.for_another_thread()
         self.compilers: dict[
             tuple[str, str], Process
         ] = {}  # those that wait, by framework and kind of target
@@ -111,8 +112,6 @@ class CompileWorker:
 
     def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
         """A new process; or the failed result where its framework cannot be imported now."""
-        if self.processes is None:
-            self.processes = Processes([], "cpu")
         try:
             return self.processes.spawn(self._job(request, settings, role), WORKER_BYTES)
         except Unsupported as missing:
@@ -127,7 +126,7 @@ class CompileWorker:
             module=info.module,
             case=case,
             group=request.case.group,
-            folder=str(self.processes.folder) if self.processes else "",
+            folder=str(self.processes.folder),
             seed=settings.seed,
             threads=settings.threads,
             memory_bytes=COMPILER_BYTES,
@@ -143,5 +142,3 @@ class CompileWorker:
     def close(self) -> None:
         for worker in self.compilers.values():
             worker.close()
-        if self.processes is not None:
-            self.processes.close()

@@ -18,6 +18,7 @@ from harness.run.case.source_files import SourceFiles
 from harness.run.compile.cache_key import key
 from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
+from harness.run.processes.worker_process import Processes
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
 
@@ -33,7 +34,8 @@ class Pool:
         self.catalog, self.cache = catalog, CompileCache(results)
         self.sources = SourceFiles(catalog, catalog.implementations)
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.workers = list(workers) or [CompileWorker(catalog, core) for core in range(count)]
+        self.processes = Processes([], "cpu")
+        self.workers = list(workers) or [CompileWorker(catalog, self.processes, at) for at in range(count)]
         self.idle = list(self.workers)
         self.threads = ThreadPoolExecutor(len(self.workers))
         self.pending: set[Future[Outcome]] = set()
@@ -63,6 +65,7 @@ class Pool:
             time.sleep(WAIT_SECONDS)
         for worker in self.workers:
             worker.close()
+        self.processes.close()
 
     def _serve(self, request: CompileRequest, settings: Settings) -> Outcome:
         worker = self.idle.pop()

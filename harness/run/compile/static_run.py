@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,11 @@ class WarmCompilers:
     """What several runs on one machine share: its description, and compile workers that stay between them."""
 
     def __init__(self, catalog: Catalog, results: Path, threads: int) -> None:
-        self.machine = probe_fingerprint("cpu", threads)
-        self.pool = Pool(catalog, results)
+        self.pool, self.threads = Pool(catalog, results), threads
+
+    @cached_property
+    def machine(self) -> dict[str, Any]:
+        return probe_fingerprint("cpu", self.threads)
 
     def close(self) -> None:
         self.pool.close()
@@ -82,8 +86,10 @@ def static_run(
         folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))
-        provenance = write_provenance(folder, warm.machine, settings.seed)
-        return _StaticRun(request, targets, listener, warm.pool, folder, provenance).run(longest=longest)
+        run = _StaticRun(request, targets, listener, warm.pool, folder)
+        run.ask_all()  # a framework is imported while the machine is probed
+        run.provenance = write_provenance(folder, warm.machine, settings.seed)
+        return run.run(longest=longest)
 
 
 def kept_answers(
@@ -106,7 +112,7 @@ class _StaticRun:
     listener: Listener
     pool: Pool
     folder: RunFolder
-    provenance: Provenance
+    provenance: Provenance = field(init=False)
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
     written: dict[str, Record] = field(default_factory=dict[str, Record])  # by case
     shown: int = -1  # the group that the listener has heard of last
@@ -120,6 +126,12 @@ class _StaticRun:
         self.groups = {case.id: (at, group) for at, group in groups for case in group.cases}
         self.start, self.busy_before_s = time.monotonic(), self.pool.busy_s
 
+    def ask_all(self) -> None:
+        for group in self.request.schedule.groups:
+            for case in group.cases:
+                for name in self.targets:
+                    self._ask(CompileRequest(case, name), group)
+
     def run(self, *, longest: bool) -> Done:
         fits: list[Fit] = []
         interrupted = False
@@ -130,10 +142,6 @@ class _StaticRun:
                 static = {name: Static.none(skip.reason) for name in self.targets}
                 refused.append(self._new_record(skip.case, "unsupported", reason=skip.reason, static=static))
             self._write(refused)
-            for group in schedule.groups:
-                for case in group.cases:
-                    for name in self.targets:
-                        self._ask(CompileRequest(case, name), group)
             self._take_all(self._take)
             if longest:
                 fits = self._search_max_seq()

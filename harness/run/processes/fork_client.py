@@ -8,6 +8,7 @@ fake tensors.
 import select
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class Fork:
 
 
 class Server:
-    """`living` are the workers whose end has not been reported, by their ids."""
+    """`living` are the workers whose end has not been reported, by their ids. Several threads may fork."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Server:
         self.living: dict[int, Fork] = {}
         self.missing: str | None = None
         self.ready = False
+        self.talking = threading.Lock()  # one question and its answer at a time
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
         words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
@@ -99,6 +101,10 @@ class Server:
 
     def fork(self, job: Job, fds: list[int]) -> Fork:
         """A new worker. Unsupported without the framework, Ended when the server fails."""
+        with self.talking:
+            return self._fork(job, fds)
+
+    def _fork(self, job: Job, fds: list[int]) -> Fork:
         self.wait_ready()
         if self.missing:
             raise Unsupported(f"{self.missing}; pip install {job.framework}")
@@ -121,9 +127,10 @@ class Server:
 
     def drain(self) -> None:
         """Read the server's messages about ended workers."""
-        while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
-            if self._take() is None:
-                return
+        with self.talking:
+            while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
+                if self._take() is None:
+                    return
 
     def _take(self) -> int | None:
         """Read one message: the id of a new worker, 0 for the end of one, None when the server is gone."""

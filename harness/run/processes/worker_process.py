@@ -1,11 +1,14 @@
 """The real executor: workers of fork servers, stopped between their turns."""
 
+import copy
+import itertools
 import os
 import select
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -206,7 +209,8 @@ class Processes:
         self.device = device
         self.interpreter, self.path = interpreter, path
         self.monitor = MemoryMonitor()
-        self.count = 0
+        self.numbers = itertools.count(1)
+        self.starting = threading.Lock()
         self.servers: dict[str, Server] = {}
         try:
             for name in frameworks:
@@ -217,14 +221,20 @@ class Processes:
 
     def spawn(self, job: Job, limit_bytes: int) -> Process:
         self.monitor.limit_bytes = limit_bytes
-        self.count += 1
         try:
-            server = self.servers.get(job.framework)
-            if server is None or not (server.alive() or server.missing):
-                server = self._start(job.framework)
-            return Process(server, job, self.monitor, Log(self.folder / f"worker-{self.count}.log"))
+            with self.starting:
+                server = self.servers.get(job.framework)
+                if server is None or not (server.alive() or server.missing):
+                    server = self._start(job.framework)
+            return Process(server, job, self.monitor, Log(self.folder / f"worker-{next(self.numbers)}.log"))
         except OSError as error:
             raise _nothing_starts(self.folder, error) from None
+
+    def for_another_thread(self) -> "Processes":
+        """The same servers, with a memory monitor of its own: one looks at the turns of one thread."""
+        other = copy.copy(self)
+        other.monitor = MemoryMonitor()
+        return other
 
     def _start(self, framework: str) -> Server:
         previous = self.servers.pop(framework, None)

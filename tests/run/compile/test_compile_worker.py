@@ -1,5 +1,7 @@
 """A compile worker sends a case to where its framework is compiled, or refuses it and starts nothing."""
 
+from contextlib import closing
+
 import pytest
 
 from harness.core.errors import Unsupported
@@ -14,7 +16,8 @@ def worker(catalog, monkeypatch):
     """One that says where it would compile."""
     monkeypatch.setattr(CompileWorker, "_compile_for_host", lambda *_: "for the host")
     monkeypatch.setattr(CompileWorker, "_compile_for_target", lambda *_: "for a target")
-    return CompileWorker(catalog)
+    with closing(Processes([], "cpu")) as processes:
+        yield CompileWorker(catalog, processes)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def test_a_target_has_no_compiler_for_torch(worker, ask, target):
     answer = worker.compile(ask(target=target, implementation="mask/torch_scatter"), SETTINGS)
     assert answer.status == "unsupported"
     assert answer.reason == f"torch has no compiler for {target}; its figures are the host's"
-    assert worker.processes is None
+    assert not worker.processes.servers
 
 
 def test_processes_of_a_pools_workers_begin_with_cores_of_their_own(catalog, ask, tmp_path, monkeypatch):

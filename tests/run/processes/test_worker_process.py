@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from harness.core import protocol
 from harness.core.errors import MachineError
+from harness.run.processes import worker_process
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
@@ -76,3 +79,31 @@ def test_a_worker_with_the_id_of_an_ended_one_is_neither_dead_nor_killed_in_its_
     assert signals == []
     second.close()
     assert signals == [(2**30, signal.SIGKILL)] * 2
+
+
+def test_a_thread_that_asks_for_ends_takes_no_other_threads_worker(server):
+    """Threads share a server: its answer to a fork is not for whoever looks whether a worker has ended."""
+    client, end = server
+    forked = []
+    forking = threading.Thread(target=lambda: forked.append(client.fork(SimpleNamespace(to_json=dict), [])))
+    forking.start()
+    assert protocol.receive(end)[0] == {"fork": {}}
+    draining = threading.Thread(target=client.drain)
+    draining.start()
+    protocol.send(end, {"pid": 41})
+    for thread in (forking, draining):
+        thread.join(10)
+    assert [fork.pid for fork in forked] == [41]
+
+
+def test_threads_share_servers_and_have_a_monitor_each(monkeypatch):
+    started = []
+    server = SimpleNamespace(alive=lambda: True, end=SimpleNamespace(close=int), close=int)
+    monkeypatch.setattr(worker_process, "Server", lambda names, *_, **__: started.append(names) or server)
+    monkeypatch.setattr(worker_process, "Process", lambda _, __, monitor, log: (monitor, log.path.name))
+    with closing(Processes([], "cpu")) as processes:
+        others = [processes.for_another_thread() for _ in range(2)]
+        spawned = [other.spawn(SimpleNamespace(framework="numpy"), 1 << 30) for other in others]
+    assert started == [["numpy"]]
+    assert spawned == [(others[0].monitor, "worker-1.log"), (others[1].monitor, "worker-2.log")]
+    assert others[0].monitor is not others[1].monitor

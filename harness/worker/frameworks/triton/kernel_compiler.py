@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from harness.catalog.build import Built, build
 from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
+from harness.core.machine import usable_cores
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code, occupancy
@@ -43,6 +46,7 @@ class KernelCompiler:
         request = Job.from_json(job)
         wanted = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
+        use_absent_gpu(wanted)  # a builder may ask Triton for it
         built = build(loading.load(request.module), request.case)
         static = compile_call(
             built, request.case.mode, wanted, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
@@ -64,13 +68,17 @@ def gpu_of(name: str) -> Target:
 
 def use_absent_gpu(wanted: Target) -> None:
     """Let Triton compile for a GPU as if it were the active device."""
+    import triton
     from triton.backends.compiler import GPUTarget
-    from triton.runtime import driver
+    from triton.runtime import cache, driver
 
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
     architecture = int(str(wanted.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
+    # The key of its cache has a hash of all that Triton consists of, half a second's work; this cache is as
+    # old as the process.
+    cache.triton_key = lambda: triton.__version__
 
 
 def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) -> Static:
@@ -84,7 +92,6 @@ def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) ->
     from harness.worker.frameworks.triton.framework import uncounted
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    use_absent_gpu(wanted)
     # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
@@ -123,7 +130,18 @@ def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures,
     """The figures of every kernel that was launched, in each configuration and on each grid once."""
     from harness.worker.frameworks.triton.launches import counted
 
+    read_machine_code([recorder])
     return tuple(kernel_figures(launch, count, wanted) for launch, count in counted(recorder.launches))
+
+
+def read_machine_code(recorders: Iterable[Recorder]) -> None:
+    """Read what was compiled, several kernels at once: NVIDIA's tools take longer than Triton."""
+    from harness.worker.frameworks.triton.launches import tools_folder
+
+    compiled = [launch.compiled for recorder in recorders for launch in recorder.launches]
+    cubins = dict.fromkeys(kernel.asm["cubin"] for kernel in compiled)
+    with ThreadPoolExecutor(usable_cores()) as threads:
+        list(threads.map(machine_code.read, cubins, repeat(tools_folder())))
 
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.catalog import child_process, loading
 from harness.catalog.accelerators import Target
@@ -20,7 +20,12 @@ from harness.catalog.arrays import BYTES, NAMES
 from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import Unsupported, UsageError, nearest
 from harness.worker.frameworks.triton.environment import prepare_environment
-from harness.worker.frameworks.triton.kernel_compiler import compiled_kernels, gpu_of, use_absent_gpu
+from harness.worker.frameworks.triton.kernel_compiler import (
+    compiled_kernels,
+    gpu_of,
+    read_machine_code,
+    use_absent_gpu,
+)
 from harness.worker.frameworks.triton.launch_arguments import (
     EXAMPLE,
     DtypeArgument,
@@ -30,6 +35,9 @@ from harness.worker.frameworks.triton.launch_arguments import (
     parse_arguments,
     parse_grid,
 )
+
+if TYPE_CHECKING:
+    from harness.worker.frameworks.triton.launches import Recorder
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, beside the kernel's arguments
 
@@ -45,7 +53,9 @@ def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     use_absent_gpu(next(iter(gpus.values())))  # before the file is read, which may ask Triton for it
     kernel = _find(_load(Path(question["file"])), question["kernel"])
     arguments = _bind(kernel, question["kernel"], values)
-    return {name: _plan(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
+    compiled = {name: _compile(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
+    read_machine_code(recorder for recorder in compiled.values() if not isinstance(recorder, str))
+    return {name: _figures(outcome, gpus[name]) for name, outcome in compiled.items()}
 
 
 def _load(file: Path) -> ModuleType:
@@ -145,9 +155,10 @@ def _materialise(name: str, value: Value) -> Any:
     return value
 
 
-def _plan(
+def _compile(
     kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Target
-) -> dict[str, Any]:
+) -> Recorder | str:
+    """What was launched, compiled for a GPU; or why it was not."""
     from harness.worker.frameworks.triton.launches import recorded
 
     use_absent_gpu(gpu)
@@ -158,10 +169,14 @@ def _plan(
         except UsageError as refusal:  # the grid's, which Triton calls
             raise UsageError(str(refusal)) from None
         except Exception as error:  # of the author's heuristics and pruning, or of Triton's passes
-            return {"kernels": [], "reason": child_process.sentence(error)}
-    if recorder.refusal is not None:
-        return {"kernels": [], "reason": str(recorder.refusal)}
-    return {"kernels": [asdict(figures) for figures in compiled_kernels(recorder, gpu)], "reason": ""}
+            return child_process.sentence(error)
+    return recorder if recorder.refusal is None else str(recorder.refusal)
+
+
+def _figures(compiled: Recorder | str, gpu: Target) -> dict[str, Any]:
+    if isinstance(compiled, str):
+        return {"kernels": [], "reason": compiled}
+    return {"kernels": [asdict(figures) for figures in compiled_kernels(compiled, gpu)], "reason": ""}
 
 
 if __name__ == "__main__":

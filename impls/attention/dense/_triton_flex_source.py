@@ -1,0 +1,153 @@
+"""The Triton source that torch's inductor writes for FlexAttention, without the GPU that it writes it for.
+
+torch.compile cannot be asked: Dynamo ends at the first operator on a device that this torch was not built
+for. The operator that Dynamo would have found is traced by hand, and inductor lowers it (torch 2.13). What it
+asks of the device is answered here, while it does.
+"""
+
+import linecache
+import re
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from ..workload import AttentionWorkload
+
+BLOCK = 128  # queries and keys of a block of the mask
+DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
+
+
+class Written(BaseException):
+    """Inductor has written the kernel; what it would do next needs the device."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+
+
+def kernel_of(w: AttentionWorkload) -> tuple[Any, dict[str, int], int]:
+    """(the kernel, options of its launch, queries a block) for the GPU that Triton compiles for."""
+    source = _source(w, _capability())
+    (name,) = re.findall(r"def (triton_tem\w+)", source)
+    options = {word: _number(source, word) for word in ("num_stages", "num_warps")}
+    text, file = DECORATOR.sub("", source), "flex_attention.py"
+    # Triton reads a function's source from where inspect finds it; entries without a time are never dropped.
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    module = ModuleType("flex_attention")
+    exec(compile(text, file, "exec"), vars(module))  # noqa: S102 - it is torch's own
+    return getattr(module, name), options, _number(source, "BLOCK_M")
+
+
+def _number(source: str, word: str) -> int:
+    """What the kernel's decorator says."""
+    return int(re.findall(rf"\b{word}'?[=:] ?(\d+)", source)[0])
+
+
+def _capability() -> tuple[int, int]:
+    """That of Triton's active device; where there is none, of one that inductor may ask for."""
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+
+    try:
+        target = driver.active.get_current_target()
+    except RuntimeError:  # in the interpreter, which takes what is written for any device
+        target = GPUTarget("cuda", 90, 32)
+        driver.set_active(SimpleNamespace(get_current_target=lambda: target))
+    return divmod(int(target.arch), 10)
+
+
+def _source(w: AttentionWorkload, capability: tuple[int, int]) -> str:
+    from torch._higher_order_ops.flex_attention import flex_attention
+    from torch._inductor import config
+    from torch._inductor.compile_fx import compile_fx_inner
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    blocks = -(-w.seq // BLOCK)
+    options = {"PRESCALE_QK": False, "ROWS_GUARANTEED_SAFE": False, "BLOCKS_ARE_CONTIGUOUS": False}
+    # By itself inductor takes its decode kernel for fewer than 128 queries.
+    outputs = {"BACKEND": "TRITON", "WRITE_DQ": True, "OUTPUT_LOGSUMEXP": False, "OUTPUT_MAX": False}
+
+    def attend(q: Any, k: Any, v: Any, *lists: Any) -> Any:
+        def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
+            return score
+
+        def visible(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
+            return query >= key if w.causal else query >= 0
+
+        mask = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, visible)
+        return flex_attention(q, k, v, score, mask, w.head_dim**-0.5, {**options, **outputs}, (), ())[:1]
+
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), _absent_gpu(capability):
+        dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]
+        q, k, v = (
+            torch.empty(w.batch, w.seq, heads, w.head_dim, dtype=dtype, device="cuda").transpose(1, 2)
+            for heads in (w.heads, w.kv_heads, w.kv_heads)
+        )
+        lists = [
+            torch.empty(1, 1, *sizes, dtype=torch.int32, device="cuda")
+            for sizes in ((blocks,), (blocks, blocks)) * 2
+        ]
+        inputs = [q, k, v, *lists]
+        graph = make_fx(attend, tracing_mode="fake")(*inputs)
+        try:
+            with config.patch(compile_threads=1, force_disable_caches=True):
+                compile_fx_inner(graph, inputs)
+        except Written as written:
+            return written.source
+    raise RuntimeError("inductor wrote no kernel for FlexAttention")
+
+
+@contextmanager
+def _absent_gpu(capability: tuple[int, int]) -> Generator[None]:
+    """Answer what inductor asks of the device, and stop it at the first kernel that it would compile."""
+    from torch._dynamo.device_interface import CudaInterface
+    from torch._inductor import scheduler
+    from torch._inductor.async_compile import AsyncCompile
+
+    # The package has a function of the module's name.
+    operator = sys.modules["torch._higher_order_ops.flex_attention"]
+    device = SimpleNamespace(
+        major=capability[0],
+        minor=capability[1],
+        multi_processor_count=1,
+        regs_per_multiprocessor=65_536,
+        max_threads_per_multi_processor=2048,
+        max_threads_per_block=1024,
+        warp_size=32,
+        name="",
+        gcnArchName="",
+    )
+
+    def permuted(result: torch.Tensor, strides: Any) -> torch.Tensor:
+        order = sorted(range(result.dim()), key=strides.__getitem__)
+        sizes, laid_out = 1, [0] * result.dim()
+        for axis in order:
+            laid_out[axis], sizes = sizes, sizes * result.shape[axis]
+        return result.new_empty_strided(result.shape, laid_out)
+
+    def written(_self: Any, _name: str, source: str, *_: Any, **__: Any) -> None:
+        raise Written(source)
+
+    properties = staticmethod(lambda *_: device)
+    with ExitStack() as stack:
+        for place, name, answer in (
+            (operator, "_permute_strides", permuted),
+            (torch.cuda, "_lazy_init", lambda: None),
+            (torch.cuda, "current_device", lambda: 0),
+            (torch.cuda, "get_device_properties", lambda *_: device),
+            (CudaInterface, "get_device_properties", properties),
+            (CudaInterface.Worker, "get_device_properties", properties),
+            (CudaInterface, "is_bf16_supported", staticmethod(lambda **_: True)),
+            (scheduler, "has_triton", lambda: True),
+            (AsyncCompile, "triton", written),
+        ):
+            stack.enter_context(patch.object(place, name, answer))
+        native = sys.modules["torch._C"]
+        stack.enter_context(patch.object(native, "_cuda_getCurrentRawStream", int, create=True))
+        yield
