@@ -1,0 +1,56 @@
+"""The tiles with which no kernel spills, from sm_80 to sm_100 (Triton 3.9), by dtype and width."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Tile(NamedTuple):
+    """Scores of `rows` by `keys` are held at a time, in a launch of so many warps and stages."""
+
+    rows: int
+    keys: int
+    warps: int
+    stages: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The tile as a kernel takes it."""
+        return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
+
+
+class Tiles(NamedTuple):
+    """Of each kernel; `attend_group` and `of_group` are for the heads that share one query's picks."""
+
+    attend: Tile
+    attend_group: Tile
+    of_query: Tile
+    of_group: Tile
+    of_mean: Tile
+    of_key: Tile
+    pick: Tile
+
+
+HALF = Tiles(
+    attend=Tile(64, 64, 4, 2),
+    attend_group=Tile(16, 64, 4, 2),
+    of_query=Tile(64, 32, 4, 2),
+    of_group=Tile(16, 64, 4, 2),
+    of_mean=Tile(32, 64, 8, 2),
+    of_key=Tile(32, 64, 8, 2),
+    pick=Tile(16, 64, 4, 2),
+)
+SINGLE = Tiles(
+    attend=Tile(64, 16, 8, 1),
+    attend_group=Tile(16, 32, 4, 1),
+    of_query=Tile(32, 32, 8, 1),
+    of_group=Tile(16, 32, 4, 1),
+    of_mean=Tile(32, 16, 8, 1),
+    of_key=Tile(32, 16, 8, 1),
+    pick=Tile(16, 32, 4, 1),
+)
+
+
+def tiles_of(dtype: str, width: int) -> Tiles:
+    """The tiles of a dtype and a head's width."""
+    return SINGLE if dtype == "f32" else HALF  # TODO
