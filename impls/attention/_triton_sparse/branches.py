@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from .keys import MEANS, keys_at, places_of, product
-from .tiles import load_rows, share_of, store_rows, tile_of
+from .tiles import list_of, load_rows, share_of, store_rows, tile_of
 
 
 @triton.jit
@@ -56,8 +56,7 @@ def attend(
     head = unit * GROUP // P.heads_of_key
     at = batch.to(tl.int64) * seq * P.kv_heads + head
     of_means = batch.to(tl.int64) * means * P.kv_heads + head
-    line = ((batch * P.kv_heads + head).to(tl.int64) * ((seq + P.tile - 1) // P.tile) + tile) * P.units
-    lists = picks + (line + unit % P.units) * P.selected
+    lists = list_of(picks, batch, unit, tile, seq, P)
     answer = tl.zeros((BM, P.columns), tl.float32)
     for branch in tl.static_range(3):
         part = (branch if P.branches == 7 else 0) * count

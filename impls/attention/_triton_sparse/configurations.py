@@ -29,6 +29,7 @@ class Tiles(NamedTuple):
     of_mean: Tile
     of_key: Tile
     pick: Tile
+    pick_token: Tile
 
 
 HALF = Tiles(
@@ -39,6 +40,7 @@ HALF = Tiles(
     of_mean=Tile(32, 64, 8, 2),
     of_key=Tile(32, 64, 8, 2),
     pick=Tile(16, 64, 4, 2),
+    pick_token=Tile(16, 64, 4, 2),
 )
 SINGLE = Tiles(
     attend=Tile(64, 16, 8, 1),
@@ -48,6 +50,7 @@ SINGLE = Tiles(
     of_mean=Tile(32, 16, 8, 1),
     of_key=Tile(32, 16, 8, 1),
     pick=Tile(16, 32, 4, 1),
+    pick_token=Tile(16, 32, 4, 1),
 )
 
 

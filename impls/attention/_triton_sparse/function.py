@@ -14,6 +14,7 @@ from .._packed import packed
 from ..workload import AttentionWorkload
 from .backward import differentiate
 from .configurations import Tiles, tiles_of
+from .dsa import pick_by_indexer, plan_dsa
 from .launch import Arrays, Kept
 from .mslk import attend_mslk, plan_mslk
 from .paper import attend_given, attend_paper, plan_paper
@@ -53,6 +54,18 @@ def given_blocks(w: AttentionWorkload, *, atomic: bool) -> Callable[..., torch.T
 
     def attend(q: Any, k: Any, v: Any, picks: Any) -> torch.Tensor:
         return attended(q, k, v, picks)
+
+    return attend
+
+
+def dsa_form(w: AttentionWorkload, *, atomic: bool) -> Callable[..., torch.Tensor]:
+    """`attend(q, k, v, index_q, index_k, index_w)`: the picked tokens alone."""
+    tiles = _tiles(w)
+    p = plan_dsa(w)
+    attended = _differentiable(p, attend_given(p, tiles), tiles, atomic=atomic)
+
+    def attend(q: Any, k: Any, v: Any, index_q: Any, index_k: Any, index_w: Any) -> torch.Tensor:
+        return attended(q, k, v, pick_by_indexer(p, index_q, index_k, index_w, tiles.pick_token))
 
     return attend
 

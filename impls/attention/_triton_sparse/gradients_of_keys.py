@@ -62,55 +62,102 @@ def mean_gradients(
 
 
 @triton.jit
+def add_readers(
+    of_key, of_value, key, value, keys, begin, end, lists, batch, head, seq,
+    q, grad, gates, logs, sums, count, P: tl.constexpr, BM: tl.constexpr,
+):  # fmt: skip
+    """As `add_rows`, of all rows that read the lists from `begin` to `end`."""
+    rows_of_list: tl.constexpr = P.tile * P.group
+    base = batch * seq * P.heads + head * P.heads_of_key
+    number = ((end - begin) * rows_of_list).to(tl.int32)
+    for place in range(0, number, BM):
+        places = place + tl.arange(0, BM)
+        reader = tl.load(lists + begin + places // rows_of_list, mask=places < number, other=0)
+        within = places % rows_of_list
+        rows = reader // P.units * P.tile + within // P.group
+        numbers = base + rows.to(tl.int64) * P.heads + reader % P.units * P.group + within % P.group
+        of_key, of_value = add_rows(
+            of_key, of_value, key, value, keys, numbers, rows, (places < number) & (rows < seq),
+            q, grad, gates, logs, sums, count, 1, P,
+        )  # fmt: skip
+    return of_key, of_value
+
+
+@triton.jit
+def further_gradients(
+    q, k, v, gates, grad, logs, sums, lists, bounds, further, block_of, k_pieces, v_pieces,
+    seq, entries, pieces, count, P: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """What the rows of a further piece of a block's readers add to a part of its keys and values, in f32."""
+    parts: tl.constexpr = (P.block + BN - 1) // BN
+    piece, within = tl.program_id(0) // parts, tl.program_id(0) % parts * BN + tl.arange(0, BN)
+    batch, head = (tl.program_id(1) // P.kv_heads).to(tl.int64), tl.program_id(1) % P.kv_heads
+    line = batch * P.lists + head % P.lists
+    blocks = (seq + P.block - 1) // P.block
+    block = tl.load(block_of + line * pieces + piece).to(tl.int32)
+    if block < blocks:
+        keys = block * P.block + within
+        inside = (within < P.block) & (keys < seq)
+        numbers = (batch * seq + keys) * P.kv_heads + head
+        key = load_rows(k, numbers, inside, P)
+        value = load_rows(v, numbers, inside, P)
+        edge = line * (blocks + 1) + block
+        begin = tl.load(bounds + edge) + (piece - tl.load(further + edge) + 1) * PIECE
+        of_key = tl.zeros((BN, P.columns), tl.float32)
+        of_value = tl.zeros((BN, P.columns), tl.float32)
+        of_key, of_value = add_readers(
+            of_key, of_value, key, value, keys, begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)),
+            lists + line * entries, batch, head, seq, q, grad, gates, logs, sums, count, P, BM,
+        )  # fmt: skip
+        numbers = (tl.program_id(1).to(tl.int64) * pieces + piece) * P.block + within
+        store_rows(k_pieces, numbers, of_key, inside, P)
+        store_rows(v_pieces, numbers, of_value, inside, P)
+
+
+@triton.jit
 def key_gradients(
-    q, k, v, gates, grad, logs, sums, readers, bounds, of_means_k, of_means_v, k_sums, v_sums, k_grad, v_grad,
-    seq, means, count, P: tl.constexpr, LISTS: tl.constexpr, ADD: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr,
+    q, k, v, gates, grad, logs, sums, lists, bounds, further, k_pieces, v_pieces,
+    of_means_k, of_means_v, k_sums, v_sums, k_grad, v_grad, seq, entries, pieces, means, count,
+    P: tl.constexpr, PIECE: tl.constexpr, ADD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The gradients of a part of a block's keys and values, from all branches.
 
-    With `LISTS` the rows that picked the block are read from `readers`, its transposed list; with `ADD` what
-    they add is in `k_sums` and `v_sums` already.
+    What the rows that picked the block add is that of its first `PIECE` readers and what the further pieces
+    gave; with `ADD` it is in `k_sums` and `v_sums`, scaled.
     """
     parts: tl.constexpr = (P.block + BN - 1) // BN
-    block = tl.program_id(0) // parts
-    first = block * P.block + tl.program_id(0) % parts * BN
-    end = tl.minimum(tl.minimum(first + BN, block * P.block + P.block), seq)
+    block, within = tl.program_id(0) // parts, tl.program_id(0) % parts * BN + tl.arange(0, BN)
     batch, head = (tl.program_id(1) // P.kv_heads).to(tl.int64), tl.program_id(1) % P.kv_heads
-    keys = first + tl.arange(0, BN)
-    inside = keys < end
+    keys = block * P.block + within
+    inside = (within < P.block) & (keys < seq)
     numbers_of_keys = (batch * seq + keys) * P.kv_heads + head
     key = load_rows(k, numbers_of_keys, inside, P)
     value = load_rows(v, numbers_of_keys, inside, P)
     of_key = tl.zeros((BN, P.columns), tl.float32)
     of_value = tl.zeros((BN, P.columns), tl.float32)
-    local = tl.arange(0, BM)
-    base = batch * seq * P.heads + head * P.heads_of_key
-    if LISTS:
-        line = bounds + tl.program_id(1).to(tl.int64) * ((seq + P.block - 1) // P.block + 1) + block
-        begin = tl.load(line)
-        rows_of_list: tl.constexpr = P.tile * P.group
-        tiles = (seq + P.tile - 1) // P.tile
-        list_of_block = readers + tl.program_id(1).to(tl.int64) * (tiles * P.units * P.selected) + begin
-        for place in range(0, (tl.load(line + 1) - begin) * rows_of_list, BM):
-            places = place + local
-            exist = places < (tl.load(line + 1) - begin) * rows_of_list
-            reader = tl.load(list_of_block + places // rows_of_list, mask=exist, other=0)
-            within = places % rows_of_list
-            rows = reader // P.units * P.tile + within // P.group
-            numbers = base + rows.to(tl.int64) * P.heads + reader % P.units * P.group + within % P.group
-            of_key, of_value = add_rows(
-                of_key, of_value, key, value, keys, numbers, rows, exist & (rows < seq),
-                q, grad, gates, logs, sums, count, 1, P,
-            )  # fmt: skip
+    if not ADD:
+        line = batch * P.lists + head % P.lists
+        edge = line * ((seq + P.block - 1) // P.block + 1) + block
+        begin = tl.load(bounds + edge)
+        of_key, of_value = add_readers(
+            of_key, of_value, key, value, keys, begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)),
+            lists + line * entries, batch, head, seq, q, grad, gates, logs, sums, count, P, BM,
+        )  # fmt: skip
+        for piece in range(tl.load(further + edge), tl.load(further + edge + 1)):
+            numbers = (tl.program_id(1).to(tl.int64) * pieces + piece) * P.block + within
+            of_key += load_rows(k_pieces, numbers, inside, P)
+            of_value += load_rows(v_pieces, numbers, inside, P)
     if P.branches >> 2 & 1:
-        seeing = tl.minimum(end - 1 + P.window, seq) - first
-        for place in range(0, seeing * P.heads_of_key, BM):
-            places = place + local
+        first = block * P.block + tl.program_id(0) % parts * BN
+        base = batch * seq * P.heads + head * P.heads_of_key
+        last = tl.minimum(first + BN, block * P.block + P.block) - 1
+        number = (tl.minimum(last + P.window, seq) - first) * P.heads_of_key
+        for place in range(0, number, BM):
+            places = place + tl.arange(0, BM)
             rows = first + places // P.heads_of_key
             numbers = base + rows.to(tl.int64) * P.heads + places % P.heads_of_key
             of_key, of_value = add_rows(
-                of_key, of_value, key, value, keys, numbers, rows, places < seeing * P.heads_of_key,
+                of_key, of_value, key, value, keys, numbers, rows, places < number,
                 q, grad, gates, logs, sums, count, 2, P,
             )  # fmt: skip
     of_key = of_key * P.scale

@@ -26,6 +26,7 @@ class Plan:
     scale: float  # of products
     scale2: float  # the same in a softmax of powers of two
     block: int  # tokens of a pick
+    lists: int  # of picks, of one query or tile: each key head's or one for all
     selected: int  # picks of a list
     slots: int  # a power of two that holds them
     window: int
@@ -64,6 +65,7 @@ def plan(w: AttentionWorkload, *, tile: int, group: int, length: int, stride: in
         scale=w.head_dim**-0.5,
         scale2=math.log2(math.e) * w.head_dim**-0.5,
         block=w.block,
+        lists=w.kv_heads,
         selected=selected,
         slots=power_of_two(selected, 2),
         window=w.window,

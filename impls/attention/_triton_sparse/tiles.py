@@ -28,6 +28,14 @@ def tile_of(seq, TILE: tl.constexpr, GROUP: tl.constexpr, P: tl.constexpr, BM: t
 
 
 @triton.jit
+def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
+    """The first pick of what a unit of heads of a plan's `group` reads in a tile."""
+    tiles = (seq + P.tile - 1) // P.tile
+    line = batch * P.lists + unit // P.units % P.lists
+    return picks + ((line.to(tl.int64) * tiles + tile) * P.units + unit % P.units) * P.selected
+
+
+@triton.jit
 def load_rows(x, numbers, exist, P: tl.constexpr):
     """Rows of one head's width by their numbers, zeros where there are none and behind the width."""
     column = tl.arange(0, P.columns)
