@@ -20,9 +20,13 @@ class Tile(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """Of each kernel; `attend_group` and `of_group` are for the heads that share one query's picks."""
+    """Of each kernel; all branches in one program hold one result more than a branch apart.
+
+    `attend_group` and `of_group` are for the heads that share one query's picks.
+    """
 
     attend: Tile
+    attend_apart: Tile
     attend_group: Tile
     of_query: Tile
     of_group: Tile
@@ -33,19 +37,22 @@ class Tiles(NamedTuple):
 
 
 HALF = Tiles(
-    attend=Tile(64, 64, 4, 2),
+    attend=Tile(64, 32, 4, 2),
+    attend_apart=Tile(64, 64, 4, 2),
     attend_group=Tile(16, 64, 4, 2),
     of_query=Tile(64, 32, 4, 2),
     of_group=Tile(16, 64, 4, 2),
     of_mean=Tile(32, 64, 8, 2),
     of_key=Tile(32, 64, 8, 2),
-    pick=Tile(16, 64, 4, 2),
+    pick=Tile(16, 32, 4, 2),
     pick_token=Tile(16, 64, 4, 2),
 )
+WIDE_HALF = HALF._replace(attend=Tile(32, 32, 4, 2), attend_apart=Tile(64, 32, 4, 2))
 SINGLE = Tiles(
-    attend=Tile(64, 16, 8, 1),
+    attend=Tile(32, 16, 8, 1),
+    attend_apart=Tile(64, 16, 8, 1),
     attend_group=Tile(16, 32, 4, 1),
-    of_query=Tile(32, 32, 8, 1),
+    of_query=Tile(32, 16, 8, 1),
     of_group=Tile(16, 32, 4, 1),
     of_mean=Tile(32, 16, 8, 1),
     of_key=Tile(32, 16, 8, 1),
@@ -56,4 +63,6 @@ SINGLE = Tiles(
 
 def tiles_of(dtype: str, width: int) -> Tiles:
     """The tiles of a dtype and a head's width."""
-    return SINGLE if dtype == "f32" else HALF  # TODO
+    if dtype == "f32":
+        return SINGLE
+    return HALF if width <= 64 else WIDE_HALF

@@ -167,9 +167,9 @@ def key_gradients(
     if P.branches & 1:
         for overlap in range((P.length + P.stride - 1) // P.stride):
             mean = keys // P.stride - overlap
-            begin = mean * P.stride
-            holds = inside & (mean >= 0) & (mean < means) & (keys < begin + P.length)
-            weight = 1.0 / tl.maximum(tl.minimum(begin + P.length, seq) - begin, 1).to(tl.float32)
+            rest = seq - mean * P.stride
+            holds = inside & (mean >= 0) & (mean < means) & (keys - mean * P.stride < P.length)
+            weight = 1.0 / tl.maximum(tl.minimum(rest, P.length), 1).to(tl.float32)
             for member in range(P.heads_of_key):
                 numbers = (batch * means + mean) * P.heads + head * P.heads_of_key + member
                 of_key += load_rows(of_means_k, numbers, holds, P) * weight[:, None]

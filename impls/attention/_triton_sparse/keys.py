@@ -30,15 +30,14 @@ def places_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexp
 
 @triton.jit
 def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(keys, which exist, which a row sees) of the places from `place` on."""
+    """(keys, which exist, which a row sees) of the places from `place` on; no row sees what does not exist."""
     places = place + tl.arange(0, BN)
     keys = places
     exist = places < end
     if KIND == MEANS:
-        seen = exist[None, :] & ((keys * P.stride + P.last)[None, :] <= rows[:, None])
+        seen = (keys * P.stride + P.last)[None, :] <= rows[:, None]
     elif KIND == WINDOW:
-        seen = exist[None, :] & (keys[None, :] <= rows[:, None])
-        seen = seen & (keys[None, :] > rows[:, None] - P.window)
+        seen = (keys[None, :] <= rows[:, None]) & (keys[None, :] > rows[:, None] - P.window)
     else:
         if P.block % BN == 0:
             keys = tl.load(picks + place // P.block) * P.block + place % P.block + tl.arange(0, BN)
@@ -46,7 +45,7 @@ def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, B
             picked = tl.load(picks + places // P.block, mask=exist, other=-1)
             keys = picked * P.block + places % P.block
         exist = (keys >= 0) & (keys < seq)
-        seen = exist[None, :] & (keys[None, :] <= rows[:, None])
+        seen = (keys >= 0)[None, :] & (keys[None, :] <= rows[:, None])
     return keys, exist, seen
 
 

@@ -56,7 +56,7 @@ def attend_mslk(p: Plan, tiles: Tiles, *, fused: bool) -> Any:
         assert kept is not None
         for name, branch in (("compressed", COARSE), ("selected", FINE), ("window", NEAR)):
             with stage(name):
-                attend_branches(p, arrays, branch, None, kept, p.tile, 1, tiles.attend)
+                attend_branches(p, arrays, branch, None, kept, p.tile, 1, tiles.attend_apart)
         with stage("gate"):
             return add_branches(p, arrays, kept), arrays, kept
 

@@ -49,10 +49,10 @@ def attend_paper(p: Plan, w: AttentionWorkload, tiles: Tiles, *, fused: bool) ->
             means_v = average_blocks(v, p.length, p.stride, means, v.dtype)
         kept = keep(p, q)
         arrays = Arrays(q, k, v, means_k, means_v, q, q if gates is None else gates)
-        queries = tiles.attend.rows
+        queries = tiles.attend_apart.rows
         for name, branch in (("compressed", COARSE), ("window", NEAR)):
             with stage(name):
-                attend_branches(p, arrays, branch, None, kept, queries, 1, tiles.attend)
+                attend_branches(p, arrays, branch, None, kept, queries, 1, tiles.attend_apart)
         with stage("select"):
             picks = pick_blocks(p, w, q, means_k, kept.logs[0], tiles)
         arrays = arrays._replace(picks=picks)

@@ -39,14 +39,18 @@ def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
 def load_rows(x, numbers, exist, P: tl.constexpr):
     """Rows of one head's width by their numbers, zeros where there are none and behind the width."""
     column = tl.arange(0, P.columns)
-    inside = exist[:, None] & (column < P.width)[None, :]
+    inside = exist[:, None]
+    if P.width < P.columns:
+        inside = inside & (column < P.width)[None, :]
     return tl.load(x + numbers[:, None] * P.width + column[None, :], mask=inside, other=0.0)
 
 
 @triton.jit
 def store_rows(x, numbers, values, exist, P: tl.constexpr):
     column = tl.arange(0, P.columns)
-    inside = exist[:, None] & (column < P.width)[None, :]
+    inside = exist[:, None]
+    if P.width < P.columns:
+        inside = inside & (column < P.width)[None, :]
     place = x + numbers[:, None] * P.width + column[None, :]
     tl.store(place, values.to(x.dtype.element_ty), mask=inside)
 
