@@ -30,7 +30,7 @@ def places_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexp
 
 @triton.jit
 def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(keys, which exist, which a row sees) of the places from `place` on; no row sees what does not exist."""
+    """(keys, which exist, which a row sees) of the places from `place` on; none sees what does not exist."""
     places = place + tl.arange(0, BN)
     keys = places
     exist = places < end
