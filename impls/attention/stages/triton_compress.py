@@ -22,7 +22,7 @@ def triton_compress(w: AttentionWorkload):
             return average_blocks(x.contiguous(), w.block, w.block, w.seq // w.block, x.dtype)
 
         @staticmethod
-        def backward(ctx, grad) -> torch.Tensor:  # noqa: ARG004
+        def backward(ctx, grad) -> torch.Tensor:  # noqa: ARG004 # pyright: ignore[reportIncompatibleMethodOverride]
             return (grad / w.block).repeat_interleave(w.block, 1)
 
     def compress(k, v):
