@@ -49,6 +49,11 @@ def on_import(node: ast.AST) -> Iterator[ast.AST]:
         yield from on_import(child)
 
 
+def holds_kernels(path: Path) -> bool:
+    """Whether a file, or its room, is of kernels, which builders load."""
+    return any(part.startswith("_triton_") for part in path.parts)
+
+
 def test_nothing_imports_the_command_line() -> None:
     for path in files("harness", "impls"):
         assert not {"cli", "seqsweep"} & imported(ast.walk(ast.parse(path.read_text()))), path
@@ -57,12 +62,12 @@ def test_nothing_imports_the_command_line() -> None:
 def test_frameworks_load_inside_builders_and_measuring_processes_only() -> None:
     inside = {ROOT / "harness/worker/frameworks", ROOT / "harness/xla"}
     for path in files("harness", "impls"):
-        if not inside & set(path.parents) and not path.stem.startswith("_triton_"):  # which builders load
+        if not inside & set(path.parents) and not holds_kernels(path):
             assert not FRAMEWORKS & imported(on_import(ast.parse(path.read_text()))), path
 
 
 def test_importing_every_implementation_loads_no_framework_and_no_numpy() -> None:
-    paths = [path for path in files("impls") if not path.stem.startswith("_triton_")]  # kernels, loaded late
+    paths = [path for path in files("impls") if not holds_kernels(path)]
     modules = [path.relative_to(ROOT).with_suffix("").parts for path in paths]
     code = "import sys\n" + "".join(f"import {'.'.join(parts)}\n" for parts in modules)
     code += f"print(sorted({HEAVY} & set(sys.modules)))"

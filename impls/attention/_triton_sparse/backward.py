@@ -1,0 +1,111 @@
+"""The launches of the backward's kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from harness import stage
+
+from .configurations import Tiles
+from .gradients import branch_products, query_gradients
+from .gradients_of_keys import further_gradients, key_gradients, mean_gradients
+from .launch import ROWS, Arrays, Kept, grid_of
+from .plan import ALL_BRANCHES, COARSE, FINE, GIVEN, NEAR, Plan
+from .readers import transpose_lists
+
+PIECE_ROWS = 1 << 14  # of a list of readers that one program visits
+
+Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
+
+
+def differentiate(
+    p: Plan, a: Arrays, kept: Kept, grad: torch.Tensor, tiles: Tiles, *, atomic: bool
+) -> Gradients:
+    """The gradients of queries, keys, values and gates.
+
+    Of picked keys and values they are summed by transposed lists, or `atomic`ally, in the order that comes.
+    """
+    count = a.sizes[2]
+    sums = torch.empty_like(kept.logs)
+    gates_grad = torch.empty_like(a.gates) if p.share == GIVEN else None
+    with stage("gate"):
+        branch_products[(-(-count // ROWS),)](
+            kept.parts, grad, a.gates, a.gates if gates_grad is None else gates_grad, sums, count, p, ROWS,
+            num_warps=4,
+        )  # fmt: skip
+    given = (a.gates, grad, kept.logs, sums)
+    picked = [torch.zeros_like(x, dtype=torch.float32) if atomic else x for x in (a.k, a.v)]
+    with stage("queries"):
+        q_grad = _of_queries(p, a, given, picked, tiles, atomic=atomic)
+    means = [kept.logs, kept.logs]
+    if p.branches & COARSE:
+        with stage("compressed"):
+            means = _of_means(p, a, given, tiles)
+    with stage("keys"):
+        k_grad, v_grad = _of_keys(p, a, given, means, picked, tiles, atomic=atomic)
+    return q_grad, k_grad, v_grad, gates_grad
+
+
+def _of_queries(
+    p: Plan, a: Arrays, given: Any, picked: list[torch.Tensor], tiles: Tiles, *, atomic: bool
+) -> torch.Tensor:
+    """Queries' gradients: of all branches together where they share tiles, else of the selected one last."""
+    q_grad = torch.empty_like(a.q)
+    arrays = (*a[:6], *given, q_grad, *picked, *a.sizes, p)
+    branches, at = p.branches, tiles.of_query
+    if p.group > 1 and branches == ALL_BRANCHES:
+        query_gradients[grid_of(p, a.q, at.rows, 1, at)](
+            *arrays, COARSE | NEAR, SUM=False, ATOMIC=False, TILE=at.rows, GROUP=1, **at.options
+        )
+        branches = FINE
+    if branches == FINE:
+        at = tiles.of_group
+    query_gradients[grid_of(p, a.q, p.tile, p.group, at)](
+        *arrays, branches, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group, **at.options
+    )
+    return q_grad
+
+
+def _of_means(p: Plan, a: Arrays, given: Any, tiles: Tiles) -> list[torch.Tensor]:
+    """Gradients of mean keys and values by each query head, [b, means, heads, width] in f32."""
+    means, at = a.means_k.shape[1], tiles.of_mean
+    shape = (a.q.shape[0], means, p.heads, p.width)
+    found = [torch.empty(shape, dtype=torch.float32, device=a.q.device) for _ in range(2)]
+    if means:
+        mean_gradients[(-(-means // at.keys), a.q.shape[0] * p.heads)](
+            a.q, a.means_k, a.means_v, *given, *found, *a.sizes, p, **at.options
+        )
+    return found
+
+
+def _of_keys(
+    p: Plan, a: Arrays, given: Any, means: list[torch.Tensor], picked: list[torch.Tensor],
+    tiles: Tiles, *, atomic: bool,
+) -> list[torch.Tensor]:  # fmt: skip
+    """Keys' and values' gradients, of all branches."""
+    seq, number, count = a.sizes
+    blocks, at = -(-seq // p.block), tiles.of_key
+    parts, heads = -(-p.block // at.keys), a.q.shape[0] * p.kv_heads
+    piece = max(1, PIECE_ROWS // (p.tile * p.group))
+    pieces = entries = 0
+    lists = bounds = further = a.picks
+    partial = picked
+    if not atomic:
+        with stage("transpose"):
+            lists, bounds, further, block_of = transpose_lists(a.picks, blocks, piece)
+        entries, pieces = lists.shape[1], block_of.shape[1]
+        if pieces:
+            shape = (heads, pieces, p.block, p.width)
+            partial = [torch.empty(shape, dtype=torch.float32, device=a.q.device) for _ in range(2)]
+            further_gradients[(pieces * parts, heads)](
+                a.q, a.k, a.v, *given, lists, bounds, further, block_of, *partial,
+                seq, entries, pieces, count, p, piece, **at.options,
+            )  # fmt: skip
+    found = [torch.empty_like(x) for x in (a.k, a.v)]
+    key_gradients[(blocks * parts, heads)](
+        a.q, a.k, a.v, *given, lists, bounds, further, *partial, *means, *picked, *found,
+        seq, entries, pieces, number, count, p, piece, ADD=atomic, **at.options,
+    )  # fmt: skip
+    return found

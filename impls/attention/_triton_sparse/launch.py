@@ -1,0 +1,87 @@
+"""The launches of the forward's kernels, and what the backward's need of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from .branches import add_gated, attend
+from .configurations import Tile
+from .means import average
+from .plan import ALL_BRANCHES, Plan, power_of_two
+
+ROWS = 32  # of a kernel without products
+
+
+class Arrays(NamedTuple):
+    """What the branches read: [b, seq, heads, width], means [b, means, kv_heads, width], picks, gates.
+
+    What a form has not is `q`, which its kernels leave alone.
+    """
+
+    q: torch.Tensor
+    k: torch.Tensor
+    v: torch.Tensor
+    means_k: torch.Tensor
+    means_v: torch.Tensor
+    picks: torch.Tensor
+    gates: torch.Tensor
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Tokens, means, and rows: those of all queries and heads."""
+        return self.q.shape[1], self.means_k.shape[1], self.q.shape[:3].numel()
+
+
+class Kept(NamedTuple):
+    """What the branches gave, and the logarithms of their softmaxes' sums, [branches, b, seq, heads, …]."""
+
+    parts: torch.Tensor
+    logs: torch.Tensor
+
+
+def keep(p: Plan, q: torch.Tensor) -> Kept:
+    """Room for what each branch gives."""
+    parts = torch.empty((3 if p.branches == ALL_BRANCHES else 1, *q.shape), dtype=q.dtype, device=q.device)
+    return Kept(parts, torch.empty(parts.shape[:-1], dtype=torch.float32, device=q.device))
+
+
+def average_blocks(x: torch.Tensor, length: int, stride: int, means: int, dtype: torch.dtype) -> torch.Tensor:
+    """Means of `length` rows every `stride`, [b, means, heads, width]."""
+    batch, seq, heads, width = x.shape
+    found = torch.empty((batch, means, heads, width), dtype=dtype, device=x.device)
+    if means:
+        average[(means, batch * heads)](
+            x, found, seq, means, heads, width, power_of_two(width, 16), length, stride, num_warps=4
+        )
+    return found
+
+
+def grid_of(p: Plan, q: torch.Tensor, tile: int, group: int, at: Tile) -> tuple[int, int]:
+    """Programs of `attend`: chunks of tiles of queries, and groups of heads."""
+    chunks = -(-tile // (at.rows // power_of_two(group)))
+    return -(-q.shape[1] // tile) * chunks, q.shape[0] * p.heads // group
+
+
+def attend_branches(
+    p: Plan, a: Arrays, branches: int, out: torch.Tensor | None, kept: Kept | None,
+    tile: int, group: int, at: Tile,
+) -> None:  # fmt: skip
+    """Some branches, by programs of no more than `tile` queries and of `group` heads.
+
+    `out` gets the gated sum of all branches, `kept` what each of these gives; it has that of the others.
+    """
+    parts, logs = (a.q, a.q) if kept is None else kept
+    attend[grid_of(p, a.q, tile, group, at)](
+        *a, a.q if out is None else out, parts, logs, *a.sizes, p, branches,
+        SUM=out is not None, KEEP=kept is not None, TILE=tile, GROUP=group, **at.options,
+    )  # fmt: skip
+
+
+def add_branches(p: Plan, a: Arrays, kept: Kept) -> torch.Tensor:
+    """The gated sum of what the branches gave, in a pass of its own."""
+    out = torch.empty_like(a.q)
+    count = a.sizes[2]
+    add_gated[(-(-count // ROWS),)](kept.parts, a.gates, out, count, p, ROWS, num_warps=4)
+    return out

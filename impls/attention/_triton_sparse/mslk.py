@@ -1,0 +1,63 @@
+"""MSLK's form in kernels: a tile of one head's queries shares its picks, so all branches share a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from harness import stage
+
+from ..workload import AttentionWorkload
+from .configurations import Tiles
+from .launch import Arrays, Kept, add_branches, attend_branches, average_blocks, keep
+from .plan import ALL_BRANCHES, COARSE, FINE, NEAR, Plan, plan, power_of_two
+from .select import pick_by_mean_query
+
+
+def plan_mslk(w: AttentionWorkload) -> Plan:
+    return plan(w, tile=w.tile, group=1, length=w.block, stride=w.block, last=0)
+
+
+def pick_blocks(p: Plan, q: torch.Tensor, means_k: torch.Tensor, tiles: Tiles) -> torch.Tensor:
+    """Picks of each tile and head, [b, kv_heads, tiles, heads of a key head, selected]; means are in f32."""
+    batch, seq, _, _ = q.shape
+    number, means, group = -(-seq // p.tile), means_k.shape[1], p.heads_of_key
+    mean_q = average_blocks(q, p.tile, p.tile, number, torch.float32)
+    picks = torch.empty((batch, p.kv_heads, number, group, p.selected), dtype=torch.int32, device=q.device)
+    at = tiles.pick
+    rows, keys = max(at.rows, power_of_two(group)), max(at.keys, p.slots)
+    pick_by_mean_query[(-(-number // (rows // power_of_two(group))), batch * p.kv_heads)](
+        mean_q, means_k, picks, number, means, p, group, rows, keys,
+        num_warps=at.warps, num_stages=at.stages,
+    )  # fmt: skip
+    return picks
+
+
+def attend_mslk(p: Plan, tiles: Tiles, *, fused: bool) -> Any:
+    """`attend(q, k, v, gates, keep)`: the result, what the branches read, and what they gave."""
+
+    def attend(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, gates: torch.Tensor | None, keeps: bool
+    ) -> tuple[torch.Tensor, Arrays, Kept | None]:
+        means = -(-q.shape[1] // p.block)
+        with stage("compress"):
+            scoring = average_blocks(k, p.block, p.block, means, torch.float32)
+            coarse = [average_blocks(x, p.block, p.block, means, x.dtype) for x in (k, v)]
+        with stage("select"):
+            picks = pick_blocks(p, q, scoring, tiles)
+        arrays = Arrays(q, k, v, coarse[0], coarse[1], picks, q if gates is None else gates)
+        kept = keep(p, q) if keeps or not fused else None
+        if fused:
+            out = torch.empty_like(q)
+            with stage("attend"):
+                attend_branches(p, arrays, ALL_BRANCHES, out, kept, p.tile, 1, tiles.attend)
+            return out, arrays, kept
+        assert kept is not None
+        for name, branch in (("compressed", COARSE), ("selected", FINE), ("window", NEAR)):
+            with stage(name):
+                attend_branches(p, arrays, branch, None, kept, p.tile, 1, tiles.attend_apart)
+        with stage("gate"):
+            return add_branches(p, arrays, kept), arrays, kept
+
+    return attend

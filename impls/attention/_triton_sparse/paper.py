@@ -1,0 +1,82 @@
+"""The paper's form in kernels: every query picks for itself, all heads of a key head together.
+
+So a program of the selected branch has one query of all these heads, padded to the 16 rows that a product
+takes; the other branches have more queries of one head. Mean keys stay in f32: their probabilities select.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from harness import stage
+
+from ..workload import AttentionWorkload
+from .configurations import Tiles
+from .launch import Arrays, Kept, add_branches, attend_branches, average_blocks, keep
+from .plan import COARSE, FINE, NEAR, Plan, plan
+from .select import pick_by_probability
+
+
+def plan_paper(w: AttentionWorkload, length: int, stride: int) -> Plan:
+    return plan(w, tile=1, group=w.heads // w.kv_heads, length=length, stride=stride, last=length - 1)
+
+
+def pick_blocks(
+    p: Plan, w: AttentionWorkload, q: torch.Tensor, means_k: torch.Tensor, logs: torch.Tensor, tiles: Tiles
+) -> torch.Tensor:
+    """Picks of each query and key head, [b, kv_heads, seq, selected]."""
+    batch, seq = q.shape[:2]
+    picks = torch.empty((batch, p.kv_heads, seq, p.selected), dtype=torch.int32, device=q.device)
+    at = tiles.pick
+    pick_by_probability[(-(-seq // at.rows), batch * p.kv_heads)](
+        q, means_k, logs, picks, seq, means_k.shape[1], p, w.init_blocks, w.local_blocks,
+        at.rows, max(at.keys, p.slots), num_warps=at.warps, num_stages=at.stages,
+    )  # fmt: skip
+    return picks
+
+
+def attend_paper(p: Plan, w: AttentionWorkload, tiles: Tiles, *, fused: bool) -> Any:
+    """`attend(q, k, v, gates, keep)`: the result, what the branches read, and what they gave."""
+
+    def attend(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, gates: torch.Tensor | None, _: bool
+    ) -> tuple[torch.Tensor, Arrays, Kept]:
+        means = max(0, (q.shape[1] - p.length) // p.stride + 1)
+        with stage("compress"):
+            means_k = average_blocks(k, p.length, p.stride, means, torch.float32)
+            means_v = average_blocks(v, p.length, p.stride, means, v.dtype)
+        kept = keep(p, q)
+        arrays = Arrays(q, k, v, means_k, means_v, q, q if gates is None else gates)
+        queries = tiles.attend_apart.rows
+        for name, branch in (("compressed", COARSE), ("window", NEAR)):
+            with stage(name):
+                attend_branches(p, arrays, branch, None, kept, queries, 1, tiles.attend_apart)
+        with stage("select"):
+            picks = pick_blocks(p, w, q, means_k, kept.logs[0], tiles)
+        arrays = arrays._replace(picks=picks)
+        out = torch.empty_like(q) if fused else None
+        with stage("selected"):
+            attend_branches(p, arrays, FINE, out, kept, 1, p.group, tiles.attend_group)
+        if out is not None:
+            return out, arrays, kept
+        with stage("gate"):
+            return add_branches(p, arrays, kept), arrays, kept
+
+    return attend
+
+
+def attend_given(p: Plan, tiles: Tiles) -> Any:
+    """`attend(q, k, v, picks, keep)`, the selected branch of given picks alone."""
+
+    def attend(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, picks: torch.Tensor, _: bool
+    ) -> tuple[torch.Tensor, Arrays, Kept]:
+        kept = keep(p, q)
+        arrays = Arrays(q, k, v, q, q, picks, q)
+        with stage("selected"):
+            attend_branches(p, arrays, FINE, None, kept, 1, p.group, tiles.attend_group)
+        return kept.parts[0], arrays, kept
+
+    return attend

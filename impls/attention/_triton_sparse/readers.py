@@ -1,0 +1,38 @@
+"""The transposed lists: of each block, which lists of picks hold it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+
+class Readers(NamedTuple):
+    """Lists of picks by the blocks that they hold, in pieces; batch and key head lead.
+
+    A block that all queries read would keep one program busy when all others have ended: its first piece is
+    summed with the block, its further ones by programs of their own.
+    """
+
+    lists: torch.Tensor  # their numbers, ascending, block after block
+    bounds: torch.Tensor  # where each block's begin, and the last one's end
+    further: torch.Tensor  # how many further pieces there are before each block's, and in all
+    block_of: torch.Tensor  # each further piece's block, the number of blocks where there is none
+
+
+def transpose_lists(picks: torch.Tensor, blocks: int, piece: int) -> Readers:
+    """The readers of picks [b, heads, …, selected], −1 for none.
+
+    A stable sort: their order is never a race's. No shape depends on the picks.
+    """
+    flat = picks.flatten(2).flatten(0, 1)
+    picked, order = torch.sort(torch.where(flat < 0, blocks, flat), stable=True)
+    lists = (order // picks.shape[-1]).to(torch.int32)
+    edges = torch.arange(blocks + 1, dtype=picked.dtype, device=picks.device)
+    bounds = torch.searchsorted(picked, edges.repeat(flat.shape[0], 1))
+    lengths = bounds.diff()
+    ends = ((lengths - 1).clamp(min=0) // piece).cumsum(-1)
+    further = torch.nn.functional.pad(ends, (1, 0))
+    numbers = torch.arange(flat.shape[1] // piece, device=picks.device)
+    block_of = torch.searchsorted(ends, numbers.repeat(flat.shape[0], 1), right=True)
+    return Readers(lists, bounds, further, block_of)

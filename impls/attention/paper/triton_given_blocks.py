@@ -1,0 +1,19 @@
+"""The selected branch alone in Triton: the query heads of a key head share a tile, and no copy is gathered.
+
+What `given_blocks_gather` copies a chunk of queries at a time, a program reads where it lies. The backward
+sums keys' gradients by transposed lists, in one order, or atomically.
+"""
+
+from harness import implementation
+
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="triton", semantics="given_blocks")
+def triton_given_blocks(w: AttentionWorkload, *, atomic: bool = False):
+    in_stage(w, "given_blocks")
+
+    from .._triton_sparse.function import given_blocks
+
+    return given_blocks(w, atomic=atomic)

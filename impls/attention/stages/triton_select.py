@@ -1,0 +1,27 @@
+"""Selection in Triton: a tile's mean queries, and the highest scores kept while all pass by, in f32.
+
+The kernels of `triton_nsa`. Of equal scores the lower block is picked, whatever the order of the loop.
+"""
+
+from harness import Unsupported, implementation
+
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="triton", semantics="select")
+def triton_select(w: AttentionWorkload):
+    in_stage(w, "select")
+    if w.dtype == "f64":
+        raise Unsupported("dtype=f64: the kernels score in f32; use dtype=f32, or select_mean_query")
+
+    from .._triton_sparse.configurations import tiles_of
+    from .._triton_sparse.mslk import pick_blocks, plan_mslk
+
+    p, tiles = plan_mslk(w), tiles_of(w.dtype, w.head_dim)
+
+    def select(q, means):
+        picks = pick_blocks(p, q.contiguous(), means.contiguous(), tiles)
+        return picks.transpose(2, 3).flatten(1, 2)
+
+    return select
