@@ -169,6 +169,7 @@ def test_a_wheel_elsewhere_behaves_like_the_checkout(site: Path, tmp_path: Path)
     listed = ask(["-m", "seqsweep", "list", "--json"], site, empty)
     assert listed.pop("targets"), "the accelerators' files are in the wheel"
     assert listed == there["catalog"]
+    assert len(ask(["-m", "seqsweep", "list", "models", "--json"], site, empty)["models"]) == 17
     assert not list(empty.iterdir())
 
 

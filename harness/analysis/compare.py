@@ -27,10 +27,10 @@ class Comparison:
     bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
     are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
     is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
-    its `layers`, `per_step_s` is the time that the case saves in so many calls. `same_program`: the case
-    runs the baseline's program, so that a speedup is noise and never a crossover. `other_semantics`: its
-    result means something else than the baseline's. `unanimous`: every sample, of two or more, is on the
-    speedup's side of 1.
+    its `layers`, or a model does, `per_step_s` is the time that the case saves in so many calls.
+    `same_program`: the case runs the baseline's program, so that a speedup is noise and never a crossover.
+    `other_semantics`: its result means something else than the baseline's. `unanimous`: every sample, of
+    two or more, is on the speedup's side of 1.
     """
 
     suite: str
@@ -97,8 +97,9 @@ def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[st
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
     why_none = _why_none(suite, records, base)
     speedup = Estimate(None, reason=why_none) if why_none else ratio(base, records)
-    timed = speedup.value is not None and suite.layers is not None
-    per_step = saving(records, base, suite.layers or 0) if timed else Estimate(None)
+    layers = suite.layers_of(records[0].case)
+    timed = speedup.value is not None and layers is not None
+    per_step = saving(records, base, layers) if timed and layers else Estimate(None)
     mine, theirs = static_of(records, target), static_of(base, target)
     ratios = {name: _figure_ratio(name, mine, theirs) for name in ("bytes_accessed", "temp_bytes", "flops")}
     return Comparison(

@@ -38,12 +38,35 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
 
 
 @dataclass(frozen=True)
+class StepModel:
+    """A model that gave a suite its fields, as `label` names it: `layers` make the call in one of its steps.
+
+    One element of a length stands for `tokens` of the model's context. `source` is where its publisher's
+    fields come from, and `note` says in what the cases are not the model's.
+    """
+
+    label: str
+    layers: int
+    tokens: int
+    cases: frozenset[str]
+    source: Mapping[str, str]
+    note: str = ""
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "StepModel":
+        """The model as run.json describes it."""
+        cases, note = frozenset(told["cases"]), told.get("note") or ""
+        return cls(told["label"], told["layers"], told["tokens"], cases, told["source"], note)
+
+
+@dataclass(frozen=True)
 class SuiteRecords:
     """The records of one suite. `baseline` and `implementations` are labels, options included.
 
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
-    how often a model's step makes the call, where the suite says so. `targets` are those requested, in
-    that order. `fingerprints` are the facts of the machines, by the hash that records name.
+    how often a model's step makes the call, where the suite says so; else its `models` do. `targets` are
+    those requested, in that order. `fingerprints` are the facts of the machines, by the hash that records
+    name.
     """
 
     name: str
@@ -54,6 +77,16 @@ class SuiteRecords:
     layers: int | None = None
     targets: tuple[str, ...] = ()
     fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    models: tuple[StepModel, ...] = ()
+
+    @property
+    def models_here(self) -> list[StepModel]:
+        """The models that some of these records are of."""
+        return [model for model in self.models if not model.cases.isdisjoint(self.by_case)]
+
+    def layers_of(self, case: str) -> int | None:
+        """How often a step makes the call of a case: in its first model, else as the suite says."""
+        return next((model.layers for model in self.models if case in model.cases), self.layers)
 
     @cached_property
     def by_case(self) -> "dict[str, CaseRecords]":
@@ -136,6 +169,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 implementations=tuple(description.get("implementations") or _labels(members)),
                 records=members,
                 layers=description.get("layers"),
+                models=tuple(map(StepModel.of, description.get("models") or ())),
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])

@@ -6,6 +6,7 @@ from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
+from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import OwnSemantics
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
@@ -20,7 +21,10 @@ __all__ = [
     "Evidence",
     "Family",
     "Judgement",
+    "Model",
+    "ModelWorkload",
     "OwnSemantics",
+    "Phase",
     "Semantics",
     "Shapes",
     "Sharding",

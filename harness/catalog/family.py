@@ -7,6 +7,7 @@ from typing import Any
 from harness.catalog.arrays import Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
+from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.core.record import Cost
 
 
@@ -53,6 +54,9 @@ class Family:
     workload is compiled for a topology of that many devices, with the compiler's own partitioning of the
     implementation, and its figures, the analytic cost too, are per device. It can be neither run nor judged
     on one device.
+
+    `of_model(model, phase)` derives the workload of a real model from its publisher's fields, and raises
+    :class:`Unsupported` where the model has nothing that the family computes; None where no model says any.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Family:
     checks: tuple[Check, ...] = ()
     sharding: Callable[[Any], Sharding | None] = field(default=lambda _: None)
     stages: tuple[str, ...] = ()
+    of_model: Callable[[Model, Phase], ModelWorkload] | None = None
 
     @property
     def first_semantics(self) -> str:

@@ -10,21 +10,29 @@ from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
 from harness.core.errors import UsageError
 
 group = typer.Typer()
+MODELS = "models"  # in place of a family's name
 
 
 @command(group, "list")
 def list_(
-    family: Text = argument("A family: its fields, semantics and checks; none: everything in short."),
+    family: Text = argument("A family, or models: presets of real ones; none: everything in short."),
+    name: Text = argument("With models: one of them, and what each family derives from it."),
     *,
     place: options.CatalogFlags,
     contracts: bool = flag(OUTPUT, "A family's contracts, gradients, inputs and results; whole sentences."),
     json: bool = options.JSON,
 ) -> None:
-    """List what can be run, or all about one family. Families, implementations, options, targets."""
-    if contracts and family is None:
+    """List what can be run, or all about one family. Families, implementations, options, targets, models."""
+    if contracts and family in {None, MODELS}:
         raise UsageError("--contracts: name the family whose contracts are wanted")
+    if name is not None and family != MODELS:
+        raise UsageError(f'"{name}": only a model is named behind the list, as in list models {name}')
     project = place.project()
-    if family is None:
+    if family == MODELS:
+        from harness.commands.list_models import list_models
+
+        list_models(project.catalog, name, json=json)
+    elif family is None:
         output.print_catalog(project.catalog, json=json)
     else:
         from harness.commands.list_family import probe_family

@@ -106,8 +106,12 @@ class HostSelectionFlags(PointFlags):
 
     set_: Words = option(SELECTION, "A workload field: rows=64,128.")
     quick: bool = flag(SELECTION, "A first look: the two smallest lengths, a tenth of the budget.")
+    model: Words = option(SELECTION, "A real model's fields: glm-5,kimi-k2; list models has all.")
+    tp: Words = option(SELECTION, "Devices that divide the model's heads: 8.")
+    phase: Words = option(SELECTION, "What the model does: prefill, chunk, decode.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
+        given = {"model": self.model, "tp": self.tp, "phase": self.phase}
         return replace(
             overrides,
             families=split_words(self.family),
@@ -117,6 +121,7 @@ class HostSelectionFlags(PointFlags):
             devices=("cpu",),
             fields=split_assignments(self.set_),
             quick=self.quick,
+            models={key: split_words(values) for key, values in given.items() if values},
         )
 
 

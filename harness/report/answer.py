@@ -7,9 +7,10 @@ without an interval also where eager torch dispatches the same operators for bot
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import HOST
+from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import near
 from harness.analysis.stats import ratio
@@ -18,7 +19,7 @@ from harness.core.grouped import collected, grouped
 from harness.core.record import PLANNED, Record
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of
+from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of, panel_finding
 from harness.report.format import short_label, status_words
 
 OTHER = "≠"
@@ -31,12 +32,12 @@ _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
 def answer(panel: SuiteResults) -> list[str]:
-    """Two to four sentences; none where nothing was timed."""
+    """Two to four sentences, and one for each model; none where nothing was timed."""
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned(panel)) else []
     sentences = (
-        *(_fastest(panel), _against_baseline(panel), _not_equivalent(panel)),
-        *(_planned(panel), _not_run(panel)),
+        *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
+        *(_planned(panel), _not_run(panel), *map(_describe_model, panel.models_here)),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -196,6 +197,18 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
             return describe(finding, crossing).removeprefix("faster ")
+
+
+def _in_a_step(panel: SuiteResults) -> str:
+    """What the panel's finding saves in a step of its models."""
+    finding = panel_finding(panel)
+    return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
+
+
+def _describe_model(model: StepModel) -> str:
+    """Where a model's fields come from, and in what the cases are not the model's."""
+    source = f"{model.source['repo']}@{model.source['commit'][:7]}, {Path(model.source['path']).name}"
+    return f"Fields of {model.label}: {source}{'; ' + model.note if model.note else ''}."
 
 
 def _not_equivalent(panel: SuiteResults) -> str:

@@ -13,6 +13,7 @@ from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report import format as fmt
+from harness.report.step_saving import step_saving
 
 FASTER, SLOWER, SAME, UNCLEAR = "faster", "slower", "about the same", "unclear"
 
@@ -26,7 +27,7 @@ class PanelFinding:
     is given: `faster_from` (slower before), `faster_until` (faster at every length up to it, and no longer
     beyond), or `same_until` (about the same at every length up to it). `everywhere`: the verdict holds at
     every length, of two or more. `semantics` is what its result means where that is not equivalent to
-    the baseline.
+    the baseline. `step` says what it saves in a model's step, where the panel is of a model.
     """
 
     compared: Comparison
@@ -36,6 +37,7 @@ class PanelFinding:
     same_until: int | None = None
     everywhere: bool = False
     semantics: str | None = None
+    step: str = ""
 
     @property
     def implementation(self) -> str:
@@ -58,7 +60,7 @@ class PanelFinding:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
         other = "not mathematically equivalent" if self.semantics else ""
         aside = ", ".join(filter(None, (self._why_no_interval(), other)))
-        return self._claim() + (f" ({aside})" if aside else "")
+        return "; ".join(filter(None, (self._claim() + (f" ({aside})" if aside else ""), self.step)))
 
     @property
     def tendency(self) -> str:
@@ -110,7 +112,8 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     series = sorted(timed, key=lambda compared: compared.seq)
     meant = baseline_semantics(panel)
     other = cases[0][0].semantics
-    return _describe(series, None if other == meant else other)
+    found = _describe(series, None if other == meant else other)
+    return replace(found, step=step_saving(panel, found.compared))
 
 
 def baseline_semantics(panel: SuiteResults) -> str | None:

@@ -19,12 +19,24 @@ class SettingsForm(TypedDict, total=False):
     memory_bytes: Count | None
 
 
+class ModelForm(TypedDict, total=False):
+    """A model that gave a suite its fields: one device's share of it, in a phase."""
+
+    label: Required[str]
+    layers: Required[Count]
+    tokens: Required[Count]
+    cases: Required[list[str]]
+    source: Required[dict[str, str]]
+    note: str | None
+
+
 class SuiteForm(TypedDict, total=False):
     family: Required[str]
     cases: Required[list[str]]
     baseline: str | None
     implementations: list[Label] | None
     layers: Count | None
+    models: list[ModelForm]
     question: str | None
     settings: SettingsForm | None
 

@@ -14,6 +14,7 @@ from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
 from harness.sweep.machine_pool import MachinePool, pools_of
 from harness.sweep.margins import GateMargins, margins_of
+from harness.sweep.model_points import MODEL_KEYS
 from harness.sweep.settings import Settings
 from harness.sweep.yaml.nodes import (
     Entry,
@@ -31,7 +32,18 @@ from harness.sweep.yaml.reader import read
 
 TOP_KEYS = ("default", "defaults", "machines", "plugins", "suites")
 GATE_KEYS = ("delta", "accept")
-SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", "layers", *GATE_KEYS, *known_settings.NAMES)
+SUITE_KEYS = (
+    "family",
+    "baseline",
+    "impls",
+    "mode",
+    "device",
+    "layers",
+    "model",
+    "tp",
+    *GATE_KEYS,
+    *known_settings.NAMES,
+)
 
 _SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -43,7 +55,7 @@ class SuiteConfig:
     """One suite as written. `impls` None: all of the family. `axes` holds every key but SUITE_KEYS.
 
     `gate` holds `delta` and `accept`; `layers` is how often a model's step makes the call. `where` is the
-    suite's line, or the flag that made it.
+    suite's line, or the flag that made it. `models` holds `model`, `tp` and `phase` where models give fields.
     """
 
     name: str
@@ -57,6 +69,7 @@ class SuiteConfig:
     overrides: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     gate: GateMargins = field(default_factory=GateMargins)
     layers: int | None = None
+    models: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
 
 
 @dataclass(frozen=True)
@@ -108,18 +121,20 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
 
     modes = words(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
     devices = words(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
+    of_models = [key for key in MODEL_KEYS if key in keys] if "model" in keys else []
     return SuiteConfig(
         name=name,
         where=entry.where,
         family=scalar(keys["family"].node, "family"),
         baseline=keys["baseline"].node if "baseline" in keys else None,
         impls=items(keys["impls"].node, "impls") if "impls" in keys else None,
-        axes={key: axis for key, axis in keys.items() if key not in SUITE_KEYS},
+        axes={key: axis for key, axis in keys.items() if key not in {*SUITE_KEYS, *of_models}},
         modes=tuple(sorted(modes, key=MODES.index)),
         devices=devices,
         overrides=_settings_in(keys),
         gate=margins_of(keys.get("delta"), keys.get("accept")),
         layers=_parse_layers(keys["layers"]) if "layers" in keys else None,
+        models={key: scalars(keys[key].node, key) for key in of_models},
     )
 
 

@@ -15,7 +15,7 @@ class Overrides:
     `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
     `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
     selected suite of their family. `with_baseline`: a suite's baseline stays beside `impls`. `quick`: the two
-    smallest lengths and a tenth of bench.yaml's budget.
+    smallest lengths and a tenth of bench.yaml's budget. `models` holds `--model`, `--tp` and `--phase`.
     """
 
     families: tuple[str, ...] = ()
@@ -31,6 +31,7 @@ class Overrides:
     plugins: tuple[str, ...] = ()
     shard: str | None = None
     with_baseline: bool = False
+    models: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""
@@ -40,6 +41,10 @@ class Overrides:
                 raise UsageError("--set seq: --seq says it already; give one of the two")
             fields["seq"] = _flag_scalars("--seq", self.seqs)
         return fields
+
+    def model_keys(self) -> dict[str, tuple[Scalar, ...]]:
+        """What flags say of models, under bench.yaml's keys."""
+        return {key: _flag_scalars(f"--{key}", values) for key, values in self.models.items()}
 
     def check(self) -> None:
         """UsageError for values that are invalid in any suite."""

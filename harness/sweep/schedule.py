@@ -12,7 +12,7 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.select import select
 from harness.sweep.settings import Settings
 from harness.sweep.shard import Shard
-from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields
+from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields, with_models
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     that the cost of a length is known before the next longer one. UsageError for anything unknown.
     """
     overrides.check()
-    grids = select(config, catalog, names, overrides)
+    grids = [with_models(grid, catalog, overrides) for grid in select(config, catalog, names, overrides)]
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = _distinct([suite for suite, _ in built], names)
@@ -117,6 +117,7 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
             "implementations": list(suite.implementations),
             "layers": suite.layers,
             "cases": [case.id for case in suite.cases],
+            **({"models": [model.to_json() for model in suite.models]} if suite.models else {}),
         }
         for suite in schedule.suites
     }

@@ -11,6 +11,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
 from harness.sweep.axes import axis, complete, expand, missing, points, refuse_too_many
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
+from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 from harness.sweep.variants import Variant, all_of, baseline, listed_variants
@@ -24,7 +25,8 @@ QUICK_BUDGET = 0.1
 class SuiteAxes:
     """A suite of bench.yaml with its names resolved in the catalog, before any flag applies.
 
-    `axes` holds what the suite says; fields left to their defaults, or to flags, are absent.
+    `axes` holds what the suite says; fields left to their defaults, or to flags, are absent. `models` give
+    their fields in place of the suite's.
     """
 
     suite: SuiteConfig
@@ -32,13 +34,15 @@ class SuiteAxes:
     variants: tuple[Variant, ...]
     baseline: Variant
     axes: Mapping[str, list[Value]]
+    models: tuple[ModelPoint, ...] = ()
 
 
 @dataclass(frozen=True)
 class Suite:
     """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
 
-    `cases` are in measuring order and include those that cannot run.
+    `cases` are in measuring order and include those that cannot run. Where `models` give fields, `axes` has
+    the models instead.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Suite:
     cases: tuple[Case, ...]
     settings: Settings
     layers: int | None = None
+    models: tuple[ModelPoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,23 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
     return SuiteAxes(suite, family, variants, first, axes)
 
 
+def with_models(grid: SuiteAxes, catalog: Catalog, overrides: Overrides) -> SuiteAxes:
+    """The suite with the models that it or flags name, and implementations of what these ask for.
+
+    Where the suite lists none of those, it is all that the family has.
+    """
+    keys = {**grid.suite.models, **overrides.model_keys()}
+    models = model_points(grid.family, keys, overrides.axes().keys())
+    meant = models[0].semantics if models else ()
+    if not meant or overrides.impls:
+        return replace(grid, models=models)
+    every = (grid.variants, all_of(catalog, grid.family.name, grid.suite.where))
+    listed, known = ([v for v in variants if v.info.semantics in meant] for variants in every)
+    variants = sorted(listed or known, key=lambda variant: meant.index(variant.info.semantics))
+    first = grid.baseline if grid.baseline in variants else variants[0]
+    return replace(grid, models=models, variants=tuple(variants), baseline=first)
+
+
 def for_family(family: str, flag: str, name: str) -> SuiteConfig:
     """A suite for a family that has none in bench.yaml: fields without defaults must come from flags."""
     return SuiteConfig(name=name, where=flag, family=Scalar.given(flag, family))
@@ -92,6 +114,12 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     UsageError, with the suite's line, where its axes make more cases than can be meant.
     """
     axes = _axes(grid, overrides)
+    workloads = _workloads(grid, axes)
+    if grid.models:
+        theirs = set[str]().union(*(model.fields for model in grid.models))
+        kept = {name: values for name, values in axes.items() if name not in theirs}
+        labels: list[Value] = [model.label for model in grid.models]
+        axes = {"model": labels, **kept}
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     counts = {name: len(values) for name, values in axes.items()}
@@ -100,11 +128,16 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
     cases: list[Case] = []
     skips: list[Skip] = []
-    order = itertools.product(devices, modes, points(grid.family, axes), grid.variants)
-    for device, mode, point, variant in order:
+    members: dict[ModelPoint, list[str]] = {model: [] for model in grid.models}
+    order = itertools.product(devices, modes, workloads, grid.variants)
+    for device, mode, (point, models), variant in order:
         case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
         cases.append(case)
-        if reason := _impossible(grid.family, variant, mode, device):
+        reaching = [model for model in models if model.beyond(case.seq) is None]
+        for model in reaching:
+            members[model].append(case.id)
+        beyond = models[0].beyond(case.seq) if models and not reaching else None
+        if reason := _impossible(grid.family, variant, mode, device) or beyond:
             skips.append(Skip(case, reason))
     suite = Suite(
         name=grid.suite.name,
@@ -116,7 +149,8 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         implementations=tuple(variant.label for variant in grid.variants),
         cases=tuple(cases),
         settings=_settings(grid, base, overrides),
-        layers=grid.suite.layers,
+        layers=None if grid.models else grid.suite.layers,
+        models=tuple(replace(model, cases=tuple(ids)) for model, ids in members.items()),
     )
     return suite, skips
 
@@ -157,7 +191,8 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
         for name, values in overrides.axes().items()
         if name in names
     }
-    absent = missing(grid.family, {**grid.axes, **from_flags})
+    given = [{*grid.axes, *from_flags, *model.fields} for model in grid.models]
+    absent = missing(grid.family, set.intersection(*given) if given else {**grid.axes, **from_flags})
     if absent:
         flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in absent)
         raise UsageError(
@@ -168,6 +203,20 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
+
+
+def _workloads(
+    grid: SuiteAxes, axes: Mapping[str, list[Value]]
+) -> list[tuple[dict[str, Value], list[ModelPoint]]]:
+    """Every workload of the suite with the models that it is of, once where several have it in common."""
+    if not grid.models:
+        return [(point, []) for point in points(grid.family, axes)]
+    found: dict[tuple[tuple[str, Value], ...], tuple[dict[str, Value], list[ModelPoint]]] = {}
+    for model in grid.models:
+        own = {name: [value] for name, value in model.fields.items()}
+        for point in points(grid.family, {**axes, **own}):
+            found.setdefault(tuple(point.items()), (point, []))[1].append(model)
+    return list(found.values())
 
 
 def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:

@@ -32,6 +32,7 @@ from ._cost import (
     upstream_cost,
 )
 from ._inputs_paper import inputs, shapes
+from ._model import of_model
 from ._references.ambiguous import ambiguous
 from ._references.attention import dense, nsa
 from ._references.dsa import ambiguous_dsa, dsa
@@ -204,4 +205,5 @@ FAMILY = Family(
         "gate",
         "attend",
     ),
+    of_model=of_model,
 )

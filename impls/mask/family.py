@@ -28,6 +28,7 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, e
 
 from ._checks import CHECKS
 from ._contracts import opened
+from ._model import of_model
 from .reference import attended, blocks, closed_value, masked_again, packed, selected, threshold, top, visible
 from .workload import MaskWorkload
 
@@ -138,4 +139,5 @@ FAMILY = Family(
     rows=lambda w: w.rows,
     checks=CHECKS,
     stages=("fill", "scatter"),
+    of_model=of_model,
 )

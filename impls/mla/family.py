@@ -18,6 +18,7 @@ from ._bounds import FORWARD, GRADIENT, held
 from ._checks import CHECKS
 from ._cost import BYTES, cost, keeps_heads, keeps_latents
 from ._inputs import inputs, shapes, weight_shapes
+from ._model import of_model
 from .reference import dense
 from .workload import CONFIGS, Config, MlaWorkload
 
@@ -91,4 +92,5 @@ FAMILY = Family(
         "output",
         "cache",
     ),
+    of_model=of_model,
 )

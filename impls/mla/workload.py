@@ -34,9 +34,9 @@ class MlaWorkload:
 
     `causal` closes later tokens to a prefill's queries; the one token of a decode is the last anyway.
     `q_lora` gives queries a latent of their own, or none, whatever the configuration says; `nope`,
-    `rope` and `v` above 0 replace its widths per head. `mscale` multiplies scores by m², with
-    m = 0.1·ln 40 + 1 for a context extended 40 times; `rope_scaling=yarn` turns positions at such a context's
-    frequencies. Tokens are `input_scale` times normal ones.
+    `rope`, `v`, `dim`, `heads` and the two ranks above 0 replace its widths. `mscale` multiplies scores
+    by m², with m = 0.1·ln 40 + 1 for a context extended 40 times; `rope_scaling=yarn` turns positions at
+    such a context's frequencies. Tokens are `input_scale` times normal ones.
     Under `weights=fp8_block` linear weights are float8_e4m3 with a f32 scale per 128 × 128 block,
     four to an int32; they are for inference and have no gradient.
     """
@@ -62,13 +62,18 @@ class MlaWorkload:
     )  # as `dtype`, or 8 bits with block scales
     rope_scaling: str = axis("none", choices=("none", "yarn"), later=True)  # of rotary frequencies
     steps: int = axis(1, later=True)  # tokens of a decode
+    dim: int = axis(0, minimum=0, later=True)  # elements of a token; 0: the configuration's
+    heads: int = axis(0, minimum=0, later=True)  # of queries, keys and values; 0: the configuration's
+    q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
+    kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
 
     @property
     def widths(self) -> Config:
         config = CONFIGS[self.config]
         lora = {"config": config.q_lora, "on": config.q_lora or CONFIGS["v3"].q_lora, "off": 0}[self.q_lora]
-        heads = {"nope": self.nope or config.nope, "rope": self.rope or config.rope, "v": self.v or config.v}
-        return replace(config, q_lora=lora, **heads)
+        given = {name: getattr(self, name) for name in ("dim", "heads", "nope", "rope", "v")}
+        given |= {"q_lora": self.q_lora_rank or lora, "kv_lora": self.kv_lora_rank}
+        return replace(config, **{name: width for name, width in given.items() if width or name == "q_lora"})
 
     @property
     def new(self) -> int:

@@ -18,6 +18,7 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast
 
 from ._checks.table import CHECKS
 from ._contracts import EXACT, RECALL
+from ._model import of_model
 from ._stage import only
 from .indexer._attention import attention_cost, attention_inputs, attention_shapes
 from .indexer._attention_contracts import ATTENDED_EXACT, ATTENDED_RECALL
@@ -157,4 +158,5 @@ FAMILY = Family(
         "mask",
         "attention",
     ),
+    of_model=of_model,
 )

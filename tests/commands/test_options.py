@@ -14,20 +14,44 @@ from harness.sweep.overrides import Overrides
 COMMANDS = typer.main.get_command(app).commands
 CASES = ["--family", "--impl", "--seq", "--mode"]
 PLACE = ["--plugin", "--config", "--results"]
+MODEL = ["--model", "--tp", "--phase"]
 LIMITS = ["--timeout", "--memory", "--threads"]
 STORED = ["--device", "--run", "--baseline", "--config", "--results"]
 END = ["--wait", "--strict", "--json"]
 FLAGS = {
     "run": [
-        *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
+        *(*CASES, "--device", "--set", *MODEL, "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
         *("--graphs", "--max-seq"),
         *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
-    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", "--on", *END],
+    "check": [
+        *CASES,
+        "--device",
+        "--set",
+        *MODEL,
+        "--quick",
+        *LIMITS,
+        "--seed",
+        *PLACE,
+        "--shard",
+        "--on",
+        *END,
+    ],
     "new": ["--family", "--framework", "--out", "--plugin", "--config", "--json"],
     "static": [
-        *("--target", "--args", "--grid", "--max-seq", "--stages", "--kernels", *CASES, "--set", "--quick"),
+        *(
+            "--target",
+            "--args",
+            "--grid",
+            "--max-seq",
+            "--stages",
+            "--kernels",
+            *CASES,
+            "--set",
+            *MODEL,
+            "--quick",
+        ),
         *(*LIMITS, *PLACE, "--shard", "--on", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],
@@ -35,7 +59,7 @@ FLAGS = {
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "machines": [*PLACE, "--json"],
     "profile": [
-        *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
+        *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
         *("--ops", "--trace", "--cold", "--graphs", "--budget", "--resume"),
     ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
@@ -66,7 +90,7 @@ FLAGS = {
         *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
         "--self-check",
         *("--static", "--update", "--inconclusive", "--junit", "--resume", "--wait", "--all", "--dry-run"),
-        *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"),
+        *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--json"),
     ],
 }
 
@@ -95,7 +119,14 @@ def test_nothing_typed_changes_nothing():
 
 def test_each_group_adds_its_own():
     selection = options.SelectionFlags(
-        family=["mask"], impl=["a,b"], seq=["4Ki"], mode=["bwd"], set_=["rows=1,2", "rows=3"], quick=True
+        family=["mask"],
+        impl=["a,b"],
+        seq=["4Ki"],
+        mode=["bwd"],
+        set_=["rows=1,2", "rows=3"],
+        quick=True,
+        model=["glm-5,kimi-k2"],
+        tp=["8"],
     )
     limits = options.LimitFlags(timeout="1s", seed="7")
     run = measuring_options.RunFlags(baseline="a", budget="2s", replicates=4)
@@ -109,6 +140,7 @@ def test_each_group_adds_its_own():
         quick=True,
         replicates=4,
         settings={"timeout": "1s", "seed": "7", "budget": "2s"},
+        models={"model": ("glm-5", "kimi-k2"), "tp": ("8",)},
     )
 
 

@@ -56,6 +56,8 @@ def test_widths_follow_the_fields():
     assert MlaWorkload(seq=1, q_lora="off", config="v3").widths.q_lora == 0
     widths = MlaWorkload(seq=1, nope=6, v=10).widths
     assert (widths.nope, widths.rope, widths.v) == (6, 8, 10)
+    own = MlaWorkload(seq=1, dim=48, heads=3, q_lora_rank=24, kv_lora_rank=40).widths
+    assert (own.dim, own.heads, own.q_lora, own.kv_lora, own.nope) == (48, 3, 24, 40, 16)
     assert "wq_a" in drawn(MlaWorkload(seq=1, q_lora="on"))["weights"]
 
 

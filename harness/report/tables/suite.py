@@ -26,7 +26,7 @@ def suite_table(panel: SuiteResults, requested: Sequence[str] = ()) -> TableData
     rows = panel.cases
     entries = [
         (column, write)
-        for column, write in _entries(rows, panel.layers, requested)
+        for column, write in _entries(rows, panel.layers_of(rows[0].case), requested)
         if panel.baseline or not column.relative
     ]
     sample = rows[0].record
@@ -53,8 +53,9 @@ def _entries(rows: Sequence[CaseResult], layers: int | None, requested: Sequence
 
 
 def heading(panel: SuiteResults) -> str:
-    """The fields that a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
-    return f"{suite_name(panel)}: {' '.join(fixed_fields(panel))}"
+    """The fields that a panel holds fixed, behind its models: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
+    models = "; ".join(model.label for model in panel.models_here)
+    return ": ".join(filter(None, (suite_name(panel), models, " ".join(fixed_fields(panel)))))
 
 
 def suite_name(panel: SuiteResults) -> str:

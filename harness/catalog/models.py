@@ -1,0 +1,177 @@
+"""Presets: the attention fields of real models as their publishers wrote them, each file with its source.
+
+No figure of a preset is typed by hand: what a family computes of a model is derived from the raw fields by
+the family's own function, and every field is either read or known to change no shape (`models/fields.toml`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Value
+
+FILES = Path(__file__).with_suffix("")
+LISTING = "seqsweep list models"
+SELECTING_RATIO = (
+    4  # DeepSeek-V4 selects among keys that stand for so many tokens, and attends all sparser ones
+)
+_DTYPES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
+_REACHING = ("full_attention", "deepseek_sparse_attention")  # of layer_types: a query reaches every token
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of serving: `prefill` of a whole prompt, a `chunk` of one, `decode` of the next token.
+
+    `queries` has a call of it where a family takes some queries against a longer context.
+    """
+
+    name: str
+    queries: int
+
+
+# 4096: FlashMLA's tests of its sparse prefill. 1024: a device's queries in MaxText's training.
+PHASES = {phase.name: phase for phase in (Phase("prefill", 4096), Phase("chunk", 1024), Phase("decode", 1))}
+
+
+@dataclass(frozen=True)
+class ModelWorkload:
+    """What a family computes of a model in a phase: `fields` of its workload, and how many `layers` do so.
+
+    Tensor parallelism divides the fields named in `query_heads`, and divides or replicates those in
+    `key_heads`. One element of `seq` stands for `tokens` of the context, which is at most `longest`; None:
+    the model's positions. Implementations of the named `semantics` answer it, the first's are the baseline;
+    none named: any. `note` says in what the family's form is not the model's.
+    """
+
+    fields: Mapping[str, Value]
+    layers: int
+    query_heads: tuple[str, ...] = ()
+    key_heads: tuple[str, ...] = ()
+    tokens: int = 1
+    longest: int | None = None
+    semantics: tuple[str, ...] = ()
+    note: str = ""
+
+    def shard(self, devices: int) -> ModelWorkload:
+        """The part of one of so many devices. UsageError where heads do not divide."""
+        fields = dict(self.fields)
+        for name in (*self.query_heads, *self.key_heads):
+            heads = int(fields[name] or 0)
+            if name in self.key_heads and devices % heads == 0:
+                fields[name] = 1
+            elif heads % devices:
+                raise UsageError(f"{heads} {name} do not divide over {devices} devices; use a divisor")
+            else:
+                fields[name] = heads // devices
+        return replace(self, fields=fields)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by its publisher's own `raw` fields; `source` names repository, path, commit and SHA-256."""
+
+    name: str
+    source: Mapping[str, str]
+    raw: Mapping[str, Any]
+
+    @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """The fields of the language model, which stand a level lower where the model also reads images."""
+        return self.raw.get("text_config", self.raw)
+
+    @property
+    def dtype(self) -> str:
+        return _DTYPES[self.fields.get("torch_dtype") or self.fields["dtype"]]
+
+    @property
+    def layers(self) -> int:
+        return self.fields["num_hidden_layers"]
+
+    @property
+    def positions(self) -> int:
+        return self.fields["max_position_embeddings"]
+
+    @property
+    def head_dim(self) -> int:
+        """Elements of a query and a key, where they are not MLA's."""
+        return self.fields.get("head_dim") or self.fields["hidden_size"] // self.fields["num_attention_heads"]
+
+    @property
+    def compression(self) -> tuple[int, ...]:
+        """Tokens of a compressed key, layer by layer, of a model that compresses keys; else empty."""
+        return tuple(self.fields.get("compress_ratios", ()))[: self.layers]
+
+    @property
+    def reaching_layers(self) -> int:
+        """Layers in which a query may reach every token: neither linear ones nor those of a window alone."""
+        fields = self.fields
+        if "layer_types" in fields:
+            return sum(kind in _REACHING for kind in fields["layer_types"])
+        if "linear_attn_config" in fields:
+            return len(fields["linear_attn_config"]["full_attn_layers"])
+        if "hybrid_layer_pattern" in fields:
+            return fields["hybrid_layer_pattern"].count(0)
+        if self.compression:
+            return sum(ratio > 0 for ratio in self.compression)
+        return self.layers
+
+    @property
+    def indexer_layers(self) -> int:
+        """Layers that run an indexer, and do not take over an earlier one's selection; 0 without one."""
+        if "index_topk" not in self.fields:
+            return 0
+        if self.compression:
+            return self.compression.count(SELECTING_RATIO)
+        return self.fields.get("indexer_types", ["full"] * self.layers).count("full")
+
+    @property
+    def indexer_tokens(self) -> int:
+        """Tokens of the context that a key of the indexer stands for."""
+        return SELECTING_RATIO if self.compression else 1
+
+
+def names() -> list[str]:
+    """The presets that there are."""
+    return sorted(path.stem for path in FILES.glob("*.yaml"))
+
+
+def model(name: str) -> Model:
+    """The preset of this name. UsageError for any other."""
+    if name not in names():
+        raise UsageError(f'unknown model "{name}"{nearest(name, names(), LISTING)}')
+    return read(FILES / f"{name}.yaml")
+
+
+@cache
+def read(file: Path) -> Model:
+    """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
+    import yaml
+
+    told = yaml.safe_load(file.read_text(encoding="utf-8"))
+    _refuse_unknown(file, told, ("source", "fields"), "")
+    _refuse_unknown(file, told["source"], ("repo", "path", "commit", "sha256"), "source.")
+    _refuse_unknown(file, told["fields"], _known_fields(), "fields.", deep=True)
+    return Model(file.stem, told["source"], told["fields"])
+
+
+@cache
+def _known_fields() -> tuple[str, ...]:
+    groups = tomllib.loads((FILES / "fields.toml").read_text(encoding="utf-8"))
+    return tuple(name for group in groups.values() for name in group)
+
+
+def _refuse_unknown(
+    file: Path, told: Mapping[str, Any], known: tuple[str, ...], place: str, *, deep: bool = False
+) -> None:
+    for name, value in told.items():
+        if name not in known:
+            raise UsageError(f'{file}: unknown field "{place}{name}"{nearest(name, known, "fields.toml")}')
+        if deep and isinstance(value, Mapping):
+            _refuse_unknown(file, value, known, f"{place}{name}.", deep=True)

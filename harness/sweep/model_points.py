@@ -1,0 +1,103 @@
+"""The models that a suite takes fields from: `model`, `tp` and `phase`, as bench.yaml or flags say."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+from harness.catalog.catalog import FamilyInfo
+from harness.catalog.derive import derive
+from harness.catalog.models import PHASES, model
+from harness.core.errors import UsageError
+from harness.core.units import format_count, parse_count
+from harness.core.workload import Value, canonical
+from harness.sweep.yaml.nodes import Scalar, at, words
+
+MODEL_KEYS = ("model", "tp", "phase")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPoint:
+    """One device's share of a model over `tp` of them, in a phase: fields of a family's workload.
+
+    `layers` of the model make the call once each in a step. One element of `seq` stands for `tokens` of the
+    context, of which the model does this up to `longest`. Fields that are `changed` are the flags', and not
+    the model's. `source` is where its publisher's fields come from;
+    `cases` are ids. `semantics` and `note` are the family's.
+    """
+
+    name: str
+    tp: int
+    phase: str
+    source: Mapping[str, str]
+    fields: Mapping[str, Value]
+    layers: int
+    tokens: int
+    longest: int
+    semantics: tuple[str, ...]
+    note: str
+    changed: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """`deepseek-v3.2 (tp 8, decode, rows set by hand)`: what is not said is one device, and a prefill."""
+        shard = f"tp {self.tp}" if self.tp > 1 else ""
+        phase = self.phase if self.phase != "prefill" else ""
+        changed = f"{', '.join(self.changed)} set by hand" if self.changed else ""
+        told = ", ".join(filter(None, (shard, phase, changed)))
+        return f"{self.name} ({told})" if told else self.name
+
+    def to_json(self) -> dict[str, Any]:
+        """The point as run.json has it."""
+        return {"label": self.label, **asdict(self)}
+
+    def beyond(self, seq: int) -> str | None:
+        """Why the model does this at no such length; None where it does."""
+        if seq * self.tokens <= self.longest:
+            return None
+        return f"{self.name} does this up to {format_count(self.longest // self.tokens)}; lower --seq"
+
+
+def model_points(
+    family: FamilyInfo, keys: Mapping[str, Sequence[Scalar]], given: Collection[str]
+) -> tuple[ModelPoint, ...]:
+    """The points of every model at every `tp`, without the fields `given` by flags; none without a model.
+
+    UsageError, with its place, where a family has nothing of a model, or heads do not divide.
+    """
+    if "model" not in keys:
+        for name, values in keys.items():
+            raise UsageError(f"{values[0].where}: {name} is a model's; name one, as in --model deepseek-v3.2")
+        return ()
+    phases = keys.get("phase") or (Scalar.given("phase", "prefill"),)
+    if len(phases) > 1:
+        raise UsageError(f"{phases[1].where}: a suite is of one phase; write a suite for each")
+    (phase,) = words(phases[0], "phase", tuple(PHASES))
+    sizes = keys.get("tp") or (Scalar.given("tp", "1"),)
+    return tuple(_point(family, name, tp, phase, given) for name, tp in product(keys["model"], sizes))
+
+
+def _point(family: FamilyInfo, name: Scalar, tp: Scalar, phase: str, given: Collection[str]) -> ModelPoint:
+    with at(name.where):
+        preset = model(name.text)
+        derived = derive(family, name.text, phase)
+        fields = {field: family.field(field).parse(canonical(v)) for field, v in derived.fields.items()}
+    with at(tp.where):
+        devices = parse_count(tp.text)
+        if devices < 1:
+            raise UsageError(f"tp {tp.text}: must be at least 1")
+        shard = derived.shard(devices)
+    return ModelPoint(
+        name=preset.name,
+        tp=devices,
+        phase=phase,
+        source=preset.source,
+        fields={field: shard.fields[field] for field in fields if field not in given},
+        layers=derived.layers,
+        tokens=derived.tokens,
+        longest=derived.longest or preset.positions,
+        semantics=derived.semantics,
+        note=derived.note,
+        changed=tuple(field for field in fields if field in given),
+    )

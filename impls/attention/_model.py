@@ -1,0 +1,57 @@
+"""A model's attention by its publisher's fields: heads, their width, and the blocks of one that selects them.
+
+Of a model without selection the sparse forms keep the suite's own blocks: what they would save in its step.
+"""
+
+from __future__ import annotations
+
+from harness import Model, ModelWorkload, Phase, Unsupported
+
+
+def of_model(model: Model, phase: Phase) -> ModelWorkload:
+    """Heads of queries divide over devices, heads of keys do so or are replicated."""
+    fields = model.fields
+    _refuse(model)
+    if phase.name == "chunk":
+        raise Unsupported(
+            "queries of a chunk against a longer cache are not among its stages; use another phase"
+        )
+    sparse = fields.get("sparse_attention_config")
+    blocks = (
+        {
+            "block": sparse["sparse_block_size"],
+            "selected": sparse["sparse_topk_blocks"],
+            "init_blocks": sparse["sparse_init_block"],
+            "local_blocks": sparse["sparse_local_block"],
+        }
+        if sparse
+        else {}
+    )
+    return ModelWorkload(
+        {
+            "heads": fields["num_attention_heads"],
+            "kv_heads": fields["num_key_value_heads"],
+            "head_dim": model.head_dim,
+            "dtype": model.dtype,
+            "stage": "decode" if phase.name == "decode" else "attention",
+            **blocks,
+        },
+        sum(sparse["sparse_attention_freq"]) if sparse else model.reaching_layers,
+        query_heads=("heads",),
+        key_heads=("kv_heads",),
+        longest=fields.get("attention_chunk_size"),
+        semantics=("decode", "nsa_paper_decode") if phase.name == "decode" else (),
+        note="the model reads the selected blocks alone, without the other branches of nsa forms"
+        if sparse
+        else "",
+    )
+
+
+def _refuse(model: Model) -> None:
+    fields = model.fields
+    if "kv_lora_rank" in fields:
+        raise Unsupported("it attends latents, whose keys are wider than the values; the family mla does so")
+    if model.compression:
+        raise Unsupported("all keys beyond its window are compressed, and one is key and value at once")
+    if fields.get("v_head_dim", model.head_dim) != model.head_dim:
+        raise Unsupported(f"keys are {model.head_dim} wide and values {fields['v_head_dim']}, here equally")

@@ -1,0 +1,31 @@
+"""A model's MLA by its publisher's fields: widths, a device's heads, and the layers that attend latents."""
+
+from __future__ import annotations
+
+from harness import Model, ModelWorkload, Phase, Unsupported
+
+WIDTHS = {
+    "dim": "hidden_size",
+    "heads": "num_attention_heads",
+    "q_lora_rank": "q_lora_rank",
+    "kv_lora_rank": "kv_lora_rank",
+    "nope": "qk_nope_head_dim",
+    "rope": "qk_rope_head_dim",
+    "v": "v_head_dim",
+}
+
+
+def of_model(model: Model, phase: Phase) -> ModelWorkload:
+    """Heads divide over devices; the latents, and the projections to them, are whole on each."""
+    if "kv_lora_rank" not in model.fields:
+        raise Unsupported("its configuration names no kv_lora_rank, so keys and values have no latent")
+    if phase.name == "chunk":
+        raise Unsupported("queries of a chunk against a longer cache are not among its phases; use another")
+    widths = {field: model.fields[name] for field, name in WIDTHS.items()}
+    selects = model.fields.get("index_topk")
+    return ModelWorkload(
+        {**widths, "phase": phase.name, "dtype": model.dtype},
+        model.reaching_layers,
+        query_heads=("heads",),
+        note=f"the model attends the {selects} tokens that it selects; here all are" if selects else "",
+    )

@@ -1,0 +1,100 @@
+"""Presets on the command line: listed, derived, planned and measured."""
+
+import pytest
+
+PLUGIN = '''\
+"""A family of one's own that says what it computes of a model."""
+from dataclasses import dataclass
+
+from seqsweep import Array, Family, ModelWorkload, Semantics, Unsupported, axis, exact, implementation
+
+
+@dataclass(frozen=True)
+class TwiceWorkload:
+    seq: int = axis()
+    heads: int = axis(1)
+
+
+def of_model(model, phase):
+    if phase.name != "prefill":
+        raise Unsupported("twice is of prefills")
+    return ModelWorkload({"heads": model.fields["num_attention_heads"]}, model.layers, ("heads",))
+
+
+FAMILY = Family(
+    name="twice",
+    question="How is a number doubled?",
+    workload=TwiceWorkload,
+    shapes=lambda w: {"x": Array((w.heads, w.seq), "f32")},
+    inputs=lambda w, rng: {"x": rng.standard_normal((w.heads, w.seq), dtype="f4")},
+    semantics={"exact": Semantics("exact", lambda w, rows: lambda x: x * 2, exact())},
+    of_model=of_model,
+)
+
+
+@implementation(framework="numpy", semantics="exact")
+def added(w: TwiceWorkload):
+    return lambda x: x + x
+'''
+
+
+def test_models_are_listed(in_process):
+    said = in_process("list", "models", "--json")
+    assert len(said.json["models"]) == 17
+    qwen = next(m for m in said.json["models"] if m["name"] == "qwen3-235b")
+    assert (qwen["attention"], qwen["layers"], qwen["positions"]) == ("GQA 64/4 × 128", 94, 40960)
+    table = in_process("list", "models").out
+    assert "glm-5.2" in table
+    assert "2048 tokens by 32 × 128, in 21 of 78 layers" in " ".join(table.split())
+
+
+def test_a_model_is_listed_with_what_follows(in_process):
+    workloads = in_process("list", "models", "deepseek-v3.2", "--json").json["workloads"]
+    found = {(entry["family"], entry["phase"]): entry for entry in workloads}
+    assert found["mask", "decode"]["fields"] == {"rows": 1, "topk": 2048, "dtype": "bf16"}
+    assert found["attention", "prefill"]["reason"].startswith(
+        "attention of deepseek-v3.2: it attends latents"
+    )
+    page = in_process("list", "models", "deepseek-v3.2").out
+    assert "kv_lora_rank=512" in page
+    assert "the model attends the 2048 tokens that it selects" in " ".join(page.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["list", "models", "glm5"], 'unknown model "glm5"; nearest: "glm-5"'),
+        (["list", "mask", "glm-5"], "only a model is named behind the list"),
+        (["list", "models", "--contracts"], "name the family whose contracts are wanted"),
+        (["run", "broken", "--model", "glm-5"], "--model: offsets has nothing that follows from a model"),
+        (["static", "mask", "--model", "kimi-k2"], "--model: mask of kimi-k2: it selects no single tokens"),
+        (["check", "mask", "--tp", "8"], "--tp: tp is a model's; name one"),
+    ],
+)
+def test_what_a_model_does_not_have_is_a_sentence(in_process, words, says):
+    said = in_process(*words)
+    assert said.code == 2
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):
+    words = ("run", "mask", "--model", "deepseek-v3.2,glm-5.2", "--phase", "decode", "--seq", "4Ki")
+    said = in_process(*words, "--impl", "broadcast,scatter", "--results", tmp_path)
+    assert said.code == 0
+    shown = " ".join(said.out.split())
+    assert "mask: deepseek-v3.2 (decode); glm-5.2 (decode): batch=1" in shown
+    assert "of a step of glm-5.2 (decode) at 4Ki on this machine: 21 layers" in shown
+    (run,) = (tmp_path / "runs").glob("*/run.json")
+    assert '"sha256":"c7fa8b191e9936d8e6a57d864baab82b792fae16a116416cdd3a75ba76bc5af1"' in (
+        run.read_text().replace(": ", ":")
+    )
+
+
+def test_a_plugins_family_derives_in_a_process_of_its_own(in_process, tmp_path):
+    file = tmp_path / "twice.py"
+    file.write_text(PLUGIN)
+    words = ("run", "--family", "twice", "--plugin", file, "--seq", "8", "--model", "kimi-k2", "--dry-run")
+    (suite,) = in_process(*words, "--tp", "4", "--json").json["suites"]
+    assert suite["cases"] == ["twice/added@heads=16,seq=8:fwd:cpu"]
+    assert "twice is of prefills" in in_process(*words, "--phase", "decode").err

@@ -1,0 +1,131 @@
+"""Models in a plan: their fields become the workload's, several may share a case, and each ends somewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import discovery
+from harness.core.errors import UsageError
+from harness.sweep.config import load
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import plan, suite_info
+
+CATALOG = discovery.builtin()
+BENCH = """\
+suites:
+  mask:
+    family: mask
+    model: [deepseek-v3.2, glm-5.2, deepseek-v4-flash]
+    phase: chunk
+    layers: 3
+    seq: [8Ki, 256Ki, 512Ki]
+    baseline: broadcast
+    impls: [broadcast, scatter]
+  mla: {family: mla, phase: [prefill, decode], seq: 64, impls: [naive, absorb]}
+  attention: {family: attention, seq: [1Ki, 8Ki, 64Ki], heads: 4, kv_heads: 1, impls: [dense, nsa_mslk]}
+"""
+
+
+@pytest.fixture
+def config(tmp_path):
+    file = tmp_path / "bench.yaml"
+    file.write_text(BENCH)
+    return load(file)
+
+
+def planned(config, suite, **overrides):
+    return plan(config, CATALOG, [suite], Overrides(**overrides))
+
+
+def of_models(*names, **more):
+    return {"models": {"model": names, **more}}
+
+
+def test_a_list_of_models_is_an_axis_whose_fields_are_the_workloads(config):
+    (suite,) = planned(config, "mask").suites
+    assert suite.axes["model"] == ["deepseek-v3.2 (chunk)", "glm-5.2 (chunk)", "deepseek-v4-flash (chunk)"]
+    points = {(dict(case.workload)["topk"], dict(case.workload)["rows"]) for case in suite.cases}
+    assert points == {(2048, 1024), (512, 1024)}
+    assert {dict(case.workload)["dtype"] for case in suite.cases} == {"bf16"}
+
+
+def test_what_two_models_have_in_common_is_one_case_of_both(config):
+    (suite,) = planned(config, "mask").suites
+    assert len(suite.cases) == len({case.id for case in suite.cases}) == 2 * 2 * 3
+    first, second, third = suite.models
+    assert set(first.cases) < set(second.cases)
+    assert set(third.cases).isdisjoint(second.cases)
+    assert [model.layers for model in suite.models] == [61, 21, 21]
+    assert suite.layers is None
+
+
+def test_a_case_beyond_every_models_context_is_impossible(config):
+    schedule = planned(config, "mask")
+    reasons = {skip.case.id: skip.reason for skip in schedule.skips}
+    assert set(reasons.values()) == {"deepseek-v4-flash does this up to 256Ki; lower --seq"}
+    assert {case.split("topk=")[1].split(":")[0] for case in reasons} == {"512"}
+    deepseek, glm, _ = schedule.suites[0].models
+    assert len(deepseek.cases) == 2  # its 160Ki positions end before 256Ki, which glm-5.2 reaches
+    assert len(glm.cases) == 6
+
+
+def test_a_suites_phase_is_the_models_only_where_it_names_one(config):
+    assert planned(config, "mla").suites[0].axes["phase"] == ["prefill", "decode"]
+    (suite,) = planned(config, "mla", **of_models("glm-5", tp=("8",), phase=("decode",))).suites
+    fields = dict(suite.cases[0].workload)
+    assert (fields["heads"], fields["phase"], fields["v"], fields["q_lora_rank"]) == (8, "decode", 256, 2048)
+    assert suite.models[0].label == "glm-5 (tp 8, decode)"
+
+
+def test_flags_win_over_the_model_and_are_told(config):
+    (suite,) = planned(config, "attention", **of_models("qwen3-30b"), fields={"dtype": ("f32",)}).suites
+    assert {dict(case.workload)["dtype"] for case in suite.cases} == {"f32"}
+    assert {dict(case.workload)["heads"] for case in suite.cases} == {32}
+    assert suite.models[0].label == "qwen3-30b (dtype set by hand)"
+
+
+def test_a_phase_brings_the_implementations_that_answer_it(config):
+    asked = of_models("qwen3-30b", phase=("decode",))
+    (suite,) = planned(config, "attention", **asked).suites
+    assert suite.implementations == ("attention/dense_decode", "attention/nsa_paper_decode")
+    assert suite.baseline == "attention/dense_decode"
+    (chosen,) = planned(config, "attention", **asked, impls=("nsa_paper_decode",)).suites
+    assert chosen.implementations == ("attention/nsa_paper_decode",)
+
+
+def test_run_json_has_the_models_with_their_sources(config):
+    info = suite_info(planned(config, "mask"))["mask"]
+    assert [model["name"] for model in info["models"]] == ["deepseek-v3.2", "glm-5.2", "deepseek-v4-flash"]
+    assert info["models"][2]["tokens"] == 4
+    assert set(info["models"][0]["source"]) == {"repo", "path", "commit", "sha256"}
+    assert "models" not in suite_info(planned(config, "attention"))["attention"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "models", "said"),
+    [
+        ("attention", {"tp": ("8",)}, "--tp: tp is a model's; name one, as in --model deepseek-v3.2"),
+        ("attention", {"model": ("qwen-30b",)}, '--model: unknown model "qwen-30b"; nearest: "qwen3-30b"'),
+        ("attention", {"model": ("qwen3-30b",), "tp": ("3",)}, "--tp: 32 heads do not divide over 3 devices"),
+        ("attention", {"model": ("qwen3-30b",), "tp": ("0",)}, "--tp: tp 0: must be at least 1"),
+        ("attention", {"model": ("glm-5",)}, "--model: attention of glm-5: it attends latents"),
+        (
+            "mla",
+            {"model": ("deepseek-v4-pro",)},
+            "--model: mla of deepseek-v4-pro: its configuration names no",
+        ),
+        ("mla", {"model": ("glm-5",), "phase": ("chnk",)}, '--phase: unknown phase "chnk"; nearest: "chunk"'),
+        ("mla", {"model": ("glm-5",), "phase": ("prefill", "decode")}, "--phase: a suite is of one phase"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_with_its_place(config, suite, models, said):
+    with pytest.raises(UsageError) as caught:
+        planned(config, suite, models=models)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_mistake_in_bench_yaml_has_its_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bench.yaml").write_text(BENCH.replace("glm-5.2", "glm-52"))
+    with pytest.raises(UsageError, match=r'bench.yaml:4: unknown model "glm-52"; nearest: "glm-5\.2"'):
+        planned(load(Path("bench.yaml")), "mask")
