@@ -172,13 +172,14 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
         )
     versions = dict(new.versions)
-    for name in old.other_compilers(new, untouched) if old else ():
-        if name in versions:
-            raise UsageError(
-                f"the file has kernels by {name} {old.versions.get(name)}, and {len(untouched)} of its "
-                "cases would stay; update all cases at once, without --cases"
-            )
-        versions[name] = old.versions[name]
+    if old:
+        for name in old.other_compilers(new, untouched):
+            if name in versions:
+                raise UsageError(
+                    f"the file has kernels by {name} {old.versions.get(name)}, and {len(untouched)} of its "
+                    "cases would stay; update all cases at once, without --cases"
+                )
+            versions[name] = old.versions[name]
     return Baseline(new.target, versions, new.processor, new.threads, {**remaining, **new.cases})
 
 

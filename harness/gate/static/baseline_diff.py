@@ -34,10 +34,10 @@ def compare_with_file(
 ) -> dict[str, StaticVerdict]:
     """The verdict on every case by its id, with the file as base, `here` being where they were compiled.
 
-    Other cases of the file are ignored. A difference in either direction is reported. On another processor, XLA may plan another program, so
-    that of jax only arguments, outputs and the contract are compared; traces of torch are the same.
-    Kernels are compared unless another version has compiled them. Of a framework that is missing here no
-    case is compared.
+    Other cases of the file are ignored. A difference in either direction is reported. On another processor,
+    XLA may plan another program, so that of jax only arguments, outputs and the contract are compared;
+    traces of torch are the same. Kernels are compared unless another version has compiled them. Of a
+    framework that is missing here no case is compared.
     """
     same_processor, missing = baseline.planned_alike(here), {TRITON} - here.versions.keys()
     verdicts: dict[str, StaticVerdict] = {}
