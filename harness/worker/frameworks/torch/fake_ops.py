@@ -35,9 +35,16 @@ FRESH = _operators(
     "_softmax _softmax_backward_data sum.dim_IntList mean.dim any.dim topk sort cumsum cat stack "
     "index_select slice_backward unfold_backward"
 )
-KEPT = FRESH | _operators(
-    "clone clamp floor_divide rsub.Scalar index_add abs  constant_pad_nd index.Tensor index_put repeat "
-    "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward"
+IN_PLACE = _operators("addcmul_ copy_ where.self_out add_.Tensor mul_.Tensor div_.Tensor")
+MADE_ON_DEVICE = _operators("arange arange.start arange.start_step")  # of numbers alone
+KEPT = (
+    FRESH
+    | MADE_ON_DEVICE
+    | _operators(
+        "clone clamp floor_divide rsub.Scalar index_add abs constant_pad_nd index.Tensor index_put repeat "
+        "new_zeros new_full new_empty where.self "
+        "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward"
+    )
 )
 DIRECT = RESHAPED | VIEWS | FRESH
 
@@ -50,13 +57,17 @@ class Fakes:
         self.states: dict[torch.device, dict[str, Any]] = {}
         self.strides: dict[Any, tuple[Any, Any]] = {}
         self.made: dict[Any, Any] = {}
+        self.writes: set[Any] = set()
 
     def call(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of `func`, identical to the mode's."""
         cacheable = func in KEPT
-        device = self._device(func, args, kwargs) if cacheable or func in DIRECT else None
+        known = cacheable or func in DIRECT or func in IN_PLACE
+        device = self._device(func, args, kwargs) if known else None
         if device is None:
             return func(*args, **kwargs)
+        if func in IN_PLACE:
+            return self._write(func, args, kwargs)
         if cacheable:
             return self._result_like(func, args, kwargs, device)
         if func in RESHAPED and not all(size > 1 for size in args[1]):
@@ -86,6 +97,18 @@ class Fakes:
                 result = tuple(torch.empty_strided(*part[:2], dtype=part[2], device=META) for part in layout)
         return self._wrap(result, device)
 
+    def _write(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The tensor that is written into, which no write of this form changes."""
+        target = kwargs.get("out", args[0])
+        form = _form(target)
+        key = (func, _form(args), _form(tuple(kwargs.items())))
+        if key in self.writes:
+            return target
+        result = func(*args, **kwargs)
+        if result is target and _form(result) == form:
+            self.writes.add(key)
+        return result
+
     def _view(self, func: Any, tensor: Any, sizes: Any, device: torch.device) -> Any:
         """A view with an axis of size 1, whose stride is arbitrary: it is the mode's, not the kernel's."""
         key = (tensor.shape, tensor.stride(), tuple(sizes))
@@ -99,14 +122,15 @@ class Fakes:
 
     def _device(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.device | None:
         """The result's device; None where it, or the result, is unclear, so that the mode must decide."""
-        device: torch.device | None = None
+        wanted = kwargs.get("device")
+        device: torch.device | None = wanted if func in MADE_ON_DEVICE else None
         for tensor in _tensors((*args, *kwargs.values())):
             if type(tensor) is not FakeTensor or tensor.constant is not None:
                 return None
             if device not in {None, tensor.fake_device} or (func in KEPT and not tensor.ndim):
                 return None  # a tensor without axes may stand for a number, whose dtype counts for less
             device = tensor.fake_device
-        return device
+        return device if wanted in {None, device} else None
 
     def _wrap(self, result: Any, device: torch.device) -> Any:
         if isinstance(result, torch.Tensor):

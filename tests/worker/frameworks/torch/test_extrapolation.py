@@ -119,6 +119,7 @@ def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
     ("name", "mode"),
     [
         ("nsa_mslk", "bwd"),
+        ("nsa_mslk_upstream", "fwd"),
         ("dense_chunked", "fwd"),
         ("dense", "fwd_bwd"),
         pytest.param("nsa_paper", "fwd_bwd", marks=pytest.mark.full),
