@@ -23,7 +23,7 @@ from harness.xla.on_chip_overflow import on_chip_overflow
 
 SUBLANES = 8  # rows of a register, of 32 bits
 FOR_GPUS = (
-    "of Pallas kernels those for TPUs alone are planned: jax compiles them for a GPU, too, but what they take "
+    "of Pallas kernels those for TPUs alone are planned: jax compiles them for a GPU, but what they take "
     "of one is not read; --target tpu:v5p plans them here"
 )
 
