@@ -8,6 +8,7 @@ from harness.core.kernel_figures import KernelFigures
 from harness.core.median_interval import median_interval
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import STATIC_FIGURES, Static
+from harness.core.tpu_kernel_figures import TpuKernelFigures
 
 RUN = "20261120T113000Z-1a2b3c4"
 PASSED = Correctness("exact", True, "whole", {"mismatches": 0})
@@ -39,6 +40,16 @@ def kernel_of(**changed: Any) -> KernelFigures:
         "code_bytes": 640, "program": "sha256:1", "occupancy": 0.1875,
     }  # fmt: skip
     return KernelFigures(**{**figures, **changed})
+
+
+def tpu_kernel_of(**changed: Any) -> TpuKernelFigures:
+    """A Pallas kernel that takes 4 MiB of the 16 MiB of VMEM that it gets, in 8 steps."""
+    figures = {
+        "kernel": "scan", "source": "scan.py:12", "grid": (8,), "steps": 8, "vmem_bytes": 4 << 20,
+        "vmem_limit_bytes": 16 << 20, "scratch_bytes": 0, "semaphores": 0, "blocks": (),
+        "program": "sha256:1",
+    }  # fmt: skip
+    return TpuKernelFigures(**{**figures, **changed})
 
 
 def record_of(name: str, seq: int, *, family: str = "mask", **more: Any) -> Record:

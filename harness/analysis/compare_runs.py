@@ -20,6 +20,8 @@ from harness.core.errors import UsageError, nearest
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.kernel_figures import KernelFigures
 from harness.core.record import Record, state_bound
+from harness.core.static_figures import AnyKernel
+from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.store.run_summary import RunSummary
 
 BOTH_INTERVALS = "both intervals"
@@ -32,10 +34,15 @@ UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs ha
 
 FASTER, SLOWER, SAME = "faster", "slower", "about the same"
 UNDECIDED, NO_INTERVAL = "undecided", "no interval"
-KERNEL_FIGURES = (
-    *("registers", "spilled_bytes", "shared_bytes", "blocks_per_sm", "limiter", "occupancy"),
-    *("waves", "tail", "program"),
-)
+KERNEL_FIGURES: Mapping[type[AnyKernel], Sequence[str]] = {
+    KernelFigures: (
+        *("registers", "spilled_bytes", "shared_bytes", "blocks_per_sm", "limiter", "occupancy"),
+        *("waves", "tail", "program"),
+    ),
+    TpuKernelFigures: (
+        *("vmem_bytes", "vmem_limit_bytes", "scratch_bytes", "semaphores", "steps", "refused", "program"),
+    ),
+}
 SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
 
 
@@ -72,25 +79,27 @@ class Change:
 
 @dataclass(frozen=True)
 class KernelChange:
-    """One GPU kernel on a target: its figures on the side called `of` beside those of `to`."""
+    """One kernel on a target: its figures on the side called `of` beside those of `to`."""
 
     case: str
     implementation: str
     seq: int
     target: str
-    of: KernelFigures
-    to: KernelFigures
+    of: AnyKernel
+    to: AnyKernel
 
     @property
     def differs(self) -> bool:
-        return any(getattr(self.of, name) != getattr(self.to, name) for name in KERNEL_FIGURES)
+        return figures_of(self.of) != figures_of(self.to)
 
     def to_json(self) -> dict[str, Any]:
-        sides = {"of": self.of, "to": self.to}
-        figures = {
-            side: {name: getattr(kernel, name) for name in KERNEL_FIGURES} for side, kernel in sides.items()
-        }
+        figures = {"of": figures_of(self.of), "to": figures_of(self.to)}
         return {**vars(self), "kernel": self.of.label, **figures}
+
+
+def figures_of(kernel: AnyKernel) -> dict[str, Any]:
+    """What of a kernel is compared, by name."""
+    return {name: getattr(kernel, name) for name in KERNEL_FIGURES[type(kernel)]}
 
 
 @dataclass(frozen=True)
@@ -153,7 +162,7 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
 
 def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
     by_target = [
-        {name: static.kernels for record in side for name, static in record.static.items()}
+        {name: static.all_kernels for record in side for name, static in record.static.items()}
         for side in (of, to)
     ]
     case, label, seq = of[0].case, label_of(of[0]), of[0].seq

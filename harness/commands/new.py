@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from harness.catalog.known_frameworks import require_framework
 from harness.catalog.source_hash import home_of, import_name
+from harness.commands.output import print_note
 from harness.core.errors import UsageError
 from harness.store.atomic import write_files
 
@@ -60,19 +61,22 @@ def _write_implementation(
     _require_free(name, f"{family.name}/{name}", project.catalog.implementations)
     file, home = Path(family.file), home_of(Path(family.file))
     others = project.catalog.of_family(family.name)
+    template = _template(file.parent, framework)
     imports = f"from {import_name(file)} import {family.workload}"
     if str(home) not in {str(folder.resolve()), *sys.path}:
         imports = f"import sys\n\nsys.path.append({str(home)!r})\n{imports}"
     path = _write(
         folder,
         name,
-        _template(file.parent, framework),
+        template,
         imports=imports,
         workload=family.workload,
         inputs=", ".join(family.inputs),
         framework=framework or (others[0].framework if others else "numpy"),
         semantics=family.semantics[0],
     )
+    if framework and template.parent == HERE:
+        print_note(f"{family.name} has no kernel in {framework} to begin with: the file is a skeleton")
     has_suite = any(suite.family.text == family.name for suite in project.config.suites.values())
     lengths = () if has_suite else ("--seq", LENGTHS)
     plugins = [word for plugin in (*project.given_plugins, str(path)) for word in ("--plugin", plugin)]

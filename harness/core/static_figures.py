@@ -35,6 +35,7 @@ WORDS = {
     "generated_code_bytes": "generated code",
 }
 EXACT_FIGURES = tuple(WORDS)
+AnyKernel = KernelFigures | TpuKernelFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,11 @@ class Static:
     def has_figures(self) -> bool:
         """Whether any figure is known, or that the program does not fit."""
         return self.fits is False or any(getattr(self, name) is not None for name in STATIC_FIGURES)
+
+    @property
+    def all_kernels(self) -> tuple[AnyKernel, ...]:
+        """Those on a GPU, or on a TPU."""
+        return (*self.kernels, *self.tpu_kernels)
 
     @property
     def planned_bytes(self) -> int | None:

@@ -28,6 +28,11 @@ class OperandBlock:
         rows, columns = (1, *self.block)[-2:] if self.block else (1, 1)
         return rows % self.tile[0] == 0 and columns % self.tile[1] == 0
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether VMEM holds more than the block."""
+        return self.memory == "vmem" and not self.aligned
+
 
 @dataclass(frozen=True, slots=True)
 class OnChipOverflow:
@@ -74,3 +79,8 @@ class TpuKernelFigures:
     @property
     def label(self) -> str:
         return self.kernel
+
+
+def vmem_share(kernel: TpuKernelFigures) -> float:
+    """How much of the VMEM that it gets a kernel needs, above 1 where it does not fit; 0 where unknown."""
+    return (kernel.vmem_bytes or 0) / kernel.vmem_limit_bytes

@@ -102,7 +102,7 @@ class RunFrames:
         return self._read(static_frame)
 
     def kernels(self) -> pd.DataFrame:
-        """One row per GPU kernel of a record, in each configuration of an autotuner, on each target."""
+        """One row per kernel of a record, in each configuration of an autotuner, on each target."""
         return self._read(kernels_frame)
 
     def speedups(self) -> pd.DataFrame:

@@ -12,8 +12,10 @@ import pandas as pd
 from harness.analysis.filter import Selection
 from harness.analysis.results import COUNTED, HOST, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
-from harness.core.kernel_figures import by_need
+from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
+from harness.core.static_figures import AnyKernel
+from harness.core.tpu_kernel_figures import vmem_share
 from harness.cubin.machine_code import CLASSES, OTHER
 from harness.frames.frame_builder import FrameBuilder
 
@@ -85,28 +87,47 @@ def static_frame(pairs: Iterable[Described]) -> pd.DataFrame:
     for _, record in pairs:
         for target, static in record.static.items():
             widest = max(static.kernels, key=by_need, default=None)
-            computed = {"label": label_of(record), "target": target, "kernels": len(static.kernels) or None}
-            builder.append({}, record=record, static=static, computed=computed, kernel=widest)
+            fullest = max(static.tpu_kernels, key=vmem_share, default=None)
+            named = widest or fullest
+            computed = {
+                "label": label_of(record),
+                "target": target,
+                "kernels": len(static.all_kernels) or None,
+                "kernel": named.label if named else None,
+            }
+            parts = {"record": record, "static": static, "kernel": widest, "tpu_kernel": fullest}
+            builder.append({}, computed=computed, **parts)
     return builder.frame()
 
 
 def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
-    """A row per record, target, kernel and configuration."""
+    """A row per record, target, kernel and configuration, with the columns of its kind of device."""
     builder = FrameBuilder("kernels")
     for _, record in pairs:
         for target, static in record.static.items():
-            for kernel in static.kernels:
+            for kernel in static.all_kernels:
+                on_gpu = isinstance(kernel, KernelFigures)
                 computed = {
-                    **dict.fromkeys((*CLASSES, OTHER), 0),
-                    **kernel.instructions,
+                    **_described(kernel),
                     "label": label_of(record),
                     "target": target,
-                    "grid": "×".join(map(str, kernel.grid)),
-                    "grid_blocks": math.prod(kernel.grid),
-                    "instructions": sum(kernel.instructions.values()),
+                    "grid": "×".join("?" if size < 0 else str(size) for size in kernel.grid),
                 }
-                builder.append({}, record=record, kernel=kernel, computed=computed)
+                parts = {"kernel": kernel if on_gpu else None, "tpu_kernel": None if on_gpu else kernel}
+                builder.append({}, record=record, any_kernel=kernel, computed=computed, **parts)
     return builder.frame()
+
+
+def _described(kernel: AnyKernel) -> dict[str, Any]:
+    """What of a kernel's columns is no field of its figures; absent are those of the other kind of device."""
+    described: dict[str, Any] = dict.fromkeys((*CLASSES, OTHER, "grid_blocks", "instructions", "unaligned"))
+    if isinstance(kernel, KernelFigures):
+        blocks, total = math.prod(kernel.grid), sum(kernel.instructions.values())
+        described |= {**dict.fromkeys((*CLASSES, OTHER), 0), **kernel.instructions}
+        return {**described, "calls": kernel.launches, "grid_blocks": blocks, "instructions": total}
+    unaligned = ", ".join(block.operand for block in kernel.blocks if block.is_padded)
+    steps = None if kernel.steps < 0 else kernel.steps
+    return {**described, "calls": kernel.calls, "grid_blocks": steps, "unaligned": unaligned}
 
 
 def speedups_frame(pairs: Iterable[Described], selection: Selection) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from harness.analysis.roof_share import RoofShare
 from harness.core.metric import Metric
 from harness.core.record import GpuReading
-from harness.core.units import format_ratio, format_seconds
+from harness.core.units import format_bytes, format_ratio, format_seconds
 from harness.core.workload import Value
 
 ABSENT = "–"
@@ -103,6 +103,11 @@ def exact_figure(value: float | None, metric: Metric) -> str:
 def trim_zeros(text: str) -> str:
     """`5.00 µs` → `5 µs`, `0.500×` → `0.5×`."""
     return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
+
+
+def short_bytes(count: float | None) -> str:
+    """`4 MiB`, `1.05 KiB`; a dash where it is not known."""
+    return ABSENT if count is None else trim_zeros(format_bytes(count))
 
 
 def short_label(label: str) -> str:

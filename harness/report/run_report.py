@@ -19,7 +19,7 @@ from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
-from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_table
+from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
@@ -176,8 +176,7 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
     for table in sides_tables(sides.changes, sides.of, sides.to):
         print_tables(console, table)
     if sides.kernels:
-        table = kernel_changes_table(sides.kernels, sides.of, sides.to)
-        if table.rows:
+        for table in kernel_changes_tables(sides.kernels, sides.of, sides.to):
             print_tables(console, table)
         console.print(Text(kernel_changes_line(sides.kernels)))
     for name, cases in sides.only.items():

@@ -22,7 +22,10 @@ from harness.xla.mosaic import mosaic_kernels
 from harness.xla.on_chip_overflow import on_chip_overflow
 
 SUBLANES = 8  # rows of a register, of 32 bits
-FOR_GPUS = "jax lowers Pallas kernels for GPUs on a machine with one alone; --target tpu:v5p plans them here"
+FOR_GPUS = (
+    "of Pallas kernels those for TPUs alone are planned: jax compiles them for a GPU, but what they take "
+    "of one is not read; --target tpu:v5p plans them here"
+)
 
 
 @dataclass(frozen=True)

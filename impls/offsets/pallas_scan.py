@@ -2,8 +2,10 @@
 
 The first scan finds each segment's least query and largest key, the second counts the tokens that reach them
 and notes where runs begin, by ranks that it carries from block to block. Every token is compared with all
-places of the table, so that work grows with max_segments, and ids beyond them are lost. Under `bottom_right`
-jax finds the lengths of runs before.
+places of the table, so that work grows with max_segments. These are filled up to whole registers: of 16
+segments 24 have a place, and larger ids are lost, where the definition notes the runs that they begin. No
+layout has them, and the family's checks have six at most. Under `bottom_right` jax finds the lengths of runs
+before.
 """
 
 from harness import Unsupported, implementation

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.commands.app import app
-from tests.records import PASSED, kernel_of, record_of, static_of, timing_of
+from tests.records import PASSED, kernel_of, record_of, static_of, timing_of, tpu_kernel_of
 from tests.stores import FACTS, store
 
 
@@ -64,9 +64,9 @@ def test_what_does_not_exist_or_fit_is_refused(machines, words, says):
     assert says in str(result.exception)
 
 
-def compare_kernels(tmp_path, before, after, *words):
+def compare_kernels(tmp_path, before, after, *words, target="cuda:h100", kind="kernels"):
     for place, kernels in enumerate((before, after)):
-        static = {"cuda:h100": replace(static_of(temp_bytes=1), kernels=kernels)}
+        static = {target: replace(static_of(temp_bytes=1), **{kind: kernels})}
         store(tmp_path, f"2026112{place}T113000Z-aaaaaaa", [record_of("flash", 4096, static=static)])
     words = ["compare", "latest~1", "latest", "--results", str(tmp_path), *words]
     result = CliRunner().invoke(app, words, env={"COLUMNS": "140"})
@@ -82,6 +82,19 @@ def test_kernels_that_differ_have_a_row_with_both_figures(tmp_path):
     for cell in ("attn", "168 → 255", "0 B → 1.05 KiB", " 64 KiB ", "3 → 2", "another"):
         assert cell in row
     assert "kernels: 1 of 2 differ in a figure or in their code" in text
+
+
+def test_a_pallas_kernel_s_row_has_its_vmem(tmp_path):
+    larger = tpu_kernel_of(vmem_bytes=32 << 20, steps=4, refused="too much", program="sha256:2")
+    on_tpu = {"target": "tpu:v5p", "kind": "tpu_kernels"}
+    text = compare_kernels(tmp_path, (tpu_kernel_of(),), (larger,), **on_tpu)
+    (row,) = (line for line in text.splitlines() if "tpu:v5p" in line)
+    for cell in ("scan", "4 MiB → 32 MiB", " 16 MiB ", "yes → no", "8 → 4", "another"):
+        assert cell in row
+    assert "registers" not in text
+    data = compare_kernels(tmp_path / "data", (tpu_kernel_of(),), (larger,), "--json", **on_tpu)
+    (change,) = json.loads(data)["kernels"]
+    assert (change["to"]["vmem_bytes"], change["of"]["refused"]) == (4 << 20, "too much")
 
 
 def test_kernels_of_both_sides_are_data(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.catalog.accelerators import absent
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.store import atomic
@@ -78,7 +79,29 @@ def test_a_triton_kernel_passes_as_it_is_written(new, tmp_path, family):
     assert any(record["checks"] for record in records)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("family", ["attention", "mask", "offsets", "topk"])
+def test_a_pallas_kernel_passes_as_it_is_written(new, tmp_path, family):
+    """In the interpreter, at a length that no block divides, and planned for TPUs where libtpu is."""
+    code, out, _ = new(family, "my_own", "--framework", "pallas", "--json")
+    assert code == 0
+    check, _ = json.loads(out)["next"]
+    few = "--set rows=2 --set topk=20" if family in {"mask", "topk"} else "--mode fwd"
+    records = type_in(tmp_path, f"{check} {few} --quick --seq 77")
+    assert {record["implementation"] for record in records} == {f"{family}/my_own"}
+    assert all(record["correctness"]["passed"] for record in records)
+    assert any(record["checks"] for record in records)
+    if absent("tpu") is None:
+        words = f"--plugin my_own.py {few} --seq 1000 --target tpu:v5p,tpu:v6e"
+        for record in type_in(tmp_path, f"seqsweep static {family}/my_own {words}"):
+            for target in ("tpu:v5p", "tpu:v6e"):
+                (kernel,) = record["static"][target]["tpu_kernels"]
+                assert kernel["vmem_bytes"] < kernel["vmem_limit_bytes"], (record["case"], kernel)
+
+
 def test_a_framework_without_a_template_of_the_family_has_the_skeleton(new, tmp_path):
+    code, _, said = new("mla", "in_pallas", "--framework", "pallas")
+    assert (code, said) == (0, "mla has no kernel in pallas to begin with: the file is a skeleton\n")
     assert new("mask", "in_numpy", "--framework", "numpy")[0] == 0
     assert 'framework="numpy"' in (tmp_path / "in_numpy.py").read_text()
     assert new("mask", "in_jax", "--framework", "jax")[0] == 0

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from harness.core.errors import UsageError
+from harness.core.tpu_kernel_figures import OperandBlock
 from harness.frames.frame_builder import COLUMNS, FrameBuilder
 from harness.frames.load import load
-from tests.records import kernel_of, record_of, static_of
+from tests.records import kernel_of, record_of, static_of, tpu_kernel_of
 from tests.stores import RUNS, store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,6 +140,19 @@ def test_kernels_are_a_row_per_configuration_and_target(tmp_path: Path) -> None:
     assert [*by_target["kernels"].astype(object)] == [2, 1, pd.NA]
     assert by_target.loc["cuda:h100", ["kernel", "spilled_bytes"]].to_list() == ["attn (BM=128)", 64]
     assert by_target.loc["host", ["registers", "limiter"]].isna().all()
+
+
+def test_pallas_kernels_have_the_columns_of_a_tpu(tmp_path: Path) -> None:
+    cut = OperandBlock("k_ref", (64, 64), (8, 64), "bfloat16", "vmem", (16, 128))
+    fuller = tpu_kernel_of(kernel="wide", vmem_bytes=8 << 20, blocks=(cut,), grid=(8, -1), steps=-1, calls=2)
+    static = {"tpu:v5p": replace(static_of(temp_bytes=1), tpu_kernels=(tpu_kernel_of(), fuller))}
+    store(tmp_path, RUNS[0], [record_of("a", 4096, static=static)])
+    kernels, by_target = load(tmp_path).kernels(), load(tmp_path).static().set_index("target")
+    assert [*kernels["vmem_bytes"]] == [4 << 20, 8 << 20]
+    assert [*kernels["grid_blocks"].astype(object)] == [8, pd.NA]
+    assert kernels.loc[1, ["grid", "launches", "unaligned"]].to_list() == ["8×?", 2, "k_ref"]
+    assert kernels[["registers", "instructions", "matrix_instructions", "limiter"]].isna().all(axis=None)
+    assert by_target.loc["tpu:v5p", ["kernels", "kernel", "vmem_bytes"]].to_list() == [2, "wide", 8 << 20]
 
 
 def test_speedups_are_within_each_run(results: Path) -> None:

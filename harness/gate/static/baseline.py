@@ -24,8 +24,10 @@ from harness.store.atomic import write_files
 
 SCHEMA = 1
 UPDATE = "seqsweep gate --static --update"
-PARTS = ("torch", "jaxlib", "libtpu")  # versions in the file's name
-TRITON = "triton"  # compiles kernels, for the same targets on every machine; its version stands in the file
+PARTS = ("torch", "jaxlib")  # versions in the file's name
+TRITON = "triton"
+# By kind of target, who compiles kernels for it, alike on every machine; their versions stand in the file.
+KERNEL_COMPILERS = {"cuda": TRITON, "tpu": "libtpu"}
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,20 @@ class Baseline:
         """Whether a compiler for the host plans for both files alike."""
         return (self.processor.flags, self.threads) == (other.processor.flags, other.threads)
 
-    def kernels_alike(self, other: Baseline) -> bool:
-        """Whether one version of Triton has compiled the kernels of both."""
-        return self.versions.get(TRITON) == other.versions.get(TRITON)
+    def other_compilers(self, other: Baseline, cases: Iterable[str]) -> list[str]:
+        """Those that compiled kernels of these cases in another version than stands in the other file."""
+        kinds = {target.partition(":")[0] for case in cases for target in self.cases[case].kernels}
+        used = [name for kind, name in KERNEL_COMPILERS.items() if kind in kinds]
+        return [name for name in used if self.versions.get(name) != other.versions.get(name)]
+
+    def comparable_kernels(self, other: Baseline) -> set[str]:
+        """The cases with kernels that the other file's compilers have compiled, too."""
+        cases = (case for case, figures in self.cases.items() if figures.kernels)
+        return {case for case in cases if not self.other_compilers(other, [case])}
 
 
 def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
-    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`; libtpu only where it plans."""
+    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`."""
     parts = [f"{name}{versions[name]}" for name in PARTS if versions.get(name)]
     return results / "baselines" / (re.sub(r"[^\w.+-]+", "-", "-".join([target, *parts])) + ".json")
 
@@ -152,7 +161,8 @@ def _parse_case(case: str, data: Any) -> StaticFigures:
 def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Baseline:
     """The old file with the new cases over it, without those that are gone.
 
-    UsageError where lines of another processor, number of threads or Triton would stay beside new ones.
+    UsageError where lines of another processor, number of threads or compiler of kernels would stay beside
+    new ones. Without a compiler here, its lines and its version stay.
     """
     remaining = {case: kept for case, kept in old.cases.items() if case not in gone} if old else {}
     untouched = remaining.keys() - new.cases.keys()
@@ -162,13 +172,14 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
         )
     versions = dict(new.versions)
-    if old and any(remaining[case].kernels for case in untouched):
-        if TRITON in versions and not old.kernels_alike(new):
-            raise UsageError(
-                f"the file has kernels by Triton {old.versions.get(TRITON)}, and {len(untouched)} of its "
-                "cases would stay; update all cases at once, without --cases"
-            )
-        versions |= {name: version for name, version in old.versions.items() if name == TRITON}
+    if old:
+        for name in old.other_compilers(new, untouched):
+            if name in versions:
+                raise UsageError(
+                    f"the file has kernels by {name} {old.versions.get(name)}, and {len(untouched)} of its "
+                    "cases would stay; update all cases at once, without --cases"
+                )
+            versions[name] = old.versions[name]
     return Baseline(new.target, versions, new.processor, new.threads, {**remaining, **new.cases})
 
 

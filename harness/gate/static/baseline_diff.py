@@ -1,6 +1,6 @@
 """A gate's cases against the committed file of exact figures."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,12 @@ OUTDATED = f"update the file: {UPDATE}"
 
 
 def stored(case: StaticFigures) -> StaticFigures:
-    """What the file has of a case that is ok; no kernel of libtpu's, whose version is not in the file."""
+    """What the file has of a case that is ok."""
     entry: dict[str, Any] = {name: getattr(case, name) for name in STORED}
     entry["figures"] = {name: case.figures.get(name) for name in EXACT_FIGURES}
     entry["kernels"] = {
         target: tuple(ExactKernel(kernel.label, kernel.figures) for kernel in kernels)
         for target, kernels in case.kernels.items()
-        if not traits_of(case.framework).compiles_calls
     }
     return StaticFigures(**entry)
 
@@ -31,34 +30,32 @@ def compare_with_file(
     baseline: Baseline,
     candidates: Mapping[str, StaticFigures],
     accept: Callable[[str, str], str | None],
-    *,
-    same_processor: bool = True,
-    kernels_alike: bool = True,
-    missing: Collection[str] = (),
+    here: Baseline,
 ) -> dict[str, StaticVerdict]:
-    """The verdict on every case by its id, with the file as base. Other cases of the file are ignored.
+    """The verdict on every case by its id, with the file as base, `here` being where they were compiled.
 
-    A difference in either direction is reported. On another processor, XLA may plan another program, so
-    that of jax only arguments, outputs and the contract are compared; traces of torch are the same.
-    Kernels are compared unless another version has compiled them (not `kernels_alike`). Of frameworks that
-    are `missing` here no case is compared.
+    Other cases of the file are ignored. A difference in either direction is reported. On another processor,
+    XLA may plan another program, so that of jax only arguments, outputs and the contract are compared;
+    traces of torch are the same. Kernels are compared unless another version has compiled them. Of a
+    framework that is missing here no case is compared.
     """
+    same_processor, missing = baseline.planned_alike(here), {TRITON} - here.versions.keys()
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
         base = baseline.cases.get(case)
         if base and candidate.framework in missing and candidate.state == "unsupported":
             verdicts[case] = StaticVerdict(None, f"not compared with the file: {candidate.reason}")
             continue
-        other_compiler = bool(base and base.kernels) and not kernels_alike
-        if base and other_compiler:
+        others = baseline.other_compilers(here, [case]) if base else []
+        if base and others:
             base, candidate = (replace(side, kernels={}) for side in (base, candidate))  # noqa: PLW2901
         elsewhere = traits_of(candidate.framework).compiles_calls and not same_processor
         if base and elsewhere:
             base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
         verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
-        if other_compiler:
-            note = f"the file's kernels are by Triton {baseline.versions.get(TRITON)}: they are not compared"
+        for name in others:
+            note = f"the file's kernels are by {name} {baseline.versions.get(name)}: they are not compared"
             verdicts[case] = verdicts[case]._replace(notes=(*verdicts[case].notes, note))
     return verdicts
 

@@ -112,7 +112,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
             for target in traits_of(state.info.framework).planned_for:
                 answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
                 static = from_plain(Static, answer["static"])
-                kernels[target] = tuple(map(ExactKernel.of, (*static.kernels, *static.tpu_kernels)))
+                kernels[target] = tuple(map(ExactKernel.of, static.all_kernels))
     except (Unsupported, Ended):
         return kernels
     finally:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
-from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS, TpuKernelFigures
+from harness.core.static_figures import AnyKernel
+from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS
 
 EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
 
@@ -25,7 +26,7 @@ class ExactKernel:
     program: str = ""
 
     @classmethod
-    def of(cls, kernel: KernelFigures | TpuKernelFigures) -> ExactKernel:
+    def of(cls, kernel: AnyKernel) -> ExactKernel:
         words, spills = TPU_KERNEL_WORDS, {}
         if isinstance(kernel, KernelFigures):
             words, spills = KERNEL_WORDS, kernel.spilled_at

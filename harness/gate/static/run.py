@@ -17,7 +17,7 @@ from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree
 from harness.gate.static.baseline import (
-    TRITON,
+    KERNEL_COMPILERS,
     UPDATE,
     Baseline,
     ProcessorKey,
@@ -47,7 +47,7 @@ def baseline_here(threads: int) -> Baseline:
     facts: Mapping[str, Any] = probed["fingerprint"]
     reported = {
         **{name: facts["versions"][name] for name in ("torch", "jaxlib")},
-        TRITON: probed["installed"][TRITON],
+        **{name: probed["installed"][name] for name in KERNEL_COMPILERS.values()},
     }
     versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
     return Baseline(HOST, versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
@@ -67,8 +67,8 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
                 f"{UPDATE} writes it"
             )
         plan = plan.measuring(_cases_with_another_entry(plan, path, baseline))
-        kept = baseline.cases if baseline and baseline.kernels_alike(here) else {}
-        states = _compile(plan, progress, lambda case: case in kept)
+        kept = baseline.comparable_kernels(here) if baseline else set[str]()
+        states = _compile(plan, progress, kept.__contains__)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(plan, states)
     notes += missing_compilers(candidate.framework for _, candidate in pairs.values())
@@ -78,15 +78,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     if baseline is not None:
         candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
-        alike = baseline.planned_alike(here)
-        by_file = compare_with_file(
-            baseline,
-            candidates,
-            plan.accept,
-            same_processor=alike,
-            kernels_alike=baseline.kernels_alike(here),
-            missing=() if TRITON in here.versions else (TRITON,),
-        )
+        by_file = compare_with_file(baseline, candidates, plan.accept, here)
         verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
         stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
     cases, left_out = _verdicts(plan, verdicts)

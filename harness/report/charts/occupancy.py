@@ -1,42 +1,45 @@
-"""How much of a multiprocessor the kernels of each case fill, and which resource allows no more."""
+"""How much of a multiprocessor, or of a TPU core's VMEM, the kernels of each case fill."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected, grouped
 from harness.core.kernel_figures import KernelFigures
-from harness.core.units import format_bytes, format_count
+from harness.core.static_figures import AnyKernel
+from harness.core.tpu_kernel_figures import TpuKernelFigures, vmem_share
+from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import BarChart, BarPanel, ShareBar
 from harness.report.charts.notes import failure_notes
-from harness.report.format import short_label, trim_zeros
+from harness.report.format import short_bytes, short_label
 
 MOST = 32  # bars of a panel
-OCCUPANCY = "occupancy: of a multiprocessor's warps those that its blocks fill; more of it need not be faster"
-BEHIND = "behind a bar: the resource that allows no more blocks"
 
 
 def occupancy(grid: CaseGrid) -> BarChart | None:
-    """A bar per kernel, configuration and occupancy, with the lengths and targets that have it.
+    """A bar per kernel, configuration and share, with the lengths and targets that have it.
 
-    None where no kernel's machine code was read.
+    GPUs and TPUs have panels of their own. None where neither machine code nor VMEM was read.
     """
-    panels = {panel: list(_bars(grid, panel)) for panel in grid.panels}
-    panels = {panel: bars for panel, bars in panels.items() if bars}
+    found = {(share, panel): list(_bars(grid, panel, share)) for panel in grid.panels for share in SHARES}
+    panels = {place: bars for place, bars in found.items() if bars}
     if not panels:
         return None
-    lengths = sorted({cell.seq for cell in grid.cells})
-    question = f"{grid.suite.name}: how much of a multiprocessor do kernels fill, and what allows no more?"
+    lengths = ", ".join(map(format_count, sorted({cell.seq for cell in grid.cells})))
+    shares = tuple(dict.fromkeys(share for share, _ in panels))
+    question = f"{grid.suite.name}: {' '.join(share.question for share in shares)}"
     return BarChart(
-        title=_finding(*panels.values()) if len(panels) == 1 else question,
+        title=_finding(*next(iter(panels.items()))) if len(panels) == 1 else question,
         question=question,
-        x_label=f"occupancy at {', '.join(map(format_count, lengths))}",
-        panels=tuple(BarPanel(grid.title(panel, ""), tuple(bars[:MOST])) for panel, bars in panels.items()),
+        x_label=f"{', '.join(share.name for share in shares)} at {lengths}",
+        panels=tuple(
+            BarPanel(grid.title(panel, share.name if len(shares) > 1 else ""), tuple(bars[:MOST]))
+            for (share, panel), bars in panels.items()
+        ),
         notes=(
-            OCCUPANCY,
-            BEHIND,
+            *(note for share in shares for note in share.notes),
             *(
                 f"{len(bars) - MOST} more bars are not drawn; seqsweep export --kernels has all kernels"
                 for bars in panels.values()
@@ -47,15 +50,83 @@ def occupancy(grid: CaseGrid) -> BarChart | None:
     )
 
 
-def _bars(grid: CaseGrid, panel: str) -> Iterator[ShareBar]:
+class Fill(NamedTuple):
+    """A share, the words behind its bar, and whether they are a warning."""
+
+    share: float
+    words: str
+    alarming: bool
+
+
+def _occupied(kernel: KernelFigures) -> Fill | None:
+    """Alarming where it spills or cannot be launched."""
+    share = kernel.occupancy
+    if share is None:
+        return None
+    if kernel.refused:
+        return Fill(share, f"cannot be launched: {kernel.limiter}", alarming=True)
+    amounts = {
+        "registers": f" ({kernel.registers} a thread)",
+        "shared memory": f" ({short_bytes(kernel.shared_bytes)} a block)",
+    }
+    words = f"{100 * share:.0f} %, {kernel.limiter}{amounts.get(kernel.limiter, '')}"
+    if kernel.spilled_bytes:
+        words += f", spills {short_bytes(kernel.spilled_bytes)}"
+    return Fill(share, words, bool(kernel.spilled_bytes))
+
+
+def _vmem_used(kernel: TpuKernelFigures) -> Fill | None:
+    """Alarming, and no longer than a whole, where it needs more than it gets."""
+    if kernel.vmem_bytes is None:
+        return None
+    share = vmem_share(kernel)
+    words = f"{100 * share:.0f} %, {short_bytes(kernel.vmem_bytes)} of {short_bytes(kernel.vmem_limit_bytes)}"
+    return Fill(min(share, 1.0), f"{words}, does not fit" if kernel.refused else words, bool(kernel.refused))
+
+
+class Share(NamedTuple):
+    """What kernels of a kind fill, in words, and which bar is the finding."""
+
+    kind: type[AnyKernel]
+    fill_of: Callable[[Any], Fill | None]
+    name: str
+    question: str
+    notes: tuple[str, ...]
+    finding: tuple[str, Callable[..., ShareBar]]
+
+
+SHARES = (
+    Share(
+        KernelFigures,
+        _occupied,
+        "occupancy",
+        "how much of a multiprocessor do kernels fill, and what allows no more?",
+        (
+            "occupancy: of a multiprocessor's warps those that its blocks fill; more need not be faster",
+            "behind a bar: the resource that allows no more blocks",
+        ),
+        ("least occupied", min),
+    ),
+    Share(
+        TpuKernelFigures,
+        _vmem_used,
+        "VMEM used",
+        "how much of the VMEM that they get do kernels take?",
+        ("VMEM used: blocks with their second buffers, and scratch, of what a kernel gets of a core's",),
+        ("fullest", max),
+    ),
+)
+
+
+def _bars(grid: CaseGrid, panel: str, share: Share) -> Iterator[ShareBar]:
     targets = [target for target in grid.suite.compiled_targets if target != HOST]
     several = len({cell.label for cell in grid.at(panel)}) > 1
     for label in grid.labels:
         cells = grid.at(panel, label)
         lengths_of = collected(
-            ((kernel.label, _fill_of(kernel), target), seq)
+            ((name, fill, target), seq)
             for target in targets
-            for seq, kernel in _kernels(cells, target)
+            for seq, name, fill in _fills(cells, target, share)
         )
         targets_of = collected(
             ((name, fill, tuple(lengths)), target) for (name, fill, target), lengths in lengths_of.items()
@@ -72,35 +143,13 @@ def _bars(grid: CaseGrid, panel: str) -> Iterator[ShareBar]:
                 yield ShareBar(label, " · ".join(filter(None, parts)), *fill)
 
 
-def _kernels(cells: Sequence[CaseResult], target: str) -> Iterator[tuple[int, KernelFigures]]:
-    """The kernels whose occupancy is known, once where a call launches one alike on several grids."""
+def _fills(cells: Sequence[CaseResult], target: str, share: Share) -> Iterator[tuple[int, str, Fill]]:
+    """What kernels fill where that is known, once where a call launches one alike on several grids."""
     for cell in cells:
         static = static_of(cell.records, target)
-        known = (kernel for kernel in (static.kernels if static else ()) if kernel.occupancy is not None)
-        for kernel in {(kernel.label, _fill_of(kernel)): kernel for kernel in known}.values():
-            yield cell.seq, kernel
-
-
-class Fill(NamedTuple):
-    """Occupancy, the words behind its bar, and whether the kernel spills or cannot be launched."""
-
-    share: float
-    words: str
-    alarming: bool
-
-
-def _fill_of(kernel: KernelFigures) -> Fill:
-    share = kernel.occupancy or 0.0
-    if kernel.refused:
-        return Fill(share, f"cannot be launched: {kernel.limiter}", alarming=True)
-    amounts = {
-        "registers": f" ({kernel.registers} a thread)",
-        "shared memory": f" ({trim_zeros(format_bytes(kernel.shared_bytes))} a block)",
-    }
-    words = f"{100 * share:.0f} %, {kernel.limiter}{amounts.get(kernel.limiter, '')}"
-    if kernel.spilled_bytes:
-        words += f", spills {trim_zeros(format_bytes(kernel.spilled_bytes))}"
-    return Fill(share, words, bool(kernel.spilled_bytes))
+        kernels = [kernel for kernel in (static.all_kernels if static else ()) if type(kernel) is share.kind]
+        fills = ((kernel.label, fill) for kernel in kernels if (fill := share.fill_of(kernel)))
+        yield from ((cell.seq, name, fill) for name, fill in dict.fromkeys(fills))
 
 
 def _shorten(targets: Sequence[str]) -> str:
@@ -108,6 +157,7 @@ def _shorten(targets: Sequence[str]) -> str:
     return ", ".join([targets[0], *(name.partition(":")[2] for name in targets[1:])])
 
 
-def _finding(bars: Sequence[ShareBar]) -> str:
-    least = min(bars, key=lambda bar: bar.share)
-    return f"least occupied: {least.name.replace(' · ', ' ')}: {least.words}"
+def _finding(place: tuple[Share, str], bars: Sequence[ShareBar]) -> str:
+    words, choose = place[0].finding
+    found = choose(bars, key=lambda bar: bar.share)
+    return f"{words}: {found.name.replace(' · ', ' ')}: {found.words}"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
 from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import Record
 from harness.core.units import format_bytes, format_count
-from harness.report.format import short_label, trim_zeros
+from harness.report.format import short_bytes
 from harness.report.tables.cells import ABSENT, Cell, sentences
-from harness.report.tables.suite import heading
+from harness.report.tables.kernel_rows import kernel_rows, kernels_of, owner
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
-    Column("seq"),
-    Column("implementation", right=False),
     Column("kernel", right=False, rank=5, folds=True),
     Column("grid", rank=9),
     Column("warps", rank=6),
@@ -41,14 +38,7 @@ COLUMNS = (
 
 def kernels_table(panel: SuiteResults, target: str) -> TableData:
     """A row per kernel and configuration that a call launches; no row where no machine code was read."""
-    sections = [
-        (
-            (format_count(record.seq), short_label(record.as_case.label)),
-            [_cells(kernel) for kernel in kernels],
-        )
-        for record, kernels in _kernels(panel, target)
-    ]
-    return TableData.of_sections(f"{heading(panel)}: kernels on {target}", COLUMNS, sections)
+    return kernel_rows(panel, target, KernelFigures, COLUMNS, _cells)
 
 
 def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
@@ -56,8 +46,8 @@ def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
     return answer_lines(
         target,
         [
-            (f" of {short_label(record.as_case.label)} at {format_count(record.seq)}", kernel)
-            for record, kernels in _kernels(panel, target)
+            (owner(record), kernel)
+            for record, kernels in kernels_of(panel, target, KernelFigures)
             for kernel in kernels
         ],
     )
@@ -79,7 +69,7 @@ def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> l
 
 def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
     """A row per configuration of one kernel, or of several that belong to no case."""
-    return TableData.of_sections(title, COLUMNS[2:], [((), map(_cells, kernels))])
+    return TableData.of_sections(title, COLUMNS, [((), map(_cells, kernels))])
 
 
 def kernel_page(record: Record, target: str) -> list[str]:
@@ -115,13 +105,6 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
     ]
 
 
-def _kernels(panel: SuiteResults, target: str) -> Iterator[tuple[Record, tuple[KernelFigures, ...]]]:
-    for records in panel.by_case.values():
-        figures = static_of(records, target)
-        if figures is not None and figures.kernels:
-            yield records[0], figures.kernels
-
-
 def _cells(kernel: KernelFigures) -> list[Cell | str]:
     known, why = kernel.waves is not None, kernel.unavailable.get("waves")
     waves = Cell(f"{kernel.waves:.3g}") if known else Cell(ABSENT, sentences(why))
@@ -130,8 +113,8 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         _grid(kernel),
         str(kernel.warps),
         str(kernel.registers),
-        Cell(trim_zeros(format_bytes(kernel.spilled_bytes)), style="red" if kernel.spilled_bytes else ""),
-        trim_zeros(format_bytes(kernel.shared_bytes)),
+        Cell(short_bytes(kernel.spilled_bytes), style="red" if kernel.spilled_bytes else ""),
+        short_bytes(kernel.shared_bytes),
         str(kernel.tensor_memory_columns),
         Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,

@@ -56,7 +56,7 @@ def targets_table(panel: SuiteResults, limits: Limits) -> TableData:
 
 
 def _memory(limit: int | None) -> str:
-    return fmt.trim_zeros(format_bytes(limit)) if limit else ""
+    return fmt.short_bytes(limit) if limit else ""
 
 
 def _target_columns(

@@ -14,7 +14,7 @@ MIB = 2**20
 HERE = ProcessorKey.of("EPYC", ["avx2", "avx512f"])
 SCATTER, TOPK = "mask/scatter@seq=4096:fwd:cpu", 'topk/two_stage[buckets=64,keep=2]@kind="a",seq=4096:fwd:cpu'
 
-FLASH = "attention/triton_flash@seq=4096:fwd:cpu"
+FLASH, SCAN = "attention/triton_flash@seq=4096:fwd:cpu", "offsets/pallas_scan@seq=4096:fwd:cpu"
 
 
 def planned_case(**changed):
@@ -35,9 +35,8 @@ def test_a_file_is_named_after_target_and_versions(tmp_path):
     versions = {"torch": "2.13.0+cpu", "jaxlib": "0.10.2", "libtpu": None, "numpy": "2.0"}
     name = "baselines/host-torch2.13.0+cpu-jaxlib0.10.2.json"
     assert path_of(tmp_path, "host", versions) == tmp_path / name
-    versions = {"jaxlib": "0.10.2", "torch": "2.13.0", "libtpu": "0.0.51"}
-    name = "v5p-2x2x1-torch2.13.0-jaxlib0.10.2-libtpu0.0.51.json"
-    assert path_of(tmp_path, "v5p:2x2x1", versions).name == name
+    versions = {"jaxlib": "0.10.2", "torch": "2.13.0", "libtpu": "0.0.51", "triton": "3.9.0"}
+    assert path_of(tmp_path, "v5p:2x2x1", versions).name == "v5p-2x2x1-torch2.13.0-jaxlib0.10.2.json"
 
 
 def test_the_round_trip(tmp_path):
@@ -128,9 +127,20 @@ def test_an_update_without_triton_keeps_its_lines_and_its_version():
 
 def test_kernels_of_two_versions_of_triton_never_stand_in_one_file():
     newer = replace(baseline(), versions={**baseline().versions, "triton": "3.10.0"})
-    with pytest.raises(UsageError, match=r"has kernels by Triton 3\.9\.0, and 1 of its cases would stay"):
+    with pytest.raises(UsageError, match=r"has kernels by triton 3\.9\.0, and 1 of its cases would stay"):
         merge(triton_baseline(), newer)
     assert merge(triton_baseline(), triton_baseline("3.10.0")).versions["triton"] == "3.10.0"
+
+
+def test_each_case_s_kernels_are_held_to_their_own_compiler():
+    scan = {"tpu:v5p": (ExactKernel("scan", {"vmem_bytes": 4 * MIB}),)}
+    both = {**triton_baseline().cases, SCAN: planned_case(framework="pallas", program=None, kernels=scan)}
+    versions = {**triton_baseline().versions, "libtpu": "0.0.52"}
+    old = replace(triton_baseline(), cases=both, versions=versions)
+    for compiler, case in (("triton", FLASH), ("libtpu", SCAN)):
+        here = replace(old, versions={**versions, compiler: "9"})
+        assert old.other_compilers(here, both) == [compiler]
+        assert old.comparable_kernels(here) == {FLASH, SCAN} - {case}
 
 
 DAMAGE = [

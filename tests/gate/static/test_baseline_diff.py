@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from harness.gate.static.baseline import Baseline, ProcessorKey
 from harness.gate.static.baseline_diff import compare_with_file, stored
 from harness.gate.static.diff import StaticFigures
@@ -29,11 +31,18 @@ def with_changes(side=NOW, **more):
     return replace(side, figures={**side.figures, **figures}, **more)
 
 
-def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, **more):
-    versions = {"torch": "2.13.0", "jaxlib": "0.10.2"}
-    cases = {CASE: stored(in_file), "old": stored(NOW)}
-    baseline = Baseline("host", versions, ProcessorKey.of("EPYC", ["avx2"]), 1, cases)
-    found = compare_with_file(baseline, {CASE: candidate}, accept, **more)
+VERSIONS = {"torch": "2.13.0", "jaxlib": "0.10.2", "triton": "3.9.0", "libtpu": "0.0.52"}
+HERE = Baseline("host", VERSIONS, ProcessorKey.of("EPYC", ["avx2"]), 1)
+ANOTHER_PROCESSOR = replace(HERE, processor=ProcessorKey.of("Xeon", ["avx512f"]))
+
+
+def without(compiler):
+    return replace(HERE, versions={name: known for name, known in VERSIONS.items() if name != compiler})
+
+
+def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, here=HERE):
+    baseline = replace(HERE, cases={CASE: stored(in_file), "old": stored(NOW)})
+    found = compare_with_file(baseline, {CASE: candidate}, accept, here)
     assert list(found) == [CASE]
     return found[CASE]
 
@@ -69,7 +78,7 @@ def test_another_program_or_an_accepted_change_asks_for_an_update():
 
 def test_a_case_that_the_file_lacks():
     baseline = Baseline("host", {}, ProcessorKey.of("EPYC", []), 1)
-    found = compare_with_file(baseline, {CASE: NOW}, lambda case, figure: None, same_processor=False)
+    found = compare_with_file(baseline, {CASE: NOW}, lambda case, figure: None, ANOTHER_PROCESSOR)
     assert found == {CASE: ("new", "the file has no such case", (UPDATE,))}
 
 
@@ -81,15 +90,15 @@ def test_a_case_that_no_longer_runs():
 
 def test_on_another_processor_xla_plans_otherwise():
     other = with_changes(temp_bytes=8 * MIB, flops=1, program="sha256:2", custom_calls=("Sort",))
-    assert verdict_on(other, same_processor=False) == ("unchanged", "same figures", (ELSEWHERE,))
-    more = verdict_on(with_changes(other, argument_bytes=3 * MIB), same_processor=False)
+    assert verdict_on(other, here=ANOTHER_PROCESSOR) == ("unchanged", "same figures", (ELSEWHERE,))
+    more = verdict_on(with_changes(other, argument_bytes=3 * MIB), here=ANOTHER_PROCESSOR)
     assert more == ("regressed", "against the file: arguments 2.00 MiB -> 3.00 MiB (1.50×)", (ELSEWHERE,))
-    assert verdict_on(replace(other, passed=False), same_processor=False).verdict == "incorrect"
+    assert verdict_on(replace(other, passed=False), here=ANOTHER_PROCESSOR).verdict == "incorrect"
 
 
 def test_a_trace_of_torch_is_the_same_on_every_processor():
     torch = replace(NOW, framework="torch", flops_source="matmul_only")
-    found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch, same_processor=False)
+    found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch, here=ANOTHER_PROCESSOR)
     assert found == ("regressed", "against the file: temp 4.00 MiB -> 8.00 MiB (2.00×)", ())
 
 
@@ -101,20 +110,33 @@ def with_kernels(**figures):
 def test_kernels_are_held_to_the_file_on_every_processor():
     assert verdict_on(with_kernels(), in_file=with_kernels()).verdict == "unchanged"
     assert not stored(with_kernels()).kernels["cuda:h100"][0].spilled_at, "lines move"
-    found = verdict_on(with_kernels(spilled_bytes=1080), in_file=with_kernels(), same_processor=False)
+    found = verdict_on(with_kernels(spilled_bytes=1080), in_file=with_kernels(), here=ANOTHER_PROCESSOR)
     assert found[0] == "regressed"
     assert found[1].endswith("cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19")
 
 
-def test_kernels_by_another_version_of_the_compiler_are_not_compared():
-    found = verdict_on(with_kernels(registers=200), in_file=with_kernels(), kernels_alike=False)
-    assert found.verdict == "unchanged"
-    assert found.notes[-1] == "the file's kernels are by Triton None: they are not compared"
+@pytest.mark.parametrize(
+    ("framework", "target", "compiler", "version"),
+    [("triton", "cuda:h100", "triton", "3.9.0"), ("pallas", "tpu:v5p", "libtpu", "0.0.52")],
+)
+def test_kernels_by_another_version_of_the_compiler_are_not_compared(framework, target, compiler, version):
+    base, now = (
+        replace(NOW, framework=framework, kernels={target: (ExactKernel("scan", {"vmem_bytes": size}),)})
+        for size in (MIB, 2 * MIB)
+    )
+    assert verdict_on(now, in_file=base)[:2] == (
+        "regressed",
+        f"against the file: {target}: scan: bytes of VMEM 1048576 -> 2097152",
+    )
+    for here in (without(compiler), replace(HERE, versions={**VERSIONS, compiler: "9"})):
+        found = verdict_on(now, in_file=base, here=here)
+        assert found.verdict == "unchanged"
+        assert found.notes[-1] == f"the file's kernels are by {compiler} {version}: they are not compared"
 
 
 def test_without_triton_its_cases_are_left_out_and_say_why():
     reason = "Triton is not installed; pip install -e '.[triton]'"
     here = replace(with_kernels(), status="unsupported", reason=reason, passed=None, kernels={})
-    found = verdict_on(here, in_file=with_kernels(), kernels_alike=False, missing=["triton"])
+    found = verdict_on(here, in_file=with_kernels(), here=without("triton"))
     assert found == (None, f"not compared with the file: {reason}", ())
     assert verdict_on(here, in_file=with_kernels()).verdict == "vanished"

@@ -4,25 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
 from harness.gate.static.exact_kernel import ExactKernel
-from tests.records import kernel_of
+from tests.records import kernel_of, tpu_kernel_of
 
 KERNEL = kernel_of()
-PALLAS = TpuKernelFigures(
-    kernel="scan",
-    source="scan.py:12",
-    grid=(8,),
-    steps=8,
-    vmem_bytes=4 << 20,
-    vmem_limit_bytes=16 << 20,
-    scratch_bytes=0,
-    semaphores=0,
-    blocks=(),
-    program="sha256:1",
-)
+PALLAS = tpu_kernel_of()
 BASE = StaticFigures(
     {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
 )

@@ -6,7 +6,7 @@ from harness.report.charts.drawing.style import style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.occupancy import MOST, occupancy
 from harness.report.charts.suite import figures_of
-from tests.records import kernel_of
+from tests.records import kernel_of, tpu_kernel_of
 from tests.report.charts.legibility import assert_legible
 from tests.report.charts.suites import INFO, record, static, suite, words_of
 
@@ -93,3 +93,26 @@ def test_it_is_drawn_with_its_limiters_and_can_be_read():
     with style():
         _, figure = figures_of(rich(), COMPILED, kinds=["occupancy"])["occupancy"]
         assert_legible(figure, "occupancy")
+
+
+def on_tpu(*kernels):
+    return {"tpu:v5p": replace(static(2**20), tpu_kernels=kernels)}
+
+
+def test_a_tpu_kernel_s_share_of_vmem_is_its_bar():
+    refused = tpu_kernel_of(kernel="wide", vmem_bytes=32 << 20, refused="needs too much")
+    known = on_tpu(tpu_kernel_of(), refused, tpu_kernel_of(kernel="unread", vmem_bytes=None))
+    chart = occupancy(CaseGrid.of(suite(record("scan", K, static=known))))
+    assert chart.x_label == "VMEM used at 1Ki"
+    assert [(bar.share, bar.words, bar.alarming) for bar in chart.panels[0].bars] == [
+        (0.25, "25 %, 4 MiB of 16 MiB", False),
+        (1.0, "200 %, 32 MiB of 16 MiB, does not fit", True),
+    ]
+    assert chart.title == "fullest: wide on tpu:v5p: 200 %, 32 MiB of 16 MiB, does not fit"
+
+
+def test_gpus_and_tpus_have_panels_of_their_own():
+    both = record("both", K, static=on_tpu(tpu_kernel_of()) | kernels({"cuda:h100": (kernel_of(),)}))
+    chart = occupancy(CaseGrid.of(suite(both)))
+    assert [panel.title for panel in chart.panels] == ["occupancy", "VMEM used"]
+    assert [bar.share for panel in chart.panels for bar in panel.bars] == [0.1875, 0.25]

@@ -14,7 +14,7 @@ from harness.report.charts.drawing.labels import LineEnd
 from harness.report.charts.drawing.scales import BYTES, floor_of, length_limits, thin_labels
 from harness.report.charts.drawing.style import BASELINE, FAINT, INK, WARNING, Look
 from harness.report.charts.model import Chart, Panel, Series, stretches
-from harness.report.format import short_label, trim_zeros
+from harness.report.format import short_bytes, short_label, trim_zeros
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
 PUBLISHED = (0, (1.0, 2.5))  # those of a curve that a document states
@@ -64,7 +64,7 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
         name = f"{short_label(view.baseline)} (baseline)" if view.baseline else "baseline"
         ends.append(LineEnd((view.lengths[1], 1.0), name, look.colour))
     if panel.limit is not None:
-        draw_limit(axes, panel.limit, f"limit {trim_zeros(format_bytes(panel.limit))}")
+        draw_limit(axes, panel.limit, f"limit {short_bytes(panel.limit)}")
     drawn = [series for series in panel.series if series.points]
     for place, series in enumerate(drawn):
         _draw_series(axes, series, panel, view, _aside(panel, place, len(drawn)))

@@ -1,0 +1,46 @@
+"""`gate --static` on a Pallas kernel with a larger block: the VMEM it takes, against history and the file."""
+
+import pytest
+
+from harness.catalog.accelerators import absent
+from tests.cli.test_pallas import BENCH, plugin
+
+pytestmark = [
+    pytest.mark.jax,
+    pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu"))),
+]
+CHANGE = "{}: double: bytes of VMEM 4194304 -> 8388608"
+
+
+@pytest.fixture(scope="module")
+def work(repositories):
+    made = repositories("pallas")
+    one_length = BENCH.replace("[100, 2000]", "2000")
+    made.commit({"bench.yaml": one_length, "points.py": plugin(), ".gitignore": "results/\n"})
+    return made
+
+
+def only_case(gate, work, *words, block=64):
+    work.write({"points.py": plugin(block=block)})
+    said = gate(work, "--static", "--json", *words)
+    assert "Traceback" not in said.err
+    (case,) = said.json["cases"]
+    return case
+
+
+@pytest.mark.full
+def test_a_larger_block_is_named_for_each_target(gate, work):
+    case = only_case(gate, work, "--against", "git:HEAD", "--all", block=128)
+    assert case["verdict"] == "regressed", case
+    assert all(CHANGE.format(target) in case["reason"] for target in ("tpu:v5p", "tpu:v6e"))
+
+
+@pytest.mark.long
+def test_the_committed_file_has_the_vmem_of_every_target(gate, work):
+    work.write({"points.py": plugin()})
+    assert gate(work, "--static", "--update").code == 0
+    unchanged = only_case(gate, work)
+    assert (unchanged["verdict"], unchanged["notes"]) == ("unchanged", [])
+    changed = only_case(gate, work, block=128)
+    assert changed["verdict"] == "regressed"
+    assert f"against the file: {CHANGE.format('tpu:v5p')}" in changed["reason"]
