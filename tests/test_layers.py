@@ -118,6 +118,9 @@ STARTS = {
     "import seqsweep": HEAVY | {"msgspec", "harness", "typer"},
     "from seqsweep import implementation": HEAVY | {"harness.store", "harness.frames"},
     "import harness.worker.fork_server, harness.worker.case_worker": {"pandas", "harness.store"},
+    "from harness.catalog.known_frameworks import known, packages_of; packages_of(known())": HEAVY
+    | {"harness.worker.frameworks.base", "harness.xla", "psutil"},
+    "from seqsweep import FrameworkTraits": HEAVY | {"harness.catalog.face"},
     "import harness.commands.stored, harness.report.run_report": {"pandas", "harness.frames"},
     "import harness.commands.gate": {"pandas", "harness.frames"},
     "import harness.commands.run, harness.run.session": {"ray", "harness.machines"},

@@ -21,7 +21,7 @@ def _field(fields: Sequence[Field], name: str, kind: str, owner: str) -> Field:
 
 @dataclass(frozen=True)
 class FamilyInfo:
-    """`reference_framework` is the framework that the family's references need: numpy, or torch.
+    """`reference_framework` is the one that the family's references need beside numpy, if any.
 
     `module` is the family's own module, which a reference worker loads: importing an implementation there
     could affect the verdict on its neighbours. `checks` maps names to objections. `workload` is the name of

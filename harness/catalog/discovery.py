@@ -22,6 +22,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
 from harness.catalog.implementation import WORD, Implementation
+from harness.catalog.known_frameworks import traits_of
 from harness.catalog.loading import (
     families_in,
     family_of,
@@ -32,7 +33,7 @@ from harness.catalog.loading import (
     module_of,
     require_source,
 )
-from harness.catalog.own_semantics import OwnSemantics
+from harness.catalog.own_semantics import REFERENCES, OwnSemantics
 from harness.catalog.source_hash import source_hash
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, Field, fields_of
@@ -48,11 +49,16 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
     """The family as data. UsageError names a property that the harness cannot work with."""
     fields = fields_of(family.workload)
     frameworks = {meaning.framework for meaning in family.semantics.values()}
+    beside_numpy = sorted(frameworks - {"numpy"})
     for wrong, problem in (
         (not re.fullmatch(WORD, family.name), "a name is made of letters, digits and _"),
         (not any(f.name == "seq" and f.kind == "int" for f in fields), "its workload needs seq: int"),
         (not set(family.modes) <= set(MODES), f"modes are {', '.join(MODES)}"),
-        (not frameworks <= {"numpy", "torch"}, "references are written in numpy or torch"),
+        (
+            not all(traits_of(framework).writes_references for framework in frameworks),
+            f"references are written in {REFERENCES}",
+        ),
+        (len(beside_numpy) > 1, f"its references are in {' and '.join(beside_numpy)}: keep to one of them"),
     ):
         if wrong:
             raise UsageError(f'{file_of(family)}: family "{family.name}" cannot be used: {problem}')
@@ -63,7 +69,7 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         semantics=tuple(family.semantics),
         modes=family.modes,
         file=str(file_of(family)),
-        reference_framework="torch" if "torch" in frameworks else "numpy",
+        reference_framework=beside_numpy[0] if beside_numpy else "numpy",
         checks={check.name: check.objection for check in family.checks},
         module=home if (home := module_of(family)).startswith("impls.") else source,
         workload=family.workload.__name__,

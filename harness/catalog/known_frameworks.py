@@ -1,80 +1,72 @@
-"""The frameworks of implementations: those that there are, and what is known of one where none is loaded."""
+"""The frameworks of implementations: where the traits are of those that there are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from functools import cache
+from pkgutil import resolve_name
 
+from harness.catalog.framework_traits import FrameworkTraits, Package
 from harness.core.errors import UsageError, closest
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 NO_TRITON = "Triton is not installed; pip install -e '.[triton]'"
-ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:Class", loaded where its cases are measured
+ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:TRAITS"
 
-
-@dataclass(frozen=True)
-class FrameworkTraits:
-    """What the runner and readers of records go by; the defaults are those of a registered framework."""
-
-    devices: tuple[str, ...] = ()  # it runs on; empty where its own `start` alone can tell
-    compiles_calls: bool = False  # every call is one compiled program, which depends on the processor
-    traces_calls: bool = False  # its figures are those of a trace over fake tensors
-    cross_compiler: str = ""  # `module:class` of who compiles for targets that are not at hand
-    interpreted_on: tuple[str, ...] = ()  # devices where a call is checked by an interpreter, and not timed
-    planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
-
-    @property
-    def planner(self) -> str:
-        """Who says what a call takes."""
-        if self.compiles_calls:
-            return "compiler"
-        return "trace over fake tensors" if self.traces_calls else "framework"
-
-
-BUILT_IN: Mapping[str, FrameworkTraits] = {
-    "jax": FrameworkTraits(
-        ("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler:Compiler"
-    ),
-    "numpy": FrameworkTraits(("cpu",)),
-    "pallas": FrameworkTraits(
-        ("cpu", "cuda", "tpu"),
-        compiles_calls=True,
-        cross_compiler="harness.xla.compiler:Compiler",
-        interpreted_on=("cpu",),
-        planned_for=("tpu:v5p", "tpu:v6e"),
-    ),
-    "torch": FrameworkTraits(("cpu", "cuda"), traces_calls=True),
-    "triton": FrameworkTraits(
-        ("cpu", "cuda"),
-        traces_calls=True,
-        cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
-        interpreted_on=("cpu",),
-        planned_for=("cuda:a100", "cuda:h100"),
-    ),
+# The rooms by name, in the order in which versions are told.
+BUILT_IN = {
+    name: f"harness.worker.frameworks.{name}:TRAITS" for name in ("torch", "jax", "numpy", "pallas", "triton")
 }
+NOTHING_KNOWN = FrameworkTraits(runner="", packages=())
 
 
 def traits_of(framework: str) -> FrameworkTraits:
-    return BUILT_IN.get(framework, FrameworkTraits())
+    """The traits of a framework; nothing of one that is not known here, such as an older record's.
+
+    UsageError where an installed package registers something else.
+    """
+    place = BUILT_IN.get(framework) or registered().get(framework)
+    if place is None:
+        return NOTHING_KNOWN
+    try:
+        traits = resolve_name(place)
+    except Exception as error:  # a package's own code, which may raise anything
+        raise UsageError(
+            f'framework "{framework}": {place} cannot be imported ({type(error).__name__}: {error}); '
+            "repair or uninstall its package"
+        ) from None
+    if not isinstance(traits, FrameworkTraits):
+        raise UsageError(
+            f'framework "{framework}": {place} is no FrameworkTraits; its entry point of {ENTRY_POINTS} '
+            f'names such an object, whose runner="{place}" may be'
+        )
+    return traits
 
 
-def registered() -> dict[str, EntryPoint]:
-    """The frameworks of installed packages by name; none of them is loaded."""
+@cache
+def registered() -> dict[str, str]:
+    """Where the traits of installed packages' frameworks are, by name; none of them is loaded."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+
+
+def known() -> list[str]:
+    """The built-in frameworks, then the others by name."""
+    return [*BUILT_IN, *sorted(registered().keys() - BUILT_IN.keys())]
+
+
+def packages_of(frameworks: Collection[str]) -> list[Package]:
+    """What the figures of these frameworks rest on, each once, in the order of the known ones."""
+    packages = (package for name in known() if name in frameworks for package in traits_of(name).packages)
+    return list({package.name: package for package in packages}.values())
 
 
 def require_framework(name: str) -> None:
     """UsageError for a framework that is neither built in nor registered."""
-    if name in BUILT_IN:
+    if name in BUILT_IN or name in registered():
         return
-    known = sorted({*BUILT_IN, *registered()})
-    if name not in known:
-        raise UsageError(
-            f'unknown framework "{name}"{closest(name, known)}; known: {", ".join(known)}; '
-            f"an installed package registers another as an entry point of {ENTRY_POINTS}"
-        )
+    names = sorted(known())
+    raise UsageError(
+        f'unknown framework "{name}"{closest(name, names)}; known: {", ".join(names)}; '
+        f"an installed package registers another as an entry point of {ENTRY_POINTS}"
+    )

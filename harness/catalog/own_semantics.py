@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
+from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 
-REFERENCE_FRAMEWORKS = ("numpy", "torch")
+REFERENCES = "numpy, torch, or a framework whose traits say that it writes references"
 CONTRACTS = "within(rel_rms=…), recall(at_least=…) or a Contract"
 REFERENCE = (
     "a function of (w, rows) that returns a callable over the inputs, or the name of one of the family's "
@@ -20,7 +21,7 @@ REFERENCE = (
 class OwnSemantics:
     """What an implementation is held to where no semantics of its family says what it computes.
 
-    `reference(w, rows)` is a builder as in :class:`Semantics`, in numpy or torch (`framework`). A name
+    `reference(w, rows)` is a builder as in :class:`Semantics`, in numpy, torch or another `framework`. A name
     stands for the family's reference of that semantics, None for that of the family's first: the result is
     then an approximation of it, as close as `contract` says. `gradient` is the contract of gradients; None
     where there is no backward. `cost(w)` is the least work of this meaning; without it none is given, since
@@ -42,7 +43,7 @@ class OwnSemantics:
         for name, may_be_missing, usable, words in (
             ("contract", False, lambda value: isinstance(value, Contract), CONTRACTS),
             ("gradient", True, lambda value: isinstance(value, Contract), CONTRACTS),
-            ("framework", False, lambda value: value in REFERENCE_FRAMEWORKS, "numpy or torch"),
+            ("framework", False, lambda value: traits_of(str(value)).writes_references, REFERENCES),
             ("cost", True, callable, "a function of the workload that returns a Cost"),
             ("reference", True, lambda value: isinstance(value, str) or callable(value), REFERENCE),
         ):

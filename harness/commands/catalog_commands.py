@@ -47,7 +47,7 @@ def new(
     name: Text = argument("Name of the implementation, and of the file."),
     own: Text = option(PLACES, "Write a family of this name instead.", name="--family"),
     out: Path = option(PLACES, "Folder for the file.", Path()),
-    framework: Text = option(PLACES, "Write it in this one: numpy, torch, jax, triton."),
+    framework: Text = option(PLACES, "Write it in this one: numpy, torch, jax, triton, or a registered one."),
     *,
     place: options.CatalogFlags,
     json: bool = options.JSON,

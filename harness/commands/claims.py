@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import Claim, Need, Verdict
 from harness.claims.needs import needs
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 FOLDER = Path("docs")
-RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,11 @@ def claims(
     """
     catalog = project.catalog
     selected = _select_claims(names, catalog)
-    evidence = gather(_workplace(project, say), _needs(selected, catalog))
+    required = _needs(selected, catalog)
+    evidence = gather(_workplace(project, say), required)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
-    versions = _versions()
+    versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     problems = [
         f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
@@ -128,9 +129,10 @@ def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
     return [claim for claim in known if not names or {claim.family, claim.name} & set(names)]
 
 
-def _versions() -> dict[str, str]:
-    """Versions of the packages that the figures depend on, where installed; `2.9.0+cpu` is 2.9.0."""
-    versions = {name: version_of(name) for name in RESTS_ON}
+def _versions(frameworks: Collection[str]) -> dict[str, str]:
+    """Versions of those that compile or trace, where installed; `2.9.0+cpu` is 2.9.0."""
+    planning = {name for name in frameworks if traits_of(name).host_compiler}
+    versions = {package.name: version_of(package.name) for package in packages_of(planning)}
     return {name: text.partition("+")[0] for name, text in versions.items() if text}
 
 

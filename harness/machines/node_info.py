@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.catalog import discovery
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import known, packages_of
 from harness.collection.piece import kind_of_machine
 from harness.core.difference import differences
 from harness.core.machine import usable_cores
@@ -19,7 +20,6 @@ from harness.run.machine.noise_probe import NoiseProbe, probe_noise
 from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
 
-EQUAL = ("torch", "jax", "jaxlib")
 SOURCE = "source of "  # before an implementation, as the name of its hash
 SHOWN = 3  # differences in a refusal
 
@@ -66,7 +66,7 @@ def installed_code(catalog: Catalog) -> dict[str, str | None]:
     return {
         "seqsweep": f"{VERSION} ({_own_hash()})",
         "python": platform.python_version(),
-        **{name: version_of(name) for name in EQUAL},
+        **{package.name: version_of(package.name) for package in packages_of(known()) if not package.gives},
         **{f"{SOURCE}{name}": info.hash for name, info in catalog.implementations.items()},
     }
 

@@ -7,21 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.framework_traits import Package
+from harness.catalog.known_frameworks import known, packages_of
 from harness.core.errors import MachineError
 from harness.core.units import format_bytes
+from harness.core.version import version_of
 from harness.run.machine.lock import held_by
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
-
-PACKAGES = {
-    "torch": "pip install torch",
-    "jax": "pip install jax",
-    "jaxlib": "pip install jax",
-    "libtpu": "pip install libtpu",
-    "jax-cuda13-plugin": "pip install 'jax[cuda13]'",
-}
-OPTIONAL = {"libtpu": "figures for TPU targets", "jax-cuda13-plugin": "jax on CUDA, figures for CUDA targets"}
-
 
 # What a measuring process has that a user's own has not; `doctor --self-check` measures what it costs.
 DIFFERENCES: Mapping[str, str] = {
@@ -59,7 +52,7 @@ def examine(results: Path) -> list[Finding]:
     fingerprint, environment = facts["fingerprint"], facts["environment"]
     return [
         Finding("python", "ok", platform.python_version()),
-        *(_package(name, facts["installed"]) for name in PACKAGES),
+        *(_package(package) for package in packages_of(known())),
         Finding("processor", "ok", f"{fingerprint['cpu']}, {fingerprint['cores']} usable cores"),
         _memory(settings, environment),
         _governor(fingerprint["governor"]),
@@ -71,13 +64,14 @@ def examine(results: Path) -> list[Finding]:
     ]
 
 
-def _package(name: str, installed: Mapping[str, str | None]) -> Finding:
-    version = installed.get(name)
-    if version:
-        return Finding(name, "ok", version)
-    if name in OPTIONAL:
-        return Finding(name, "optional", f"not installed; it gives {OPTIONAL[name]}", PACKAGES[name])
-    return Finding(name, "problem", "not installed; its implementations are unsupported", PACKAGES[name])
+def _package(package: Package) -> Finding:
+    if version := version_of(package.name):
+        return Finding(package.name, "ok", version)
+    if package.gives:
+        says = f"not installed; it gives {package.gives}"
+        return Finding(package.name, "optional", says, package.remedy)
+    says = "not installed; its implementations are unsupported"
+    return Finding(package.name, "problem", says, package.remedy)
 
 
 def _memory(settings: Settings, environment: Mapping[str, Any]) -> Finding:

@@ -16,12 +16,11 @@ from typing import Any
 
 import psutil
 
-from harness.catalog.known_frameworks import registered
+from harness.catalog.known_frameworks import known, packages_of
 from harness.core.fingerprint_identity import CACHES
 from harness.core.machine import CPUS, data_caches, processor
 from harness.core.version import version_of
 
-PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
 FLAGS = (
     "XLA_FLAGS",
     "LIBTPU_INIT_ARGS",
@@ -39,11 +38,6 @@ FLAGS = (
     "GLIBC_TUNABLES",
     "LD_PRELOAD",
 )
-
-
-def registering() -> list[str]:
-    """The installed packages that register a framework."""
-    return sorted({point.dist.name for point in registered().values() if point.dist is not None})
 
 
 def governor() -> str | None:
@@ -64,7 +58,11 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
         "governor": governor(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "versions": {package: version_of(package) for package in (*PACKAGES, *registering())},
+        "versions": {
+            package.name: version_of(package.name)
+            for package in packages_of(known())
+            if package.fingerprinted
+        },
         "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
     }
     facts[CACHES] = host_caches()
@@ -141,6 +139,5 @@ if __name__ == "__main__":
         "fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])),
         "environment": environment(),
         "gpu": gpu(),
-        "installed": {package: version_of(package) for package in (*PACKAGES, "triton", "jax-cuda13-plugin")},
     }
     json.dump(everything, sys.stdout)

@@ -3,7 +3,6 @@
 Whatever an implementation raises becomes an answer here; nothing it does can be a traceback.
 """
 
-import importlib
 import os
 import socket
 import sys
@@ -12,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
@@ -55,8 +55,7 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
 def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
         # Loaded late: it loads its framework, which other servers do without.
-        module, _, compiler = traits_of(job.framework).cross_compiler.partition(":")
-        return getattr(importlib.import_module(module), compiler)(job)
+        return resolve_name(traits_of(job.framework).cross_compiler)(job)
     if job.role == "reference":
         return ReferenceWorker(job)
     return {"case": GraphWorker, "trial": TrialWorker, "side": SideWorker}[job.role](job, tell_compiling)

@@ -126,7 +126,10 @@ def test_implementations_may_share_a_meaning_by_its_name(read):
         ("OwnSemantics(exact(), gradient=7)", "its gradient is 7; use within"),
         ("OwnSemantics(exact(), 7)", "its reference is 7; use a function of (w, rows)"),
         ("OwnSemantics(exact(), every, cost=3)", "its cost is 3; use a function of the workload"),
-        ('OwnSemantics(exact(), every, framework="jax")', "its framework is 'jax'; use numpy or torch"),
+        (
+            'OwnSemantics(exact(), every, framework="jax")',
+            "its framework is 'jax'; use numpy, torch, or a framework whose traits",
+        ),
         ('OwnSemantics(exact(), every, name="a b")', '"a b" cannot be the name of a semantics'),
         ('OwnSemantics(exact(), "exakt")', 'unknown semantics "exakt" of family topk; nearest: "exact"'),
         ('OwnSemantics(exact(), every, name="exact")', 'semantics "exact" is one of family topk: give'),

@@ -212,7 +212,10 @@ def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
         (FAMILY.replace("seq: int", "length: int") + USES, "its workload needs seq: int"),
         (FAMILY.replace('"points"', '"po/ints"') + USES, "a name is made of letters"),
         (FAMILY.replace("int = axis()", "list = axis()") + USES, "cannot be swept"),
-        (FAMILY.replace("exact())}", 'exact(), framework="jax")}') + USES, "written in numpy or torch"),
+        (
+            FAMILY.replace("exact())}", 'exact(), framework="jax")}') + USES,
+            "written in numpy, torch, or a framework whose traits say",
+        ),
         (
             FAMILY.replace("question=", 'modes=("fwd", "sideways"), question=') + USES,
             "modes are fwd, bwd, fwd_bwd",

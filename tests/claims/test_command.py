@@ -88,7 +88,7 @@ class Place:
         (folder / "bench.yaml").write_text(BENCH)
         monkeypatch.setattr(compiling, "compile_all", self.compiler)
         monkeypatch.setattr(Project, "catalog", self.catalog)
-        monkeypatch.setattr("harness.commands.claims._versions", lambda: {"jax": "1.2.3"})
+        monkeypatch.setattr("harness.commands.claims._versions", lambda _: {"jax": "1.2.3"})
         self.without(None)
 
     def without(self, reason):
@@ -336,9 +336,9 @@ def test_another_processor_makes_no_document_stale(place):
 
 
 def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
-    installed = {"torch": "2.9.0+cpu", "jax": "0.10.2"}
+    installed = {"torch": "2.9.0+cpu", "jax": "0.10.2", "numpy": "2.4.6", "triton": "3.9.0"}
     monkeypatch.setattr("harness.commands.claims.version_of", installed.get)
-    assert _versions() == {"jax": "0.10.2", "torch": "2.9.0"}
+    assert _versions({"jax", "numpy", "torch"}) == {"torch": "2.9.0", "jax": "0.10.2"}
 
 
 def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):

@@ -1,5 +1,6 @@
 """A framework from outside: a package's entry point, and no file of this project knows of it."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -22,13 +23,19 @@ class Points:
     seq: int = axis()
 
 
+def twice(w, rows):
+    from tables.framework import Table, array
+
+    return lambda x: Table(array("d", [number + number for number in x.values]), x.shape, x.dtype)
+
+
 FAMILY = Family(
     name="points",
     question="What does doubling take?",
     workload=Points,
     shapes=lambda w: {"x": Array((w.seq,), "f32")},
     inputs=lambda w, rng: {"x": rng.integers(0, 100, w.seq).astype("f4")},
-    semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
+    semantics={"double": Semantics("double", twice, exact(), framework="FRAMEWORK")},
     stages=("double",),
 )
 
@@ -36,7 +43,7 @@ FAMILY = Family(
 @implementation(framework="FRAMEWORK", semantics="double")
 def doubled(w: Points):
     """Twice every number of a table."""
-    from tables import Table, array
+    from tables.framework import Table, array
 
     def double(x):
         with stage("double"):
@@ -62,11 +69,11 @@ def write(folder, framework="tables"):
 def site(tmp_path_factory):
     """Where a package is installed that registers a framework."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copy(Path(__file__).parent / "tables_framework.py", folder / "tables.py")
+    shutil.copytree(Path(__file__).parent / "tables", folder / "tables")
     about = folder / "tables_for_seqsweep-1.5.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tables-for-seqsweep\nVersion: 1.5\n")
-    (about / "entry_points.txt").write_text("[seqsweep.frameworks]\ntables = tables:Tables\n")
+    (about / "entry_points.txt").write_text("[seqsweep.frameworks]\ntables = tables:TRAITS\n")
     return folder
 
 
@@ -86,10 +93,14 @@ def ask(site, tmp_path_factory):
     return ask
 
 
-def test_its_cases_are_checked_and_timed_like_any_other(ask):
+@pytest.fixture(scope="module")
+def records(ask):
     said = ask("run", "--json")
     assert said.code == 0, said.err
-    records = said.json["records"]
+    return said.json["records"]
+
+
+def test_its_cases_are_checked_and_timed_like_any_other(records):
     assert [(one["framework"], one["status"], one["seq"]) for one in records] == [
         ("tables", "ok", 256),
         ("tables", "ok", 512),
@@ -97,16 +108,28 @@ def test_its_cases_are_checked_and_timed_like_any_other(ask):
     assert all(one["correctness"]["passed"] and one["timing"]["median_s"] > 0 for one in records)
 
 
-def test_the_version_of_its_package_is_part_of_a_fingerprint(site, monkeypatch):
-    from harness.worker.fingerprint import fingerprint
-
-    monkeypatch.syspath_prepend(str(site))
-    assert fingerprint("cpu", 1)["versions"]["tables-for-seqsweep"] == "1.5"
+def test_the_version_of_its_package_is_part_of_a_record_s_fingerprint(ask, records):
+    file = ask.work.folder / "results/runs" / records[0]["run"] / "fingerprints.json"
+    facts = json.loads(file.read_text())[records[0]["fingerprint"]]
+    assert facts["versions"]["tables-for-seqsweep"] == "1.5"
 
 
 def test_what_it_does_not_plan_is_missing_with_its_reason(ask):
     said = ask("static", "--target", "host", "--json")
     assert "tables are not planned" in said.out
+
+
+def test_it_is_asked_for_no_compiler_of_somebody_else_s(ask):
+    said = ask("static", "--target", "tpu:v5p", "--json")
+    assert "tables has no compiler for tpu:v5p" in said.out
+    assert "is not installed" not in said.out + said.err
+
+
+def test_its_compiler_is_part_of_what_exact_figures_hold_for(ask):
+    said = ask("gate", "--static", "--update", "--json")
+    assert said.code == 0, said.err
+    (file,) = (ask.work.folder / "results/baselines").iterdir()
+    assert file.name.endswith("-tables-for-seqsweep1.5.json")
 
 
 def test_its_stages_are_timed(ask):

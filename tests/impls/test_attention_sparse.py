@@ -189,14 +189,14 @@ def traced(variant, w):
 
     from harness.worker.frameworks.base import Patience
     from harness.worker.frameworks.torch.arrays import empty
-    from harness.worker.frameworks.torch.framework import FRAMEWORK
+    from harness.worker.frameworks.torch.framework import Torch
     from harness.worker.frameworks.torch.trace import figures
 
     function, shapes = variant(w), FAMILY.shapes(w)
     with torch.no_grad():
         return figures(
             lambda inputs, _: lambda: function(**inputs),
-            lambda: {name: empty(shape, FRAMEWORK.device) for name, shape in shapes.items()},
+            lambda: {name: empty(shape, Torch.device) for name, shape in shapes.items()},
             Patience(60.0, 1 << 40),
         )
 

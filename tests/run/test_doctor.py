@@ -13,15 +13,16 @@ FACTS: dict[str, Any] = {
     "fingerprint": {"cpu": "EPYC", "cores": 2, "governor": None},
     "environment": {"available_bytes": 2**50, "load": [0.1, 0.2, 0.3]},
     "gpu": {"unavailable": "no nvidia-smi"},
-    "installed": {"torch": "2.13.0", "jax": "0.10.2", "jaxlib": "0.10.2"},
 }
+INSTALLED = {"torch": "2.13.0", "jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2.4", "ml_dtypes": "0.6.0"}
 
 
 @pytest.fixture
 def examine_machine(tmp_path, monkeypatch):
-    def look(results=tmp_path, holder=None, **facts):
+    def look(results=tmp_path, holder=None, installed=INSTALLED, **facts):
         monkeypatch.setattr(doctor, "probe_fingerprint", lambda *_: {**FACTS, **facts})
         monkeypatch.setattr(doctor, "held_by", lambda device: holder)
+        monkeypatch.setattr(doctor, "version_of", installed.get)
         return {finding.what: finding for finding in examine(results)}
 
     return look
@@ -33,13 +34,14 @@ def test_a_machine_in_order(examine_machine):
     assert findings["torch"].says == "2.13.0"
     assert findings["libtpu"].state == "optional"
     assert findings["libtpu"].remedy == "pip install libtpu"
+    assert findings["triton"].says == "not installed; it gives kernels in Triton"
     assert findings["cuda"].state == "optional"
 
 
 @pytest.mark.parametrize(
     ("what", "changed", "says", "remedy"),
     [
-        ("jax", {"installed": {}}, "not installed", "pip install jax"),
+        ("jaxlib", {"installed": {}}, "not installed", "pip install jax"),
         ("memory", {"environment": {"available_bytes": 0, "load": [0.1]}}, "available now 0 B", "--memory"),
         ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end what"),
         (

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
+    from harness.catalog.framework_traits import FrameworkTraits as FrameworkTraits
+    from harness.catalog.framework_traits import Package as Package
     from harness.frames.load import load as load
 
 # This file lies beside `harness` in an installed wheel, and inside it in a checkout.
@@ -36,11 +38,15 @@ def describe_foreign(*packages: str) -> str | None:
     return None
 
 
-OFFERED = {"load": "harness.frames.load"}  # name → the module that has it, loaded once it is asked for
+OFFERED = {  # name → the module that has it, loaded once it is asked for
+    "load": "harness.frames.load",
+    "FrameworkTraits": "harness.catalog.framework_traits",
+    "Package": "harness.catalog.framework_traits",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """What the harness offers: OFFERED to scripts and notebooks, the rest to implementations and families."""
+    """What the harness offers: OFFERED to notebooks and frameworks, the rest to implementations."""
     if not name.startswith("__"):  # whoever inspects a module asks for such names
         if problem := describe_foreign("harness"):
             raise ImportError(problem)

@@ -1,4 +1,7 @@
-"""A framework of one's own: `from seqsweep.frameworks import Framework`, and an entry point of that group."""
+"""The runner of a framework of one's own: `from seqsweep.frameworks import Framework`.
+
+An entry point of the group `seqsweep.frameworks` names its traits (`from seqsweep import FrameworkTraits`).
+"""
 
 from . import describe_foreign
 

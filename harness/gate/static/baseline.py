@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.known_frameworks import known, traits_of
 from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain
 from harness.core.regular_file import read_regular
@@ -24,10 +25,6 @@ from harness.store.atomic import write_files
 
 SCHEMA = 1
 UPDATE = "seqsweep gate --static --update"
-PARTS = ("torch", "jaxlib")  # versions in the file's name
-TRITON = "triton"
-# By kind of target, who compiles kernels for it, alike on every machine; their versions stand in the file.
-KERNEL_COMPILERS = {"cuda": TRITON, "tpu": "libtpu"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,11 @@ class ProcessorKey:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The file. `cases` have the fields that are stored, and defaults in the others."""
+    """The file. `cases` have the fields that are stored, and defaults in the others.
+
+    `versions` are those of the frameworks' compilers: of the host's, which are in the file's name, and of
+    their kernels', which compile for the same targets on every machine.
+    """
 
     target: str
     versions: Mapping[str, str]
@@ -57,21 +58,21 @@ class Baseline:
         """Whether a compiler for the host plans for both files alike."""
         return (self.processor.flags, self.threads) == (other.processor.flags, other.threads)
 
-    def other_compilers(self, other: Baseline, cases: Iterable[str]) -> list[str]:
-        """Those that compiled kernels of these cases in another version than stands in the other file."""
-        kinds = {target.partition(":")[0] for case in cases for target in self.cases[case].kernels}
-        used = [name for kind, name in KERNEL_COMPILERS.items() if kind in kinds]
-        return [name for name in used if self.versions.get(name) != other.versions.get(name)]
+    def kernels_alike(self, other: Baseline, framework: str) -> bool:
+        """Whether one version of its compiler has compiled the kernels of a framework for both."""
+        compiler = traits_of(framework).kernel_compiler
+        return self.versions.get(compiler) == other.versions.get(compiler)
 
     def comparable_kernels(self, other: Baseline) -> set[str]:
-        """The cases with kernels that the other file's compilers have compiled, too."""
-        cases = (case for case, figures in self.cases.items() if figures.kernels)
-        return {case for case in cases if not self.other_compilers(other, [case])}
+        """The cases with kernels that one version of their compiler has compiled for both."""
+        cases = ((case, figures) for case, figures in self.cases.items() if figures.kernels)
+        return {case for case, figures in cases if self.kernels_alike(other, figures.framework)}
 
 
 def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
-    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`."""
-    parts = [f"{name}{versions[name]}" for name in PARTS if versions.get(name)]
+    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`, after the compilers for the host."""
+    compilers = dict.fromkeys(traits_of(framework).host_compiler for framework in known())
+    parts = [f"{name}{versions[name]}" for name in compilers if versions.get(name)]
     return results / "baselines" / (re.sub(r"[^\w.+-]+", "-", "-".join([target, *parts])) + ".json")
 
 
@@ -162,24 +163,26 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
     """The old file with the new cases over it, without those that are gone.
 
     UsageError where lines of another processor, number of threads or compiler of kernels would stay beside
-    new ones. Without a compiler here, its lines and its version stay.
+    new ones.
     """
-    remaining = {case: kept for case, kept in old.cases.items() if case not in gone} if old else {}
+    if old is None:
+        return new
+    remaining = {case: kept for case, kept in old.cases.items() if case not in gone}
     untouched = remaining.keys() - new.cases.keys()
-    if old and untouched and not old.planned_alike(new):
+    if untouched and not old.planned_alike(new):
         raise UsageError(
             f"the file was written on {old.processor.name} with threads {old.threads}, and "
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
         )
     versions = dict(new.versions)
-    if old:
-        for name in old.other_compilers(new, untouched):
-            if name in versions:
-                raise UsageError(
-                    f"the file has kernels by {name} {old.versions.get(name)}, and {len(untouched)} of its "
-                    "cases would stay; update all cases at once, without --cases"
-                )
-            versions[name] = old.versions[name]
+    for framework in {remaining[case].framework for case in untouched if remaining[case].kernels}:
+        compiler = traits_of(framework).kernel_compiler
+        if compiler in versions and not old.kernels_alike(new, framework):
+            raise UsageError(
+                f"the file has kernels by {compiler} {old.versions.get(compiler)}, and {len(untouched)} of "
+                "its cases would stay; update all cases at once, without --cases"
+            )
+        versions |= {name: version for name, version in old.versions.items() if name == compiler}
     return Baseline(new.target, versions, new.processor, new.threads, {**remaining, **new.cases})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from harness.catalog.known_frameworks import traits_of
 from harness.core.static_figures import EXACT_FIGURES
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
-from harness.gate.static.baseline import TRITON, UPDATE, Baseline
+from harness.gate.static.baseline import UPDATE, Baseline
 from harness.gate.static.diff import STORED, StaticFigures, StaticVerdict, compare
 from harness.gate.static.exact_kernel import ExactKernel
 
@@ -16,46 +16,49 @@ OUTDATED = f"update the file: {UPDATE}"
 
 
 def stored(case: StaticFigures) -> StaticFigures:
-    """What the file has of a case that is ok."""
+    """What the file has of a case that is ok; no kernel by a compiler whose version is not in the file."""
     entry: dict[str, Any] = {name: getattr(case, name) for name in STORED}
     entry["figures"] = {name: case.figures.get(name) for name in EXACT_FIGURES}
     entry["kernels"] = {
         target: tuple(ExactKernel(kernel.label, kernel.figures) for kernel in kernels)
         for target, kernels in case.kernels.items()
+        if traits_of(case.framework).kernel_compiler
     }
     return StaticFigures(**entry)
 
 
 def compare_with_file(
     baseline: Baseline,
+    here: Baseline,
     candidates: Mapping[str, StaticFigures],
     accept: Callable[[str, str], str | None],
-    here: Baseline,
 ) -> dict[str, StaticVerdict]:
     """The verdict on every case by its id, with the file as base, `here` being where they were compiled.
 
-    Other cases of the file are ignored. A difference in either direction is reported. On another processor,
-    XLA may plan another program, so that of jax only arguments, outputs and the contract are compared;
-    traces of torch are the same. Kernels are compared unless another version has compiled them. Of a
-    framework that is missing here no case is compared.
+    A difference in either direction is reported. `here` is a file without cases for this machine. On another
+    processor a compiler may plan another program, so that of what it compiles only arguments, outputs and the
+    contract are compared; traces are the same. Kernels are compared unless another version has compiled them.
+    Of frameworks whose compiler of kernels is missing here no refused case is compared.
     """
-    same_processor, missing = baseline.planned_alike(here), {TRITON} - here.versions.keys()
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
         base = baseline.cases.get(case)
-        if base and candidate.framework in missing and candidate.state == "unsupported":
+        traits = traits_of(candidate.framework)
+        compiler = traits.kernel_compiler
+        if base and compiler and compiler not in here.versions and candidate.state == "unsupported":
             verdicts[case] = StaticVerdict(None, f"not compared with the file: {candidate.reason}")
             continue
-        others = baseline.other_compilers(here, [case]) if base else []
-        if base and others:
+        other_compiler = bool(base and base.kernels) and not baseline.kernels_alike(here, candidate.framework)
+        if base and other_compiler:
             base, candidate = (replace(side, kernels={}) for side in (base, candidate))  # noqa: PLW2901
-        elsewhere = traits_of(candidate.framework).compiles_calls and not same_processor
+        elsewhere = traits.compiles_calls and not baseline.planned_alike(here)
         if base and elsewhere:
             base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
         verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
-        for name in others:
-            note = f"the file's kernels are by {name} {baseline.versions.get(name)}: they are not compared"
+        if other_compiler:
+            version = f"{compiler} {baseline.versions.get(compiler)}"
+            note = f"the file's kernels are by {version}: they are not compared"
             verdicts[case] = verdicts[case]._replace(notes=(*verdicts[case].notes, note))
     return verdicts
 
@@ -72,7 +75,7 @@ def _explain_base(
     if base and elsewhere:
         notes.append(
             f"the file was written on another processor ({elsewhere.processor.name}): "
-            "of jax, arguments, outputs and the contract are compared"
+            f"of {candidate.framework}, arguments, outputs and the contract are compared"
         )
     if finding.verdict == NEW:
         return StaticVerdict(NEW, "the file has no such case", (*notes, OUTDATED))

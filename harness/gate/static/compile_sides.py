@@ -125,7 +125,7 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
     notes: list[str] = []
     for framework in sorted(set(frameworks)):
         traits = traits_of(framework)
-        kinds = {target.partition(":")[0] for target in traits.planned_for if traits.compiles_calls}
+        kinds = {target.partition(":")[0] for target in traits.planned_for if traits.by_xla}
         notes += [
             f"kernels of {framework} are not compared: {why}" for kind in kinds if (why := absent(kind))
         ]

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError
+from harness.core.version import version_of
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, unmeasured_verdicts
@@ -17,7 +19,6 @@ from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree
 from harness.gate.static.baseline import (
-    KERNEL_COMPILERS,
     UPDATE,
     Baseline,
     ProcessorKey,
@@ -41,14 +42,13 @@ HOST = "host"
 STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
 
 
-def baseline_here(threads: int) -> Baseline:
-    """A file without cases, for the compilers and the processor of this machine."""
-    probed = probe_fingerprint("cpu", threads)
-    facts: Mapping[str, Any] = probed["fingerprint"]
-    reported = {
-        **{name: facts["versions"][name] for name in ("torch", "jaxlib")},
-        **{name: probed["installed"][name] for name in KERNEL_COMPILERS.values()},
-    }
+def baseline_here(plan: GatePlan) -> Baseline:
+    """A file without cases, for the processor of this machine and the compilers of a plan's catalog."""
+    threads = plan.schedule.suites[0].settings.threads
+    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
+    traits = map(traits_of, {info.framework for info in plan.catalog.implementations.values()})
+    compilers = {name for each in traits for name in (each.host_compiler, each.kernel_compiler) if name}
+    reported = {name: version_of(name) for name in compilers}
     versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
     return Baseline(HOST, versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
 
@@ -58,7 +58,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     with ExitStack() as stack:
         _wait_for_host(options, progress, stack)
         plan, missing = _plan(project, options, stack)
-        here = baseline_here(plan.schedule.suites[0].settings.threads)
+        here = baseline_here(plan)
         path = path_of(project.results, HOST, here.versions)
         baseline = read(path)
         if baseline is None and BASE not in plan.sides:
@@ -78,7 +78,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     if baseline is not None:
         candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
-        by_file = compare_with_file(baseline, candidates, plan.accept, here)
+        by_file = compare_with_file(baseline, here, candidates, plan.accept)
         verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
         stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
     cases, left_out = _verdicts(plan, verdicts)
@@ -105,7 +105,7 @@ def update(
     with ExitStack() as stack:
         _wait_for_host(options, progress, stack)
         plan = plan_of_candidate(project, options)
-        here = baseline_here(plan.schedule.suites[0].settings.threads)
+        here = baseline_here(plan)
         path = path_of(project.results, HOST, here.versions)
         old = read(path)  # what is damaged is told before anything is compiled
         states = _compile(plan, progress, lambda _: True)

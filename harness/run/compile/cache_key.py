@@ -28,7 +28,7 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
     """
     info = catalog.implementation(request.case.implementation)
     target_ = target(request.target)
-    if target_.capability and not traits_of(info.framework).compiles_calls:
+    if target_.capability and not traits_of(info.framework).by_xla:
         target_ = target(f"cuda:sm_{target_.capability.replace('.', '')}")
     host = {"processor": _processor(), "threads": settings.threads} if target_.kind == HOST else {}
     return {

@@ -76,7 +76,7 @@ class Pool:
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
-        by_xla = traits_of(info.framework).compiles_calls
+        by_xla = traits_of(info.framework).by_xla
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)

@@ -67,7 +67,7 @@ def static_run(
         for group in request.schedule.groups
         for case in group.cases
     ]
-    by_xla = any(traits_of(info.framework).compiles_calls for info in infos)
+    by_xla = any(traits_of(info.framework).by_xla for info in infos)
     for missing in dict.fromkeys(why_not_by_xla(target(name)) for name in targets if by_xla):
         if missing:
             listener.message(missing)

@@ -12,13 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
 from harness.run.processes.fork_client import worker_environment
 from harness.run.processes.output_log import last_line
-
-INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # where torch.compile keeps what it has compiled
 
 
 @dataclass(frozen=True)
@@ -34,13 +33,14 @@ def start_cold(job: Job, seconds: float, later: int, cache: str | None) -> ColdR
 
     Raises Ended where it fails, or has not ended after `seconds`.
     """
+    caches = traits_of(job.framework).program_caches
     with tempfile.TemporaryDirectory(dir=job.folder) as scratch:
         file = Path(scratch) / "cold.json"
         asked = {"job": job.to_json(), "later": later, "cached": cache, "started": time.monotonic()}
         file.write_text(json.dumps(asked))
         process = subprocess.Popen(
             [sys.executable, "-m", "harness.worker.cold_worker", str(file)],
-            env={**worker_environment(job.case.device), INDUCTOR: cache or scratch},
+            env={**worker_environment(job.case.device), **dict.fromkeys(caches, cache or scratch)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

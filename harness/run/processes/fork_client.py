@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.catalog import child_process
+from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
@@ -107,7 +108,7 @@ class Server:
     def _fork(self, job: Job, fds: list[int]) -> Fork:
         self.wait_ready()
         if self.missing:
-            raise Unsupported(f"{self.missing}; pip install {job.framework}")
+            raise Unsupported(f"{self.missing}; {traits_of(job.framework).remedy}")
         try:
             protocol.send(self.end, {"fork": job.to_json()}, fds)
             while (pid := self._take()) == 0:

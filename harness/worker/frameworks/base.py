@@ -1,14 +1,14 @@
 """The frameworks behind one interface; a process imports only the one that it serves."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from harness.catalog.arrays import Shapes
-from harness.catalog.known_frameworks import BUILT_IN, registered, require_framework
+from harness.catalog.known_frameworks import require_framework, traits_of
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
@@ -60,12 +60,14 @@ class CapturedCall(Protocol):
 class Framework(Protocol):
     """One framework on one device; the defaults are those of one whose calls compile nothing.
 
-    A process has one object of it, and calls in this order: `preload`, before it is forked; `start`, `enter`,
-    `on_compilation`, `prepare`; then `put`, the binding of what is prepared, calls, `sync` and `get`. A tree
-    is an array, or a dict, tuple or list of trees; lists come back as tuples. Numpy's arrays have the dtypes
-    of `harness.catalog.arrays`, bf16 as ml_dtypes has it. Times are seconds, memory is bytes. What cannot be
-    done is refused with Unsupported, a sentence with the remedy, which becomes the case's reason; whatever
-    else is raised is a crash, or an oom where it says that memory is exhausted.
+    What is known of it without loading it are its :class:`~harness.catalog.framework_traits.FrameworkTraits`,
+    which name this class as their `runner`. A process has one object of it, and calls in this order:
+    `preload`, before it is forked; `start`, `enter`, `on_compilation`, `prepare`; then `put`, the binding of
+    what is prepared, calls, `sync` and `get`. A tree is an array, or a dict, tuple or list of trees; lists
+    come back as tuples. Numpy's arrays have the dtypes of `harness.catalog.arrays`, bf16 as ml_dtypes has it.
+    Times are seconds, memory is bytes. What cannot be done is refused with Unsupported, a sentence with the
+    remedy, which becomes the case's reason; whatever else is raised is a crash, or an oom where it says that
+    memory is exhausted.
     """
 
     refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
@@ -232,9 +234,7 @@ def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
 def get(name: str) -> Framework:
     """The one object of a framework in this process; UsageError where none of that name is known."""
     require_framework(name)
-    if name in BUILT_IN:
-        return importlib.import_module(f"harness.worker.frameworks.{name}.framework").FRAMEWORK
-    return registered()[name].load()()
+    return resolve_name(traits_of(name).runner)()
 
 
 def preload(names: Sequence[str], *, tracing: bool = True) -> None:

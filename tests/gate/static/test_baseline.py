@@ -32,11 +32,13 @@ def baseline(cases=None, **changed):
 
 
 def test_a_file_is_named_after_target_and_versions(tmp_path):
-    versions = {"torch": "2.13.0+cpu", "jaxlib": "0.10.2", "libtpu": None, "numpy": "2.0"}
+    versions = {"triton": "3.9.0", "jaxlib": "0.10.2", "torch": "2.13.0+cpu"}
     name = "baselines/host-torch2.13.0+cpu-jaxlib0.10.2.json"
     assert path_of(tmp_path, "host", versions) == tmp_path / name
-    versions = {"jaxlib": "0.10.2", "torch": "2.13.0", "libtpu": "0.0.51", "triton": "3.9.0"}
-    assert path_of(tmp_path, "v5p:2x2x1", versions).name == "v5p-2x2x1-torch2.13.0-jaxlib0.10.2.json"
+    assert (
+        path_of(tmp_path, "v5p:2x2x1", {"jaxlib": None, "torch": "2.13.0"}).name
+        == "v5p-2x2x1-torch2.13.0.json"
+    )
 
 
 def test_the_round_trip(tmp_path):
@@ -139,7 +141,6 @@ def test_each_case_s_kernels_are_held_to_their_own_compiler():
     old = replace(triton_baseline(), cases=both, versions=versions)
     for compiler, case in (("triton", FLASH), ("libtpu", SCAN)):
         here = replace(old, versions={**versions, compiler: "9"})
-        assert old.other_compilers(here, both) == [compiler]
         assert old.comparable_kernels(here) == {FLASH, SCAN} - {case}
 
 

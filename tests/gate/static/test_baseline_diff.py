@@ -42,7 +42,7 @@ def without(compiler):
 
 def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, here=HERE):
     baseline = replace(HERE, cases={CASE: stored(in_file), "old": stored(NOW)})
-    found = compare_with_file(baseline, {CASE: candidate}, accept, here)
+    found = compare_with_file(baseline, here, {CASE: candidate}, accept)
     assert list(found) == [CASE]
     return found[CASE]
 
@@ -78,7 +78,7 @@ def test_another_program_or_an_accepted_change_asks_for_an_update():
 
 def test_a_case_that_the_file_lacks():
     baseline = Baseline("host", {}, ProcessorKey.of("EPYC", []), 1)
-    found = compare_with_file(baseline, {CASE: NOW}, lambda case, figure: None, ANOTHER_PROCESSOR)
+    found = compare_with_file(baseline, ANOTHER_PROCESSOR, {CASE: NOW}, lambda case, figure: None)
     assert found == {CASE: ("new", "the file has no such case", (UPDATE,))}
 
 

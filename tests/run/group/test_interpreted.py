@@ -3,20 +3,19 @@
 import pytest
 
 from harness.catalog import known_frameworks
-from harness.catalog.known_frameworks import FrameworkTraits
+from harness.catalog.framework_traits import FrameworkTraits
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure
 
+INTERPRETED = FrameworkTraits(runner="", packages=(), interpreted_on=("cpu",), planned_for=("tpu:v5p",))
 SLOW = Ended("timeout", "no answer within 60 s; raise --timeout")
 
 
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch):
     """jax's cases stand for those of a framework that the cpu interprets."""
-    monkeypatch.setitem(
-        known_frameworks.BUILT_IN, "jax", FrameworkTraits(interpreted_on=("cpu",), planned_for=("tpu:v5p",))
-    )
+    monkeypatch.setitem(known_frameworks.BUILT_IN, "jax", f"{__name__}:INTERPRETED")
 
 
 def verbs_of(executor):

@@ -1,1 +1,22 @@
 """jax: compiled programs, and the trace of its profiler."""
+
+from harness.catalog.framework_traits import XLA, FrameworkTraits, Package
+
+TRAITS = FrameworkTraits(
+    runner="harness.worker.frameworks.jax.framework:Jax",
+    packages=(
+        Package("jax"),
+        Package("jaxlib", install="jax"),
+        Package("libtpu", gives="figures for TPU targets"),
+        Package(
+            "jax-cuda13-plugin",
+            gives="jax on CUDA, figures for CUDA targets",
+            install="'jax[cuda13]'",
+            fingerprinted=False,  # always of jaxlib's version
+        ),
+    ),
+    devices=("cpu", "cuda", "tpu"),
+    compiles_calls=True,
+    host_compiler="jaxlib",
+    cross_compiler=XLA,
+)

@@ -241,6 +241,3 @@ def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
 
 def _bind_arguments(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:
     return lambda: compiled(**arguments)
-
-
-FRAMEWORK = Jax()

@@ -1,1 +1,10 @@
 """numpy on the host."""
+
+from harness.catalog.framework_traits import FrameworkTraits, Package
+
+TRAITS = FrameworkTraits(
+    runner="harness.worker.frameworks.numpy.framework:Numpy",
+    packages=(Package("numpy"), Package("ml_dtypes")),
+    devices=("cpu",),
+    writes_references=True,
+)

@@ -77,6 +77,3 @@ def limit_blas(threads: int) -> None:
         for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
             if hasattr(library, name):
                 getattr(library, name)(threads)
-
-
-FRAMEWORK = Numpy()

@@ -51,6 +51,3 @@ class Pallas(Jax):
         with pltpu.force_tpu_interpret_mode(params):
             prepared = super().prepare(*call)
         return replace(prepared, static=Static.none(INTERPRETED.format(semantics)))
-
-
-FRAMEWORK = Pallas()

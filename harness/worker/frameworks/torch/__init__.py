@@ -1,1 +1,13 @@
 """torch, eager: its calls, their clocks and counts, and figures from a trace over fake tensors."""
+
+from harness.catalog.framework_traits import FrameworkTraits, Package
+
+TRAITS = FrameworkTraits(
+    runner="harness.worker.frameworks.torch.framework:Torch",
+    packages=(Package("torch"),),
+    devices=("cpu", "cuda"),
+    traces_calls=True,
+    host_compiler="torch",
+    program_caches=("TORCHINDUCTOR_CACHE_DIR",),  # of torch.compile
+    writes_references=True,
+)

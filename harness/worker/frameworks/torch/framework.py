@@ -256,6 +256,3 @@ def cuda_events() -> timers.Read:
         return sum(start.elapsed_time(end) for start, end in events) * 1e-3
 
     return read
-
-
-FRAMEWORK = Torch()

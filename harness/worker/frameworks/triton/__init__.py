@@ -1,1 +1,18 @@
 """Triton: torch calls that launch kernels; timed as torch is on CUDA, interpreted on the cpu."""
+
+from dataclasses import replace
+
+from harness.catalog.framework_traits import Package
+from harness.worker.frameworks.torch import TRAITS as TORCH
+
+TRAITS = replace(
+    TORCH,
+    runner="harness.worker.frameworks.triton.framework:Triton",
+    packages=(*TORCH.packages, Package("triton", gives="kernels in Triton", fingerprinted=False)),
+    cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
+    kernel_compiler="triton",
+    interpreted_on=("cpu",),
+    planned_for=("cuda:a100", "cuda:h100"),
+    program_caches=(*TORCH.program_caches, "TRITON_CACHE_DIR"),
+    writes_references=False,
+)

@@ -61,6 +61,3 @@ class Triton(Torch):
         if not recorder.launches:
             return static
         return uncounted(static, [launch.kernel for launch in recorder.launches])
-
-
-FRAMEWORK = Triton()

@@ -61,13 +61,14 @@ def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     import numpy as np
 
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch import arrays, binding, framework, trace
+    from harness.worker.frameworks.torch import arrays, binding, trace
+    from harness.worker.frameworks.torch.framework import Torch
     from impls.attention.family import FAMILY, AttentionWorkload
     from impls.attention.mslk.nsa_mslk import nsa_mslk
 
     w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
     function, names = nsa_mslk(w), ("q", "k", "v", "gates")
-    inputs = framework.FRAMEWORK.put(FAMILY.inputs(w, np.random.default_rng(0)))
+    inputs = Torch().put(FAMILY.inputs(w, np.random.default_rng(0)))
 
     def bind(inputs, cotangent):
         return binding.bind(function, names, mode, inputs, cotangent)

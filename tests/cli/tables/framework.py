@@ -1,4 +1,4 @@
-"""A framework that a package would register: tables of numbers in Python's own arrays."""
+"""The processes that measure load it: tables of numbers in Python's own arrays."""
 
 from array import array
 

@@ -1,0 +1,75 @@
+"""What a framework declares, wherever it comes from; no version's place among others is left to chance."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from harness.catalog import known_frameworks
+from harness.catalog.framework_traits import FrameworkTraits, Package
+from harness.catalog.known_frameworks import (
+    BUILT_IN,
+    NOTHING_KNOWN,
+    known,
+    packages_of,
+    require_framework,
+    traits_of,
+)
+from harness.core.errors import UsageError
+
+TRAITS = FrameworkTraits(runner="tables:Tables", packages=(Package("tables"), Package("numpy")))
+
+
+class Tables:
+    """What an entry point must not name."""
+
+
+@pytest.fixture
+def register(monkeypatch):
+    def register(**places):
+        points = [EntryPoint(name, place, known_frameworks.ENTRY_POINTS) for name, place in places.items()]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        known_frameworks.registered.cache_clear()
+
+    yield register
+    monkeypatch.undo()
+    known_frameworks.registered.cache_clear()
+
+
+def test_versions_have_an_order_that_files_and_fingerprints_rest_on(register):
+    register()
+    fingerprinted = [package.name for package in packages_of(known()) if package.fingerprinted]
+    assert fingerprinted == ["torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes"]
+    register(tables=f"{__name__}:TRAITS", arrays=f"{__name__}:TRAITS")
+    assert known() == [*BUILT_IN, "arrays", "tables"]
+    assert [package.name for package in packages_of(known())][-2:] == ["triton", "tables"]
+
+
+def test_a_framework_is_told_by_its_own_traits(register):
+    register(tables=f"{__name__}:TRAITS", torch=f"{__name__}:TRAITS")
+    require_framework("tables")
+    assert traits_of("tables") is TRAITS
+    assert traits_of("torch").runner == "harness.worker.frameworks.torch.framework:Torch"
+
+
+def test_of_a_framework_of_an_older_record_nothing_is_known(register):
+    register()
+    assert traits_of("gone") is NOTHING_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        (f"{__name__}:Tables", f'names such an object, whose runner="{__name__}:Tables" may be'),
+        ("no_such_package:TRAITS", "ModuleNotFoundError: .*; repair or uninstall its package"),
+        (f"{__name__}:NONE", "AttributeError: .*; repair or uninstall its package"),
+    ],
+)
+def test_what_an_entry_point_must_not_name_is_one_sentence(register, place, says):
+    register(tables=place)
+    with pytest.raises(UsageError, match=says):
+        traits_of("tables")
+
+
+def test_what_installs_a_framework_is_said_once():
+    assert traits_of("pallas").remedy == "pip install jax"
+    assert traits_of("numpy").remedy == "pip install numpy ml_dtypes"
