@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -37,6 +37,9 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
+
+gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; with EXTRAS=dev,cuda,triton
+	@SEQSWEEP="$(BIN)/python cli.py" docs/machines/gpu.sh $(ARGS)
 
 browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one
 	@$(BIN)/python tests/findings/browser.py

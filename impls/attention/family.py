@@ -204,6 +204,9 @@ FAMILY = Family(
         "window",
         "gate",
         "attend",
+        "query_gradients",
+        "key_gradients",
+        "transpose",
     ),
     of_model=of_model,
 )

@@ -48,16 +48,19 @@ def test_a_job_array_measures_each_case_once(tmp_path):
 
 
 def commands_of(text):
+    """The words behind `seqsweep`, and those of gpu.sh's steps behind their names."""
     for line in text.splitlines():
-        words = shlex.split(line.partition("- run: ")[2] or line.strip().removeprefix("- "), comments=True)
-        if words[:1] == ["seqsweep"]:
-            yield words[1:]
+        command = line.partition("- run: ")[2] or line.strip().removeprefix("- ")
+        if command.startswith("seqsweep "):
+            yield shlex.split(command, comments=True)[1:]
+        elif command.startswith("step ") and line == command:
+            yield shlex.split(command)[2:]
 
 
-@pytest.mark.parametrize("name", ["slurm.sh", "job.yaml", "github.yml"])
+@pytest.mark.parametrize("name", ["slurm.sh", "gpu.sh", "job.yaml", "github.yml"])
 def test_every_command_in_a_script_has_its_flags(name):
     text = (PAGES / name).read_text()
-    if name != "slurm.sh":
+    if not name.endswith(".sh"):
         assert yaml.safe_load(text)
     found = list(commands_of(text))
     assert found

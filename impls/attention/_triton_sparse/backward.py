@@ -37,13 +37,13 @@ def differentiate(
         )  # fmt: skip
     given = (a.gates, grad, kept.logs, sums)
     picked = [torch.zeros_like(x, dtype=torch.float32) if atomic else x for x in (a.k, a.v)]
-    with stage("queries"):
+    with stage("query_gradients"):
         q_grad = _of_queries(p, a, given, picked, tiles, atomic=atomic)
     means = [kept.logs, kept.logs]
     if p.branches & COARSE:
         with stage("compressed"):
             means = _of_means(p, a, given, tiles)
-    with stage("keys"):
+    with stage("key_gradients"):
         k_grad, v_grad = _of_keys(p, a, given, means, picked, tiles, atomic=atomic)
     return q_grad, k_grad, v_grad, gates_grad
 

@@ -1,5 +1,6 @@
 """How things look: colours that stay apart for colour-blind readers, on light ground and on dark; text."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -86,7 +87,13 @@ def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
     return by_label
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """Also between options, before it breaks a word: `name[one=1,` above `two=2]`."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=,)(?=\w)|(?<=\w)(?=\[)")
+
+
 def wrap(text: str, inches: float, size: float, weight: str = "normal") -> str:
     """Lines that fit into so many inches in any usual font."""
     characters = int(inches * POINTS / (size * EM[weight]))
-    return textwrap.fill(text, characters, break_on_hyphens=False)
+    return _Wrapper(characters, break_on_hyphens=False).fill(text)
