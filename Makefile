@@ -35,6 +35,7 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep chart attention --run runs/20261123T081322Z-9fe3cdb --out . && \
 	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
+	seqsweep chart --run runs/20261125T060435Z-3b8424d --impl triton_flash,triton_nsa --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
