@@ -6,7 +6,9 @@ of the workload's dtype, or bytes over the bandwidth of memory, whichever takes 
 
 from typing import NamedTuple
 
+from harness.analysis.results import SuiteRecords, representative
 from harness.catalog.accelerators import accelerators
+from harness.core.grouped import collected
 from harness.core.record import COUNTED_MODE, Record
 
 
@@ -32,3 +34,26 @@ def device_bound(record: Record, target: str) -> DeviceBound | None:
     return max(
         DeviceBound(cost.flops / peak, "FLOPs"), DeviceBound(cost.bytes / device.bandwidth_bytes_s, "bytes")
     )
+
+
+def device_bounds(panel: SuiteRecords, target: str) -> dict[str, dict[int, DeviceBound]]:
+    """The bounds of a panel's implementations on one accelerator, by name and by length, shortest first."""
+    known = (
+        (records.label, (records[0].seq, found))
+        for records in panel.by_case.values()
+        if (found := device_bound(representative(records), target))
+    )
+    return {label: dict(sorted(found)) for label, found in collected(known).items()}
+
+
+def first_below(bounds: dict[str, dict[int, DeviceBound]], baseline: str) -> dict[str, int]:
+    """Implementation → the length from which on its bound is below the baseline's, to the longest of both."""
+    begins: dict[str, int] = {}
+    base = bounds.get(baseline, {})
+    for label, own in bounds.items():
+        shared = [seq for seq in own if seq in base]
+        above = [seq for seq in shared if own[seq].seconds >= base[seq].seconds]
+        below = [seq for seq in shared if not above or seq > above[-1]]
+        if below:
+            begins[label] = below[0]
+    return begins

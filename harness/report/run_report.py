@@ -10,10 +10,12 @@ from harness.analysis.compare_runs import SideBySide
 from harness.analysis.history import CaseHistory
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
+from harness.core.grouped import collected
 from harness.core.record import Record
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.memory_limit import limit_of
+from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
@@ -25,7 +27,13 @@ from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
-from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
+from harness.report.tables.table_data import TableData
+from harness.report.tables.target_lines import (
+    collective_lines,
+    program_lines,
+    turning_lines,
+    weight_lines,
+)
 from harness.report.tables.targets import growth_table, targets_table
 from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
 
@@ -114,12 +122,20 @@ def _print_targets(
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in suite.panels.values():
-            print_tables(console, targets_table(panel, limits), growth_table(panel))
-            lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
+            print_tables(console, targets_table(panel, limits), growth_table(panel), bounds_table(panel))
+            lines = (
+                *turning_lines(panel),
+                *collective_lines(panel),
+                *weight_lines(panel),
+            )
             _print_lines(console, lines)
             for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
-                _print_lines(console, [line for target in compiled for line in lines_of(panel, target)])
-                kernels = [table for target in compiled if (table := table_of(panel, target)).rows]
+                equal = collected(
+                    (_without(target, lines_of(panel, target), table_of(panel, target)), target)
+                    for target in compiled
+                )
+                _print_lines(console, [line for on in equal.values() for line in lines_of(panel, *on)])
+                kernels = [table for on in equal.values() if (table := table_of(panel, *on)).rows]
                 if kernels:
                     print_tables(console, *kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
@@ -129,6 +145,11 @@ def _print_targets(
         table = table_of(suite.name, info.get("largest") or (), suite.bounds)
         if table.rows:
             print_tables(console, table)
+
+
+def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:
+    """What is said of a target's kernels but its name: alike for targets that share a table."""
+    return tuple(line.removeprefix(target) for line in lines), table.rows
 
 
 def _print_lines(console: Console, lines: Sequence[str]) -> None:

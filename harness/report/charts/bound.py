@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.device_bound import DeviceBound, device_bound
+from harness.analysis.device_bound import DeviceBound, device_bound, device_bounds, first_below
 from harness.analysis.results import representative
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
@@ -67,19 +67,7 @@ def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
 
 def _finding(grid: CaseGrid, panel: str, target: str) -> str | None:
     """From which length on another form may be faster than the baseline; None where none ever may."""
-    base = {cell.seq: _bound_of(cell, target) for cell in grid.at(panel, grid.suite.baseline)}
-    begins: dict[str, int] = {}
-    for label in grid.labels:
-        lower = [
-            cell.seq
-            for cell in grid.at(panel, label)
-            if (own := _bound_of(cell, target))
-            and (other := base.get(cell.seq))
-            and own.seconds < other.seconds
-        ]
-        lengths = grid.lengths(panel)
-        if lower and lower == list(lengths[lengths.index(lower[0]) :]):
-            begins[label] = lower[0]
+    begins = first_below(device_bounds(grid.suite.panels[panel], target), grid.suite.baseline)
     if len(set(begins.values())) != 1:
         return None
     names = ", ".join(map(short_label, begins))

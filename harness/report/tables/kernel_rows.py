@@ -1,4 +1,4 @@
-"""The frame of a table of kernels: those of each case on a target, under the case's length and name."""
+"""The frame of a table of kernels: those of each implementation, under its lengths and its name."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -13,8 +13,9 @@ from harness.report.tables.cells import Cell
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import Column, TableData
 
-CASE = (Column("seq"), Column("implementation", right=False))
+CASE = (Column("seq"), Column("implementation", right=False, folds=True))
 Kernel = TypeVar("Kernel", bound=AnyKernel)
+Lines = list[tuple[Cell, ...]]  # one per kernel of a call
 
 
 def kernels_of(panel: SuiteResults, target: str, kind: type[Kernel]) -> Iterator[tuple[Record, list[Kernel]]]:
@@ -28,19 +29,54 @@ def kernels_of(panel: SuiteResults, target: str, kind: type[Kernel]) -> Iterator
 
 def kernel_rows(
     panel: SuiteResults,
-    target: str,
+    targets: Sequence[str],
     kind: type[Kernel],
     columns: Sequence[Column],
     cells: Callable[[Kernel], Sequence[Cell | str]],
 ) -> TableData:
-    """A row per kernel of this kind; no row where none was read."""
-    sections = [
-        ((format_count(record.seq), short_label(record.as_case.label)), map(cells, kernels))
-        for record, kernels in kernels_of(panel, target, kind)
-    ]
-    return TableData.of_sections(f"{heading(panel)}: kernels on {target}", (*CASE, *columns), sections)
+    """A row per kernel of this kind, of the first of `targets`: the others have the same.
+
+    Lengths whose kernels differ in nothing but the columns that are `ranged` share their rows; where none was
+    read there are none.
+    """
+    alike: dict[tuple[object, ...], list[tuple[Record, Lines]]] = {}
+    for record, kernels in kernels_of(panel, targets[0], kind):
+        lines: Lines = [
+            tuple(Cell(text) if isinstance(text, str) else text for text in cells(kernel))
+            for kernel in kernels
+        ]
+        fixed = tuple(
+            tuple(cell for cell, column in zip(line, columns, strict=True) if not column.ranged)
+            for line in lines
+        )
+        alike.setdefault((record.as_case.label, fixed), []).append((record, lines))
+    return TableData.of_sections(
+        f"{heading(panel)}: kernels on {', '.join(targets)}",
+        (*CASE, *columns),
+        [
+            (
+                (
+                    _span([format_count(record.seq) for record, _ in cases]),
+                    short_label(cases[0][0].as_case.label),
+                ),
+                [_joined(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
+            )
+            for cases in alike.values()
+        ],
+    )
 
 
 def owner(record: Record) -> str:
     """` of triton_flash at 64Ki`: whose kernel it is."""
     return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
+
+
+def _joined(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
+    """The rows of one kernel at several lengths as one: of a column that differs the first and the last."""
+    return [
+        column[0]._replace(text=_span([cell.text for cell in column])) for column in zip(*rows, strict=True)
+    ]
+
+
+def _span(texts: Sequence[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else f"{texts[0]}–{texts[-1]}"

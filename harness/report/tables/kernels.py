@@ -14,8 +14,8 @@ from harness.report.tables.kernel_rows import kernel_rows, kernels_of, owner
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
-    Column("kernel", right=False, rank=5, folds=True),
-    Column("grid", rank=9),
+    Column("kernel", right=False, rank=2, folds=True),
+    Column("grid", rank=9, ranged=True),
     Column("warps", rank=6),
     Column("registers", caption="registers: a thread's; 255 at most."),
     Column("spilled", caption="spilled: local memory a thread, in its machine code."),
@@ -29,25 +29,29 @@ COLUMNS = (
     Column(
         "waves",
         rank=4,
+        ranged=True,
         caption="waves: how often the grid fills all multiprocessors; idle: of the last wave.",
     ),
-    Column("idle", rank=7),
+    Column("idle", rank=7, ranged=True),
     Column("matrix", rank=10, caption="matrix: matrix instructions in the code, each loop body once."),
 )
 
 
-def kernels_table(panel: SuiteResults, target: str) -> TableData:
-    """A row per kernel and configuration that a call launches; no row where no machine code was read."""
-    return kernel_rows(panel, target, KernelFigures, COLUMNS, _cells)
+def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
+    """A row per kernel and configuration that a call launches; lengths with the same machine code share it.
+
+    It is of the first target, and named after all: the others have the same. No row where no code was read.
+    """
+    return kernel_rows(panel, targets, KernelFigures, COLUMNS, _cells)
 
 
-def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
+def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
     """The answer before the table: `cuda:h100: attn of triton_flash spills 1 080 B …` or that none spills."""
     return answer_lines(
-        target,
+        ", ".join(targets),
         [
             (owner(record), kernel)
-            for record, kernels in kernels_of(panel, target, KernelFigures)
+            for record, kernels in kernels_of(panel, targets[0], KernelFigures)
             for kernel in kernels
         ],
     )

@@ -42,7 +42,7 @@ class Legend:
     left_out: int = 0
 
     def add(self, tables: Sequence[TableData], shown: Sequence[Fitted]) -> None:
-        self.captions.update({table.caption: None for table in tables if table.caption})
+        self.captions.update({table.caption: None for table in tables if table.caption and table.rows})
         for measures, indices in shown:
             for i, measure in enumerate(measures.columns):
                 notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)

@@ -171,7 +171,7 @@ def growth_table(panel: SuiteResults) -> TableData:
             *(Column(target, rank=rank, right=not alone) for rank, target in enumerate(compiled)),
         ),
         rows=tuple(lines),
-        caption="" if alone or not lines else "Intervals of exponents, and where a curve bends: --json.",
+        caption="" if alone else "Intervals of exponents, and where a curve bends: --json.",
     )
 
 

@@ -15,8 +15,8 @@ from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
     Column("kernel", right=False, rank=4, folds=True),
-    Column("grid", rank=5),
-    Column("steps", rank=1, caption="steps: of the grid, one after the other on a core."),
+    Column("grid", rank=5, ranged=True),
+    Column("steps", rank=1, ranged=True, caption="steps: of the grid, one after the other on a core."),
     Column("VMEM", caption="VMEM: blocks with their second buffers, and scratch; of: what a kernel gets."),
     Column("of"),
     Column("scratch", rank=3),
@@ -28,21 +28,22 @@ COLUMNS = (
         folds=True,
         caption="unaligned: blocks of no whole tiles of their dtype, which VMEM is filled up to.",
     ),
-    Column("author's FLOPs", rank=7, caption="author's FLOPs: the kernel's own cost_estimate."),
+    Column("author's FLOPs", rank=7, ranged=True, caption="author's FLOPs: the kernel's own cost_estimate."),
 )
 FAR = 2.0  # an estimate this many times the family's formula, or the formula the estimate
 
 
-def tpu_kernels_table(panel: SuiteResults, target: str) -> TableData:
-    """A row per kernel of a call."""
-    return kernel_rows(panel, target, TpuKernelFigures, COLUMNS, _cells)
+def tpu_kernels_table(panel: SuiteResults, *targets: str) -> TableData:
+    """A row per kernel of a call, of the first target: the others have the same."""
+    return kernel_rows(panel, targets, TpuKernelFigures, COLUMNS, _cells)
 
 
-def tpu_kernel_lines(panel: SuiteResults, target: str) -> list[str]:
+def tpu_kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
     """The answer before the table: the fullest kernel, or those that do not fit; estimates far off."""
+    target = ", ".join(targets)
     found = [
         (f"{kernel.label}{owner(record)}", kernel)
-        for record, kernels in kernels_of(panel, target, TpuKernelFigures)
+        for record, kernels in kernels_of(panel, targets[0], TpuKernelFigures)
         for kernel in kernels
     ]
     refused = [f"{target}: {name} {kernel.refused}." for name, kernel in found if kernel.refused]
@@ -52,7 +53,7 @@ def tpu_kernel_lines(panel: SuiteResults, target: str) -> list[str]:
         name, fullest = max(fitting, key=lambda pair: vmem_share(pair[1]))
         every = "" if refused else "every kernel fits; "
         lines.append(f"{target}: {every}{name} {_takes(fullest)}.")
-    return [*lines, *_far_estimates(panel, target)]
+    return [*lines, *(f"{target}: {said}" for said in _far_estimates(panel, targets[0]))]
 
 
 def tpu_kernel_page(record: Record, target: str) -> list[str]:
@@ -84,7 +85,7 @@ def _far_estimates(panel: SuiteResults, target: str) -> Iterator[str]:
         ratio = sum(estimates) / formula
         if not 1 / FAR < ratio < FAR:
             yield (
-                f"{target}: by its author {short_label(record.as_case.label)} at {format_count(record.seq)} "
+                f"by its author {short_label(record.as_case.label)} at {format_count(record.seq)} "
                 f"computes {format_big(sum(estimates))} FLOPs, {format_ratio(ratio)} the family's formula."
             )
 

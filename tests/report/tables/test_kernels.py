@@ -65,3 +65,23 @@ def test_a_page_has_the_spills_by_line():
     assert page.index("  40 spill instructions at b.py:9") < page.index("  3 spill instructions at b.py:7")
     (absent,) = kernel_page(record(), "cuda:h100")
     assert absent.endswith("launches no kernel whose machine code is read for cuda:h100")
+
+
+def of_lengths(*kernels, target="cuda:h100"):
+    cases = [
+        record_of("flash", seq, static={target: replace(static_of(temp_bytes=1), kernels=(kernel,))})
+        for seq, kernel in zip((4096, 8192, 16384), kernels, strict=True)
+    ]
+    return SuiteResults("mask", "mask", "", ("mask/flash",), tuple(cases))
+
+
+def test_lengths_with_the_same_code_share_a_row_and_others_do_not():
+    grown = [kernel_of(grid=(waves, 1, 1), waves=float(waves)) for waves in (1, 2, 4)]
+    table = kernels_table(of_lengths(*grown), "cuda:h100", "cuda:h200")
+    waves = [column.title for column in table.columns].index("waves")
+    assert [(row[0].text, row[1].text, row[waves].text) for row in table.rows] == [
+        ("4Ki–16Ki", "flash", "1–4")
+    ]
+    assert table.title.endswith("kernels on cuda:h100, cuda:h200")
+    apart = kernels_table(of_lengths(*grown[:2], replace(grown[2], registers=9)), "cuda:h100")
+    assert [(row[0].text, row[waves].text) for row in apart.rows] == [("4Ki–8Ki", "1–2"), ("16Ki", "4")]

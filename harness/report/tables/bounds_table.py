@@ -1,0 +1,57 @@
+"""The least time that documented rates allow each implementation, a column per accelerator: no time."""
+
+from harness.analysis.device_bound import DeviceBound, device_bounds, first_below
+from harness.analysis.suite_results import SuiteResults
+from harness.core.units import format_count, format_seconds
+from harness.report.format import ABSENT, short_label
+from harness.report.tables.cells import Cell, name_cell
+from harness.report.tables.table_data import Column, TableData
+
+CAPTION = (
+    "bound: what a call takes at least, FLOPs by the family's formula at the device's documented peak or, "
+    "where marked, bytes at its bandwidth; nothing ran there."
+)
+
+
+def bounds_table(panel: SuiteResults) -> TableData:
+    """A row per implementation with its bounds at the longest length that has any.
+
+    Without rows where no bound is known, and where all have the same: then it compares nothing.
+    """
+    known = {target: device_bounds(panel, target) for target in panel.compiled_targets}
+    known = {target: bounds for target, bounds in known.items() if bounds}
+    longest = max((seq for bounds in known.values() for own in bounds.values() for seq in own), default=0)
+    begins = {target: first_below(bounds, panel.baseline) for target, bounds in known.items()}
+    rows = [
+        (
+            name_cell(label, panel.bounds),
+            *(_cell(bounds.get(label, {}).get(longest)) for bounds in known.values()),
+            Cell(_lengths([begin[label] for begin in begins.values() if label in begin])),
+        )
+        for label in panel.implementations
+        if any(longest in bounds.get(label, {}) for bounds in known.values())
+    ]
+    differ = len({row[1:-1] for row in rows}) > 1
+    base = short_label(panel.baseline)
+    return TableData(
+        title="",
+        columns=(
+            Column(f"bound at {format_count(longest)}", right=False, folds=True),
+            *(Column(target, rank=rank) for rank, target in enumerate(known)),
+            Column(f"below {base}'s from", relative=True),
+        ),
+        rows=tuple(rows) if differ else (),
+        caption=CAPTION,
+    )
+
+
+def _cell(found: DeviceBound | None) -> Cell:
+    if found is None:
+        return Cell(ABSENT)
+    return Cell(format_seconds(found.seconds) + (" (bytes)" if found.by == "bytes" else ""))
+
+
+def _lengths(lengths: list[int]) -> str:
+    """One length where targets agree, else the first and the last."""
+    texts = [format_count(seq) for seq in sorted(set(lengths))]
+    return "–".join(dict.fromkeys((texts[0], texts[-1]))) if texts else ABSENT

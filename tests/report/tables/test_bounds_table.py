@@ -1,0 +1,44 @@
+"""The table of bounds: known answers from a device's documented rates."""
+
+import pytest
+
+from harness.core.record import Cost
+from harness.report.tables.bounds_table import bounds_table
+from tests.report.charts.suites import record, static, suite
+
+K = 1024
+LENGTHS = (K, 4 * K, 16 * K)
+
+
+def costing(name, seq, flops, bytes_=1):
+    return record(
+        name,
+        seq,
+        status="planned",
+        workload={"dtype": "bf16"},
+        static={target: static(2**20) for target in ("cuda:h100", "cuda:a100")},
+        cost=Cost(flops, bytes_, None),
+    )
+
+
+def texts(*cases):
+    table = bounds_table(suite(*cases))
+    return [column.title for column in table.columns], [[cell.text for cell in row] for row in table.rows]
+
+
+def test_bounds_at_the_longest_length_and_where_one_falls_below_the_baselines():
+    dense = [costing("broadcast", seq, 989e12 * (seq / (16 * K)) ** 2) for seq in LENGTHS]
+    sparse = [costing("sparse", seq, 989e12 * seq / (64 * K)) for seq in LENGTHS]
+    titles, rows = texts(*dense, *sparse)
+    assert titles == ["bound at 16Ki", "cuda:a100", "cuda:h100", "below broadcast's from"]
+    assert rows == [["broadcast", "3.17 s", "1.00 s", "–"], ["sparse", "792 ms", "250 ms", "16Ki"]]
+
+
+def test_a_bound_by_bytes_says_so():
+    _, rows = texts(costing("broadcast", K, 1e12), costing("copy", K, 1.0, 3_352_320_000_000))
+    assert rows[1][1:3] == ["1.64 s (bytes)", "1.00 s (bytes)"]
+
+
+@pytest.mark.parametrize("flops", [1e12, None])
+def test_bounds_that_are_all_the_same_or_unknown_compare_nothing(flops):
+    assert texts(costing("broadcast", K, flops), costing("sparse", K, flops))[1] == []
