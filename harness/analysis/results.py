@@ -51,12 +51,15 @@ class StepModel:
     cases: frozenset[str]
     source: Mapping[str, str]
     note: str = ""
+    longest: int | None = None  # of the model's context, by its positions
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
         cases, note = frozenset(told["cases"]), told.get("note") or ""
-        return cls(told["label"], told["layers"], told["tokens"], cases, told["source"], note)
+        return cls(
+            told["label"], told["layers"], told["tokens"], cases, told["source"], note, told.get("longest")
+        )
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,19 @@ from harness.core.plain_data import from_plain
 SECONDS = 60.0
 
 
+class NothingOfModelError(UsageError):
+    """A family has nothing that follows from a model, which is one sentence."""
+
+
 def derive(family: FamilyInfo, name: str, phase: str) -> ModelWorkload:
-    """A model's workload in a phase. UsageError, in one sentence, where the family has none of it."""
+    """A model's workload in a phase. NothingOfModelError where the family has none of it."""
     question = {"module": family.module, "family": family.name, "model": name, "phase": phase}
     if family.module.startswith("impls."):
         return _answer(question)
     try:
         answer = child_process.ask([__spec__.name, json.dumps(question)], SECONDS)
     except child_process.Unreadable as error:
-        raise UsageError(str(error)) from None
+        raise NothingOfModelError(str(error)) from None
     return from_plain(ModelWorkload, answer)
 
 
@@ -34,11 +38,11 @@ def _answer(question: Mapping[str, str]) -> ModelWorkload:
     family = loading.family_called(loading.load(question["module"]), question["family"])
     preset = model(question["model"])
     if family.of_model is None:
-        raise UsageError(f"{family.name} has nothing that follows from a model; leave the model out")
+        raise NothingOfModelError(f"{family.name} has nothing that follows from a model; leave the model out")
     try:
         return family.of_model(preset, PHASES[question["phase"]])
     except Unsupported as error:
-        raise UsageError(f"{family.name} of {preset.name}: {error}") from None
+        raise NothingOfModelError(f"{family.name} of {preset.name}: {error}") from None
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.collection.joined_lines import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import print_json, print_note, print_run
-from harness.commands.run import end_run
+from harness.commands.run import end_run, tell_left_out
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
@@ -90,6 +90,7 @@ def run_on(
     """Measure suites on the machines of a pool, and print what came of it; the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
+    tell_left_out(schedule)
     order = SweepOrder(
         *("", digest(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
         *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets), pool.noise),

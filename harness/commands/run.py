@@ -44,6 +44,7 @@ def run_schedule(
     """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
     from harness.run.session import STAGES_ALONE, Request, conduct
 
+    tell_left_out(schedule)
     request = Request(
         *(schedule, project.catalog, project.results, typed_command(), depth, VERSION),
         *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
@@ -56,10 +57,17 @@ def run_schedule(
         return static_run(request, tuple(targets), progress, longest=max_seq)
 
 
+def tell_left_out(schedule: Schedule) -> None:
+    """Say on standard error which suites have nothing of the model that flags name."""
+    for why in schedule.left_out:
+        print_line(f"left out: {why}", err=True)
+
+
 def rehearse_schedule(project: Project, schedule: Schedule, *, figures: bool) -> Rehearsal:
     """Count a schedule's cases; with `figures` also compile what is not kept. Nothing runs."""
     from harness.run.dry_run import compile_cases, count_cases
 
+    tell_left_out(schedule)
     rehearsal = count_cases(schedule)
     if not figures:
         return rehearsal

@@ -56,6 +56,7 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
         patterns=options.cases,
         deltas=_deltas(project, options, schedule),
         accepts=_accepts(project, schedule),
+        notes=tuple(f"left out: {why}" for why in schedule.left_out),
     )
 
 
@@ -117,7 +118,7 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
         same_code=same_code,
         vanished=tuple(case for case in vanished if case not in meant),
         left_out={**gate_plan.left_out, **meant},
-        notes=notes,
+        notes=(*gate_plan.notes, *notes),
     )
 
 

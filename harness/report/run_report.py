@@ -23,6 +23,7 @@ from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
+from harness.report.tables.longest_context import longest_context_lines, longest_context_table
 from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
@@ -64,6 +65,10 @@ def print_run(
     legend = Legend()
     if QUICK in info.get("command", ()):
         console.print(Text(QUICK_NOTE, style="yellow"))
+    largest = info.get("largest") or ()
+    _print_lines(console, longest_context_lines(suites, largest))
+    if (table := longest_context_table(suites, largest)).rows:
+        print_tables(console, table)
     for suite in suites:
         _print_host(console, suite, columns, None if notes else legend)
         _print_targets(console, info, suite, columns)

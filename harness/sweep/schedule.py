@@ -12,7 +12,7 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.select import select
 from harness.sweep.settings import Settings
 from harness.sweep.shard import Shard
-from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields, with_models
+from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
+    left_out: tuple[
+        str, ...
+    ] = ()  # why, of suites that nobody named and that have nothing of the model asked for
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -53,13 +56,18 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     that the cost of a length is known before the next longer one. UsageError for anything unknown.
     """
     overrides.check()
-    grids = [with_models(grid, catalog, overrides) for grid in select(config, catalog, names, overrides)]
+    chosen = select(config, catalog, names, overrides)
+    named = bool(names or overrides.families or overrides.impls)
+    grids, left_out = of_models(chosen, catalog, overrides, named=named)
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = _distinct([suite for suite, _ in built], names)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
-    whole = Schedule(suites, _groups(suites, skips), tuple(skips.values()), used, overrides.replicates)
+    groups = _groups(suites, skips)
+    whole = Schedule(
+        suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=tuple(left_out)
+    )
     if overrides.shard is None:
         return whole
     return part_of(whole, Shard.parse(overrides.shard, identity(whole)))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.catalog.derive import NothingOfModelError
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
@@ -84,6 +85,27 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
     if first not in variants:
         variants = (first, *variants)
     return SuiteAxes(suite, family, variants, first, axes)
+
+
+def of_models(
+    grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides, *, named: bool
+) -> tuple[list[SuiteAxes], dict[str, None]]:
+    """The suites with their models, and why the others have none of the model that flags name.
+
+    A suite that somebody has `named` is not left out: NothingOfModelError, as where none is left.
+    """
+    kept: list[SuiteAxes] = []
+    left_out: dict[str, None] = {}
+    for grid in grids:
+        try:
+            kept.append(with_models(grid, catalog, overrides))
+        except NothingOfModelError as error:
+            if named or "model" not in overrides.models:
+                raise
+            left_out[str(error).removeprefix("--model: ").removesuffix("; leave the model out")] = None
+    if grids and not kept:
+        raise NothingOfModelError("; ".join(left_out))
+    return kept, left_out
 
 
 def with_models(grid: SuiteAxes, catalog: Catalog, overrides: Overrides) -> SuiteAxes:

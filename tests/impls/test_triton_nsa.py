@@ -1,11 +1,16 @@
 """Native sparse attention in Triton, interpreted: groups of heads, odd lengths, both ways of a backward."""
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from harness import Unsupported
 from impls.attention.family import AttentionWorkload
 from impls.attention.mslk.triton_nsa import triton_nsa
-from tests.impls.interpreted import KERNELS, assert_right, interpret
+from tests.impls.interpreted import KERNELS, ROOT, assert_right, interpret
 
 pytestmark = KERNELS
 NARROW = {"dtype": "f32,bf16", "head_dim": "24", "window": "21", "selected": "3"}
@@ -90,6 +95,48 @@ def test_stages_alone(tmp_path):
     axes = {"block": "24", "tile": "48", "gated": "false", **PAIR}
     judge(tmp_path, "triton_select", "168", stage="select", **axes)
     judge(tmp_path, "triton_compress", "72", "--mode", "fwd_bwd", stage="compress", **axes)
+
+
+def count_answers(form, *, atomic, orders):
+    """How many different outputs and gradients a form has, by bits, over so many orders of its programs."""
+    words = (form, json.dumps({"atomic": atomic}), str(orders))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.impls.shuffled_programs", *words],
+        cwd=ROOT,
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("form", "orders"),
+    [
+        pytest.param("triton_nsa", 3, marks=pytest.mark.full),
+        pytest.param("triton_nsa", 20, marks=pytest.mark.long),
+        pytest.param("triton_nsa_paper", 20, marks=pytest.mark.long),
+    ],
+)
+def test_a_backward_by_lists_is_the_same_to_the_bit_in_every_order_of_programs(form, orders):
+    assert count_answers(form, atomic=False, orders=orders) == dict.fromkeys(
+        ("output", "q", "k", "v", "gates"), 1
+    )
+
+
+@pytest.mark.long
+def test_sums_by_atomics_depend_on_the_order():
+    """What the test above would see: keys' gradients alone, which several programs add to."""
+    counts = count_answers("triton_nsa", atomic=True, orders=3)
+    assert counts == {"output": 1, "q": 1, "k": 3, "v": 3, "gates": 1}
+
+
+@pytest.mark.long
+def test_odd_tails_near_two_thousand_tokens(tmp_path):
+    axes = {"dtype": "bf16", "head_dim": "64", "window": "128", "selected": "4"}
+    for name, seq in (("triton_nsa", "1984"), ("triton_nsa_paper", "2045")):
+        judge(tmp_path, name, seq, "--timeout", "500", cases=1, heads="1", kv_heads="1", **axes)
 
 
 def test_double_precision_is_refused():

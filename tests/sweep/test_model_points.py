@@ -101,6 +101,16 @@ def test_run_json_has_the_models_with_their_sources(config):
     assert "models" not in suite_info(planned(config, "attention"))["attention"]
 
 
+def test_suites_that_nobody_named_are_left_out_where_the_model_has_nothing_of_them(config):
+    schedule = plan(config, CATALOG, [], Overrides(**of_models("qwen3-30b")))
+    assert [suite.name for suite in schedule.suites] == ["attention"]
+    assert [why.split(":")[0] for why in schedule.left_out] == ["mask of qwen3-30b", "mla of qwen3-30b"]
+    with pytest.raises(UsageError, match="mask of qwen3-30b: it selects"):
+        plan(config, CATALOG, ["attention", "mask"], Overrides(**of_models("qwen3-30b")))
+    with pytest.raises(UsageError, match="unknown model"):
+        plan(config, CATALOG, [], Overrides(**of_models("qwen-30b")))
+
+
 @pytest.mark.parametrize(
     ("suite", "models", "said"),
     [

@@ -35,6 +35,7 @@ class MaxSeqSearch:
         self.schedule = schedule
         self.searches: dict[tuple[str, str], Search] = {}
         self.cases: dict[str, tuple[Case, Group]] = {}
+        self.longest = _longest_of_models(schedule)
         for group in schedule.groups:
             for case in group.cases:
                 self.cases.setdefault(case.series, (case, group))
@@ -42,7 +43,10 @@ class MaxSeqSearch:
                     self.tell(CompileRequest(case, name), answer)
 
     def tell(self, request: CompileRequest, answer: CompileResult) -> None:
-        search = self.searches.setdefault((request.case.series, request.target), Search())
+        search = self.searches.setdefault(
+            (request.case.series, request.target),
+            Search(longest=self.longest.get(request.case.series, LONGEST)),
+        )
         why = answer.reason or next(iter(answer.static.unavailable.values()), None)
         search.tell(request.case.seq, fits=answer.static.fits, why=why)
 
@@ -67,6 +71,18 @@ class MaxSeqSearch:
         ]
 
 
+def _longest_of_models(schedule: Schedule) -> dict[str, int]:
+    """Series → the longest length that one of its models has positions for; none without a model."""
+    longest: dict[str, int] = {}
+    for suite in schedule.suites:
+        series = {case.id: case.series for case in suite.cases}
+        for model in suite.models:
+            for case in model.cases:
+                known = longest.get(series[case], 0)
+                longest[series[case]] = max(known, model.longest // model.tokens)
+    return longest
+
+
 def panel_of(case: Case) -> str:
     """The id of a case without its implementation and length."""
     return case.series.removeprefix(f"{case.label}@")
@@ -84,12 +100,14 @@ class Search:
 
     `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between
     grid points are multiples of a sixteenth of the power of two below them. `reason` says why one is None.
+    None is asked for beyond the `longest`.
     """
 
     seq: int | None = None
     beyond: int | None = None
     reason: str | None = None
     refused: dict[int, str] = field(default_factory=dict[int, str])
+    longest: int = LONGEST
 
     def tell(self, length: int, *, fits: bool | None, why: str | None = None) -> None:
         if fits is None:
@@ -123,8 +141,8 @@ class Search:
         return middle if self.seq < middle < self.beyond else None
 
     def _larger(self) -> int | None:
-        length = 1 << (self.seq or 1).bit_length()
-        if length <= LONGEST:
-            return length
-        self.reason = f"{LONGEST} tokens still fit"
+        seq = self.seq or 1
+        if seq < self.longest:
+            return min(1 << seq.bit_length(), self.longest)
+        self.reason = f"{self.longest} tokens still fit"
         return None

@@ -63,11 +63,12 @@ Node = Scalar | Listing | YamlMapping
 
 @contextmanager
 def at(where: str) -> Generator[None]:
-    """Prefix errors raised within by the place of the value."""
+    """Prefix errors raised within by the place of the value; a UsageError stays of its kind."""
     try:
         yield
     except (ValueError, UsageError) as error:
-        raise UsageError(f"{where}: {error}") from None
+        kind = type(error) if isinstance(error, UsageError) else UsageError
+        raise kind(f"{where}: {error}") from None
 
 
 def table(node: Node, what: str) -> YamlMapping:

@@ -36,6 +36,16 @@ def test_where_everything_fits_it_stops_somewhere():
     assert (search.beyond, search.reason) == (None, f"{LONGEST} tokens still fit")
 
 
+def test_no_length_is_tried_that_a_model_has_no_positions_for():
+    search, tried = Search(longest=160 * 1024), []
+    search.tell(65536, fits=True)
+    while (length := search.next()) is not None:
+        tried.append(length)
+        search.tell(length, fits=True)
+    assert tried == [131072, 163840]
+    assert (search.seq, search.beyond, search.reason) == (163840, None, "163840 tokens still fit")
+
+
 REFUSED = "topk must be below seq"
 
 

@@ -1,0 +1,86 @@
+"""How far a model's context goes on a device: the best of each family, and the family that ends it."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.results import StepModel
+from harness.report.tables.longest_context import longest_context_lines, longest_context_table
+from tests.report.charts.suites import record, suite
+
+K = 1024
+SOURCE = {"repo": "org/configs", "path": "m_config.json", "commit": "0123456789", "sha256": "0"}
+
+
+def planned(family, **found):
+    """A suite of a family, and per implementation the longest that fits and the shortest that does not."""
+    records = [
+        replace(
+            record(name, K),
+            family=family,
+            case=f"{family}/{name}@seq={K}:fwd:cpu",
+            implementation=f"{family}/{name}",
+        )
+        for name in found
+    ]
+    results = replace(suite(*records), name=family, family=family)
+    model = StepModel("m (tp 8)", 61, 4, frozenset(r.case for r in records), SOURCE, longest=256 * K)
+    panel = next(iter(results.by_case.values())).panel
+    largest = [
+        {
+            "suite": family,
+            "implementation": f"{family}/{name}",
+            "panel": panel,
+            "target": "tpu:v5p",
+            "seq": fits,
+            "beyond": beyond,
+            "reason": None if fits else "no compiler",
+        }
+        for name, (fits, beyond) in found.items()
+    ]
+    return replace(results, models=(model,)), largest
+
+
+def joined(*families):
+    return [suite for suite, _ in families], [entry for _, entries in families for entry in entries]
+
+
+def test_the_family_whose_best_is_the_shortest_ends_it():
+    mask = planned("mask", broadcast=(4 * K, 5 * K), scatter=(32 * K, 36 * K))
+    topk = planned("topk", exact=(64 * K, None))
+    (line,) = longest_context_lines(*joined(mask, topk))
+    assert line.startswith("m (tp 8) on tpu:v5p: a context of 128Ki tokens fits, a call at a time; ")
+    assert line.endswith("; scatter ends it, the best of mask")
+    rows = longest_context_table(*joined(mask, topk)).rows
+    assert [[cell.text for cell in row] for row in rows] == [
+        ["m (tp 8)", "mask/broadcast", "16Ki"],
+        ["m (tp 8)", "mask/scatter", "128Ki"],
+        ["m (tp 8)", "topk/exact", "all 256Ki"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((64 * K, None), "every context that it has positions for fits, up to 256Ki"),
+        (
+            (16 * K, None),
+            "a context of ≥ 64Ki tokens fits, a call at a time; exact ends it, the best of topk",
+        ),
+        ((None, None), "no context is known to fit"),
+    ],
+)
+def test_all_of_it_so_far_as_was_looked_or_nothing(found, said):
+    assert longest_context_lines(*joined(planned("topk", exact=found))) == [f"m (tp 8) on tpu:v5p: {said}"]
+
+
+def test_a_family_without_a_plan_is_told():
+    (line,) = longest_context_lines(
+        *joined(planned("topk", exact=(64 * K, None)), planned("mla", naive=(None, None)))
+    )
+    assert line.endswith("up to 256Ki; of mla none is known")
+
+
+def test_a_suite_without_a_model_has_no_such_table():
+    results, largest = planned("topk", exact=(64 * K, None))
+    assert longest_context_table([replace(results, models=())], largest).rows == ()
