@@ -1,7 +1,7 @@
 """What real document lengths cost an implementation, against one document as long as the row."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from harness.analysis.compare_runs import quotient
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
@@ -34,29 +34,18 @@ class DocumentLoss:
 def document_losses(suite: SuiteRecords) -> list[DocumentLoss]:
     """The loss of every case whose implementation was also timed on `single`, in the order of the records."""
     single = {_key(case): case for case in suite.by_case.values() if _documents(case) == SINGLE}
-    return list(_losses(suite, single))
+    pairs = [(case, single[_key(case)]) for case in suite.by_case.values() if _key(case) in single]
+    losses = (_loss(suite.name, case, base) for case, base in pairs if case is not base)
+    return [loss for loss in losses if loss.time.value is not None]
 
 
-def _losses(suite: SuiteRecords, single: dict[tuple[object, ...], CaseRecords]) -> Iterator[DocumentLoss]:
-    for case in suite.by_case.values():
-        base = single.get(_key(case))
-        if base is None or _documents(case) == SINGLE:
-            continue
-        time = quotient(time_of(case), time_of(base))
-        if time.value is None:
-            continue
-        mine, theirs = representative(case).cost.flops, representative(base).cost.flops
-        work = mine / theirs if mine and theirs else None
-        rate = time.map(lambda ratio, work=work: work and work / ratio, falling=True)
-        yield DocumentLoss(
-            suite.name,
-            **case.point,
-            documents=_documents(case),
-            among=base.panel,
-            time=time,
-            work=work,
-            rate=rate,
-        )
+def _loss(suite: str, case: CaseRecords, base: CaseRecords) -> DocumentLoss:
+    time = quotient(time_of(case), time_of(base))
+    mine, theirs = representative(case).cost.flops, representative(base).cost.flops
+    work = mine / theirs if mine and theirs else None
+    rate = time.map(lambda ratio: work and work / ratio, falling=True)
+    named: dict[str, Any] = {**case.point, "documents": _documents(case), "among": base.panel}
+    return DocumentLoss(suite, **named, time=time, work=work, rate=rate)
 
 
 def _documents(case: CaseRecords) -> str:

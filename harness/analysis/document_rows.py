@@ -2,58 +2,37 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from harness.catalog.packing import PACKERS, packed_rows
 from harness.core.errors import Unsupported
 from harness.core.record import Record
 
-RANKS = (8, 64)
 
-
-@dataclass(frozen=True)
-class DocumentRows:
-    """`rows` of `seq` tokens that hold these documents, of at most `longest` tokens; `padding` is a share.
-
-    `imbalance` has, for some numbers of ranks, that of contiguous parts of a row and that of zigzag ones.
-    With a `reason` they are not known.
-    """
+class DocumentRows(NamedTuple):
+    """Tokens of the documents of each row of `seq` tokens; none for a `reason`."""
 
     lengths: str
     packing: str
     seq: int
-    rows: int
-    documents: int = 0
-    longest: int = 0
-    padding: float = 0.0
-    imbalance: tuple[tuple[int, float, float], ...] = ()
+    rows: tuple[tuple[int, ...], ...]
     reason: str = ""
 
 
 def document_rows(record: Record) -> DocumentRows | None:
     """The rows of a record's workload; None where its lengths are drawn with its inputs, or it has none."""
-    w = record.workload
-    lengths, packing = str(w.get("lengths", "uniform")), str(w.get("packing", PACKERS[0]))
+    workload = {"lengths": "uniform", "packing": PACKERS[0], "packing_seed": 0, "batch": 1, **record.workload}
+    lengths, packing = str(workload["lengths"]), str(workload["packing"])
+    seed, count = int(workload["packing_seed"] or 0), int(workload["batch"] or 1)
     if lengths == "uniform":
         return None
-    count = int(w.get("batch") or 1)
     try:
-        rows = packed_rows(lengths, packing, int(w.get("packing_seed") or 0), record.seq, count)
+        return DocumentRows(
+            lengths, packing, record.seq, packed_rows(lengths, packing, seed, record.seq, count)
+        )
     except Unsupported as error:
-        return DocumentRows(lengths, packing, record.seq, count, reason=str(error))
-    return DocumentRows(
-        lengths,
-        packing,
-        record.seq,
-        count,
-        sum(map(len, rows)),
-        max(map(max, rows)),
-        1 - sum(map(sum, rows)) / (count * record.seq),
-        tuple(
-            (n, imbalance(rows, record.seq, n), imbalance(rows, record.seq, n, zigzag=True)) for n in RANKS
-        ),
-    )
+        return DocumentRows(lengths, packing, record.seq, (), str(error))
 
 
 def imbalance(rows: Sequence[Sequence[int]], seq: int, ranks: int, *, zigzag: bool = False) -> float:

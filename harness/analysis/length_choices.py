@@ -7,7 +7,7 @@ evidence does not separate the two, and the former is kept: the dead zone.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from harness.analysis.results import HOST, CaseRecords
 from harness.analysis.same_program import PROGRAM, same_kind
@@ -39,13 +39,18 @@ class Choice:
 class LengthChoices:
     """`choices`, shortest first, and what they were made from.
 
-    `not_slower` are, per measured length, the candidates that no other is certainly faster than. `undecided`
-    is, where it is not the one called, the candidate with the lowest median.
+    `not_slower` are, per measured length, the candidates that no other is certainly faster than, and
+    `fastest` is the one with the lowest median.
     """
 
     choices: tuple[Choice, ...]
     not_slower: Mapping[int, tuple[str, ...]]
-    undecided: Mapping[int, str]
+    fastest: Mapping[int, str]
+
+    @property
+    def undecided(self) -> dict[int, str]:
+        """The fastest at measured lengths where another is called."""
+        return {s: label for s, label in self.fastest.items() if label != self.choice_at(s).implementation}
 
     def choice_at(self, seq: int) -> Choice:
         """The choice that holds at a length."""
@@ -59,15 +64,12 @@ def choose_by_length(lengths: Mapping[int, Candidates], baseline: str) -> Length
     for seq in lengths:
         sweep.advance(before, seq)
         before = seq
-    choices = tuple(sweep.choices)
     not_slower = {
         seq: tuple(label for label in here if not any(sweep.gain(seq, other, label) > 0 for other in here))
         for seq, here in lengths.items()
     }
-    called = LengthChoices(choices, not_slower, {})
     fastest = {seq: _fastest(here) for seq, here in lengths.items()}
-    undecided = {s: label for s, label in fastest.items() if label != called.choice_at(s).implementation}
-    return replace(called, undecided=undecided)
+    return LengthChoices(tuple(sweep.choices), not_slower, fastest)
 
 
 def _fastest(here: Candidates) -> str:

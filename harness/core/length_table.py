@@ -3,7 +3,6 @@
 A case's id holds the file's hash, `lengths=mine.csv#1a2b3c4d5e6f`: a changed file is another case.
 """
 
-import csv
 import hashlib
 import re
 from functools import lru_cache
@@ -71,31 +70,18 @@ def _read(name: str) -> bytes:
 
 def parse_table(name: str, content: bytes) -> tuple[LengthBin, ...]:
     """The lines of a file called `name`. ValueError names the line and the remedy."""
+    lines = [
+        (f"{name}:{number}", tuple(cell.strip().strip('"') for cell in line.split(",")))
+        for number, line in enumerate(content.decode("utf-8-sig", "replace").splitlines(), 1)
+        if line.strip()
+    ]
     forms = " or ".join(map(",".join, FORMS))
-    bins: list[LengthBin] = []
-    columns: tuple[str, ...] | None = None
-    reader = csv.reader(content.decode("utf-8-sig", "replace").splitlines(), strict=True)
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(
-                f"{name}:{reader.line_num}: {error}; write numbers with commas between"
-            ) from None
-        if cells is None:
-            break
-        place, words = f"{name}:{reader.line_num}", tuple(cell.strip() for cell in cells)
-        if not any(words):
-            continue
-        if columns is None:
-            columns = words
-            if columns not in FORMS:
-                raise ValueError(f'{place}: the first line is "{",".join(words)}"; write {forms}')
-        else:
-            bins.append(_bin(place, columns, words))
+    if lines and lines[0][1] not in FORMS:
+        raise ValueError(f'{lines[0][0]}: the first line is "{",".join(lines[0][1])}"; write {forms}')
+    bins = tuple(_bin(place, lines[0][1], words) for place, words in lines[1:])
     if not sum(entry.documents for entry in bins):
         raise ValueError(f"{name} has no document; write {forms}, and below it a line of numbers each")
-    return tuple(bins)
+    return bins
 
 
 def _bin(place: str, columns: tuple[str, ...], words: tuple[str, ...]) -> LengthBin:

@@ -17,7 +17,7 @@ from harness.report.memory_limit import limit_of
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
-from harness.report.tables.documents import loss_lines, loss_tables, rows_table
+from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
@@ -106,7 +106,7 @@ def _print_documents(console: Console, suite: SuiteResults) -> None:
     """What real document lengths cost, and how unequal a row of them is; nothing without any."""
     for line in loss_lines(suite):
         console.print(Text(line))
-    tables = [table for table in (*loss_tables(suite), rows_table(suite)) if table.rows]
+    tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
     if tables:
         print_tables(console, *tables)
 

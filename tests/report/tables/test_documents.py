@@ -4,7 +4,7 @@ import pytest
 
 from harness.analysis.suite_results import results_of
 from harness.core.record import Cost
-from harness.report.tables.documents import loss_lines, loss_tables, rows_table
+from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from tests.records import PASSED, record_of, timing_of
 from tests.report.conftest import info_of
 
@@ -44,25 +44,26 @@ def test_without_flops_it_is_the_time():
     suite = suite_of(timed("a", 4.0, None, lengths="single"), timed("a", 2.0, None, lengths="pretrain"))
     says = "lengths=pretrain at 4Ki takes of the time of one long document: a 0.5000× [0.5000, 0.5000]."
     assert loss_lines(suite) == [says]
-    (table,) = loss_tables(suite)
+    table = loss_table(suite)
     assert texts(table) == [["pretrain", "4Ki", "a", "0.5000× [0.5000, 0.5000]", "–", "–"]]
 
 
 def test_a_row_per_implementation(suite):
-    (table,) = loss_tables(suite)
+    table = loss_table(suite)
     assert texts(table) == [
         ["pretrain", "4Ki", "a", "0.5000× [0.5000, 0.5000]", "0.200×", "0.4000× [0.4000, 0.4000]"],
         ["", "", "b", "0.25× (no interval)", "0.200×", "0.80× (no interval)"],
     ]
 
 
-def test_panels_have_tables_of_their_own():
+def test_several_panels_are_told_apart():
     records = [
-        timed("a", 1.0, 1.0, lengths=lengths, heads=n) for n in (1, 2) for lengths in ("single", "pretrain")
+        timed("a", 1.0, 1.0, lengths=lengths, heads=heads)
+        for heads in (1, 2)
+        for lengths in ("single", "pretrain")
     ]
-    assert [table.title.rpartition(", ")[2] for table in loss_tables(suite_of(*records))] == [
-        "batch=1,dtype=f32,heads=1,lengths=single:fwd:cpu",
-        "batch=1,dtype=f32,heads=2,lengths=single:fwd:cpu",
+    assert [row[0] for row in texts(loss_table(suite_of(*records)))] == [
+        f"batch=1,dtype=f32,heads={heads},lengths=pretrain:fwd:cpu" for heads in (1, 2)
     ]
 
 
@@ -77,4 +78,4 @@ def test_rows_and_their_imbalance(suite):
 
 def test_without_documents_nothing_is_said():
     suite = suite_of(timed("a", 1.0, 1.0), timed("b", 1.0, 1.0))
-    assert (loss_lines(suite), loss_tables(suite), texts(rows_table(suite))) == ([], [], [])
+    assert (loss_lines(suite), texts(loss_table(suite)), texts(rows_table(suite))) == ([], [], [])
