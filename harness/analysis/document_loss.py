@@ -34,8 +34,8 @@ class DocumentLoss:
 def document_losses(suite: SuiteRecords) -> list[DocumentLoss]:
     """The loss of every case whose implementation was also timed on `single`, in the order of the records."""
     single = {_key(case): case for case in suite.by_case.values() if _documents(case) == SINGLE}
-    pairs = [(case, single[_key(case)]) for case in suite.by_case.values() if _key(case) in single]
-    losses = (_loss(suite.name, case, base) for case, base in pairs if case is not base)
+    others = (case for case in suite.by_case.values() if _documents(case) != SINGLE and _key(case) in single)
+    losses = (_loss(suite.name, case, single[_key(case)]) for case in others)
     return [loss for loss in losses if loss.time.value is not None]
 
 
@@ -50,6 +50,8 @@ def _loss(suite: str, case: CaseRecords, base: CaseRecords) -> DocumentLoss:
 
 def _documents(case: CaseRecords) -> str:
     given = {"lengths": "uniform", **case[0].workload}
+    if given["lengths"] == SINGLE:  # however it is packed
+        return SINGLE
     return " ".join(str(given[name]) for name in PACKED if name in given)
 
 

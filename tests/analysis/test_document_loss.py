@@ -44,6 +44,8 @@ def test_only_the_documents_may_differ():
         packed("c", [1.0] * 6, lengths="single"),
     ]
     assert losses_of(single, *others) == {}
+    one_too = packed("a", [4.0] * 6, lengths="single", packing="best_fit_decreasing")
+    assert losses_of(single, one_too) == {}
     same = packed("a", [1.0] * 6, lengths="pretrain", packing="best_fit_decreasing", packing_seed=3)
     assert list(losses_of(single, same)) == [("mask/a", "pretrain best_fit_decreasing 3")]
 
