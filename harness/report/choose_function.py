@@ -13,7 +13,7 @@ from harness.core.workload import Value, canonical
 from harness.report.format import speedup
 from harness.report.provenance import provenance
 
-WIDTH = 100
+WIDTH = 110
 TEST = """
 
 
