@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.document_loss import document_losses
 from harness.analysis.geomean import Mean, means
 from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
@@ -93,6 +94,7 @@ class SuiteResults(SuiteRecords):
     scalings = cached_property(scalings)
     programs = cached_property(programs)
     flips = cached_property(turnings)
+    document_losses = cached_property(document_losses)
     compiled_targets = cached_property(targets)
 
     @classmethod

@@ -8,12 +8,15 @@ from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
 from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import OwnSemantics
+from harness.catalog.packing import LENGTHS, PACKERS, packed_rows
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
 from harness.core.workload import axis
 
 __all__ = [
+    "LENGTHS",
+    "PACKERS",
     "Array",
     "Check",
     "Contract",
@@ -35,6 +38,7 @@ __all__ = [
     "exact",
     "implementation",
     "leaves",
+    "packed_rows",
     "recall",
     "stage",
     "tolerance",

@@ -101,6 +101,27 @@ def compare(
     output.print_comparison(comparison, out, json=json, notes=notes)
 
 
+@command(group, "dispatch")
+def dispatch(
+    suite: Text = argument("A suite of the run; none: its only one.", None),
+    *,
+    selection: stored_options.StoredFlags,
+    run: str = stored_options.STORED_RUN,
+    baseline: Text = stored_options.BASELINE,
+    inexact: bool = flag(SELECTION, "Call what is not mathematically equivalent to the baseline, too."),
+    into: Path | None = option(OUTPUT, "Write this Python file, not standard output."),
+    place: options.ResultsFlags,
+    json: bool = options.JSON,
+) -> None:
+    """Write a function that calls the fastest. With its test; what is not decided stays as it was."""
+    from harness.commands.choose import choices_of, print_dispatch
+    from harness.commands.stored import read_run
+
+    project = place.project()
+    stored = read_run(project, run, selection.part([suite] if suite else None), baseline)
+    print_dispatch(choices_of(project, stored, inexact=inexact), stored, into, json=json)
+
+
 @command(group, "chart")
 def chart(
     names: Words = stored_options.SUITES,

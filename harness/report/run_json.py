@@ -27,6 +27,7 @@ def run_data(
         **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),
+        "document_losses": _figures(suites, "document_losses"),
         "means": _figures(suites, "means"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
         "turnings": _figures(suites, "flips"),

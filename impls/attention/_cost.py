@@ -5,7 +5,7 @@ sum. Dense causal attention is then 2 N² H D, and a semantics' ideal ratio is t
 below a few thousand tokens three branches meet more keys than one, and the ratio is less than 1.
 A selection is counted as the most distinct tokens it can hold up to the query: which blocks it
 picks, and so how many of their tokens come later, is data. Bytes: inputs read once, result written
-once. Packed sequences have no FLOPs before their lengths are drawn.
+once. Packed sequences have the sum of theirs; none where lengths are drawn with the inputs.
 
 The hand count beside MSLK #296's tables, which is not that pull request's, grants each query the full
 width of selection and window from the first token on: width²/2 pairs more than there are, at 64K tokens
@@ -14,6 +14,8 @@ one per cent above these. For sparse compression it also counts means that lie a
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 from harness import Array, Cost
@@ -22,6 +24,24 @@ from ._bounds import BYTES
 from .workload import AttentionWorkload
 
 KERNEL_BLOCK = 128
+
+
+def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[AttentionWorkload], Cost]:
+    """The cost of packed documents whose lengths are known: the sum of each alone, where they are."""
+
+    def packed_cost(w: AttentionWorkload) -> Cost:
+        whole = cost(w)
+        if not (w.varlen and w.packed):
+            return whole
+        counted = Counter(w.packed)
+        alone = {n: cost(replace(w, varlen=False, lengths="uniform", seq=n)) for n in counted}
+        flops, dense = (
+            sum(times * (getattr(alone[n], name) or 0.0) for n, times in counted.items())
+            for name in ("flops", "dense_flops")
+        )
+        return replace(whole, flops=flops, dense_flops=dense)
+
+    return packed_cost
 
 
 def dense_cost(w: AttentionWorkload) -> Cost:
@@ -112,7 +132,7 @@ def _nbytes(w: AttentionWorkload) -> int:
         read.append(Array((w.batch, w.seq, w.indexer_heads + 1, w.indexer_dim), w.dtype))
         read.append(Array((w.batch, w.seq, w.indexer_heads), w.dtype))
     if w.varlen:
-        read.append(Array((w.segments + 1,), "i32"))
+        read.append(Array((w.sequences + 1,), "i32"))
     return sum(array.nbytes for array in read)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import Array, Shapes, Unsupported, cast
+from harness import Array, Shapes, Unsupported, cast, packed_rows
 
 from .workload import AttentionWorkload
 
@@ -18,8 +18,10 @@ def refuse(w: AttentionWorkload) -> None:
         raise Unsupported(f"varlen packs sequences into one row, not into batch {w.batch}; use batch 1")
     if w.varlen and w.cuts == "60_40" and w.segments != 2:
         raise Unsupported(f"cuts=60_40 packs two sequences, not {w.segments}; use segments=2")
-    if w.varlen and w.segments > w.seq:
+    if w.varlen and w.sequences > w.seq:
         raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
+    if w.lengths != "uniform" and not w.varlen:
+        raise Unsupported(f"lengths={w.lengths} is of packed documents; use varlen=true")
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
@@ -34,12 +36,15 @@ def shapes(w: AttentionWorkload) -> Shapes:
         arrays["index_k"] = Array((w.batch, w.seq, w.indexer_dim), w.dtype)
         arrays["index_w"] = Array((w.batch, w.seq, w.indexer_heads), w.dtype)
     if w.varlen:
-        arrays["cu_seqlens"] = Array((w.segments + 1,), "i32")
+        arrays["cu_seqlens"] = Array((w.sequences + 1,), "i32")
     return arrays
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says."""
+    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says.
+
+    Documents of real lengths stand in a drawn order; a row's padding is last.
+    """
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -50,7 +55,10 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         values = rng.standard_normal(array.shape, dtype=drawn)
         arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
     if w.varlen:
-        if w.cuts == "60_40":
+        if w.packed:
+            documents = packed_rows(w.lengths, w.packing, w.packing_seed, w.seq, 1)[0]
+            cuts = np.cumsum(rng.permutation(documents))[: w.sequences - 1]
+        elif w.cuts == "60_40":
             cuts = np.array([w.seq * 3 // 5])
         elif w.cuts == "uniform":
             cuts = np.arange(1, w.segments) * w.seq // w.segments

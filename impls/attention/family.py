@@ -27,6 +27,7 @@ from ._cost import (
     mslk_cost,
     newest_cost,
     newest_paper_cost,
+    of_documents,
     paper_cost,
     sparse_compressed_cost,
     upstream_cost,
@@ -56,7 +57,7 @@ def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any =
         framework="torch",
         ambiguous=marks,
         sentence=sentence,
-        cost=cost,
+        cost=of_documents(cost),
         layout="[B, T, H, D]",
     )
 
@@ -181,7 +182,7 @@ FAMILY = Family(
             layout="[B, T, H, D]",
         ),
     },
-    cost=dense_cost,
+    cost=of_documents(dense_cost),
     modes=("fwd", "bwd", "fwd_bwd"),
     rows=lambda w: {
         "block_lists": w.heads,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import LENGTHS, PACKERS, axis, packed_rows
 
 STAGES = (
     "attention",
@@ -25,7 +25,8 @@ class AttentionWorkload:
     The sparse forms read blocks of `block` tokens, `selected` of them for each tile of `tile`
     queries, and `window` keys up to and with the query's own; the sparse compressed branch reads
     `compressed_selected` groups of `compressed_block` block means. `gated` weights their three
-    branches per query and head. `varlen` packs `segments` sequences of drawn lengths into one.
+    branches per query and head. `varlen` packs sequences into one: `segments` of them, cut where `cuts`
+    says; or documents of real `lengths`, whose padding is the last sequence, with `segments` not read.
     With `indexer_heads` an indexer of width `indexer_dim` comes beside, by which DeepSeek's form picks
     `topk` tokens. `stage` measures one stage alone, on what the stage before it gives: block means, the
     selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum; or
@@ -61,8 +62,25 @@ class AttentionWorkload:
     )  # tokens from one of them to the next; 0: a quarter of a block
     init_blocks: int = axis(1, minimum=0, later=True)  # first blocks that are always selected
     local_blocks: int = axis(2, later=True)  # last ones, up to and with the query's own
+    lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of packed documents
+    packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
+    packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the row that is taken
 
     @property
     def compression(self) -> tuple[int, int]:
         """Tokens of the paper's compression block, and from the start of one to that of the next."""
         return self.kernel or self.block // 2, self.stride or self.block // 4
+
+    @property
+    def packed(self) -> tuple[int, ...]:
+        """Tokens of each packed sequence; none where `lengths` is uniform, and inputs draw them."""
+        if self.lengths == "uniform":
+            return ()
+        row = packed_rows(self.lengths, self.packing, self.packing_seed, self.seq, 1)[0]
+        padding = self.seq - sum(row)
+        return (*row, padding) if padding else row
+
+    @property
+    def sequences(self) -> int:
+        """How many sequences a packed one has."""
+        return len(self.packed) or self.segments

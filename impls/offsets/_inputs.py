@@ -21,10 +21,11 @@ def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
     shorter than its keys. `absent`: at least one query segment has no keys. `intra_padding`: as self,
     with a gap inside every segment. `striped`: queries are the even, keys the odd tokens of a row
     twice as long, as two devices of a ring see it. Queries, keys and values are normal, and drawn last.
+    Documents of real lengths stand in a drawn order, the row's padding behind them.
     """
     import numpy as np
 
-    rows = [_row(w, rng) for _ in range(w.batch)]
+    rows = [_packed(row, w.seq, rng) for row in w.packed] or [_row(w, rng) for _ in range(w.batch)]
     names = ("segment_ids_q", "positions_q", "segment_ids_kv", "positions_kv")
     packed = {name: np.stack(part) for name, part in zip(names, zip(*rows, strict=True), strict=True)}
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -40,6 +41,15 @@ def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
         return {}
     key = Array((w.batch, w.keys, w.heads, w.head_dim), w.dtype)
     return {"q": Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
+
+
+def _packed(documents: tuple[int, ...], total: int, rng: Any) -> tuple[Any, Any, Any, Any]:
+    """(ids_q, positions_q, ids_kv, positions_kv) of a row of documents."""
+    import numpy as np
+
+    count = len(documents)
+    both = _place(np.arange(1, count + 1), rng.permutation(documents), np.zeros(count, np.int64), total)
+    return (*both, *both)
 
 
 def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:

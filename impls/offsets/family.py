@@ -26,8 +26,9 @@ from .workload import OffsetsWorkload
 
 
 def shapes(w: OffsetsWorkload) -> Shapes:
+    _refuse_documents(w)
     for name, tokens in (("seq", w.seq), ("seq_kv", w.keys)):
-        if tokens < LEAST_TOKENS * w.max_segments:
+        if w.lengths == "uniform" and tokens < LEAST_TOKENS * w.max_segments:
             wanted = f"{w.max_segments} segments of {LEAST_TOKENS} tokens"
             raise Unsupported(f"{name} {tokens} is too short for {wanted}; use fewer")
     if w.seq_kv and w.layout != "cross":
@@ -37,6 +38,17 @@ def shapes(w: OffsetsWorkload) -> Shapes:
     row, keys = Array((w.batch, w.seq), "i32"), Array((w.batch, w.keys), "i32")
     packed = {"segment_ids_q": row, "segment_ids_kv": keys, "positions_q": row, "positions_kv": keys}
     return packed | attended_arrays(w)
+
+
+def _refuse_documents(w: OffsetsWorkload) -> None:
+    """Raise :class:`Unsupported` where documents of real lengths do not fit the row or its layout."""
+    if w.lengths != "uniform" and w.layout != "self":
+        raise Unsupported(f"lengths={w.lengths}, layout={w.layout}: documents are whole; use layout=self")
+    most = max(map(len, w.packed), default=0)
+    if most > w.max_segments:
+        raise Unsupported(
+            f"max_segments {w.max_segments} is less than the {most} documents of a row; use {most}"
+        )
 
 
 def partnerless(w: OffsetsWorkload) -> bool:

@@ -35,12 +35,22 @@ def refuse_attended(w: OffsetsWorkload) -> None:
 
 
 def attended_cost(w: OffsetsWorkload) -> Cost:
-    """Bytes: read everything once, write the result. Dense: all pairs; how many meet is drawn."""
+    """Bytes: read everything once, write the result. Dense: all pairs; how many meet is drawn, or packed."""
     width, both = BYTES[w.dtype] * w.heads * w.head_dim, w.seq + w.keys
+    pairs = sum(_pairs(w, tokens) for row in w.packed for tokens in row)
     return Cost(
+        flops=4.0 * w.heads * w.head_dim * pairs or None,
         bytes=w.batch * (2 * both * width + 8 * both),
         dense_flops=4.0 * w.batch * w.heads * w.head_dim * w.seq * w.keys,
     )
+
+
+def _pairs(w: OffsetsWorkload, tokens: int) -> int:
+    """Pairs that meet in a document whose queries are its keys."""
+    if w.kind == "padding":
+        return tokens * tokens
+    seen = min(tokens, w.window) if w.kind == "sliding" else tokens
+    return seen * (seen + 1) // 2 + (tokens - seen) * seen
 
 
 def attended(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:

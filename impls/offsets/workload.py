@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import LENGTHS, PACKERS, axis, packed_rows
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class OffsetsWorkload:
 
     `head_dim` is the width of queries, keys and values of `heads` heads, for attention that walks the
     segments by lengths and offsets; at 0, the default, there are none. `seq_kv` is the length of the keys'
-    rows, where that is another.
+    rows, where that is another. Segments of real `lengths` are documents, packed without padding between.
     """
 
     batch: int = axis(1)  # independent rows
@@ -32,8 +32,18 @@ class OffsetsWorkload:
     )  # elements of a query, key and value; 0: no attention over the segments
     heads: int = axis(4, later=True)  # of queries, keys and values
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of queries, keys and values
+    lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of segments
+    packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
+    packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the rows that are taken
 
     @property
     def keys(self) -> int:
         """Tokens of a row of keys."""
         return self.seq_kv or self.seq
+
+    @property
+    def packed(self) -> tuple[tuple[int, ...], ...]:
+        """Tokens of each row's documents; none where `lengths` is uniform, and inputs draw segments."""
+        if self.lengths == "uniform":
+            return ()
+        return packed_rows(self.lengths, self.packing, self.packing_seed, self.seq, self.batch)

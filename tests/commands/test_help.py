@@ -74,6 +74,7 @@ SECTIONS = {
     "profile": ["Arguments", "Selection", "Limits", "Output", "Run", "Places", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "dispatch": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "report": ["Arguments", "Places", "Output", "Options", "Examples"],
     "collect": ["Arguments", "Output", "Places", "Options", "Examples"],
     "verify": ["Arguments", "Places", "Limits", "Output", "Options", "Examples"],

@@ -64,6 +64,7 @@ FLAGS = {
     ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
+    "dispatch": [*CASES, *STORED, "--inexact", "--into", "--json"],
     "report": ["--run", "--into", "--check", "--html", "--pr", "--chart", "--config", "--results", "--json"],
     "verify": [*PLACE, "--wait", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],

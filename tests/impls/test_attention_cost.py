@@ -104,3 +104,20 @@ def test_short_sequences_are_no_gain():
 
 def test_the_fallback_is_dense():
     assert FAMILY.cost(SMALL) == FAMILY.cost_of(DENSE, SMALL)
+
+
+@pytest.mark.parametrize("name", [DENSE, MSLK, "nsa_paper"])
+def test_packed_documents_cost_what_each_does_alone(name):
+    w = of(varlen=True, seq=16384, lengths="pretrain")
+    alone = [FAMILY.cost_of(name, of(seq=tokens)) for tokens in w.packed]
+    cost = FAMILY.cost_of(name, w)
+    assert sum(w.packed) == w.seq
+    assert len(w.packed) > 5
+    assert cost.flops == sum(one.flops for one in alone)
+    assert cost.dense_flops == sum(one.dense_flops for one in alone)
+    whole, single = (
+        FAMILY.cost_of(name, of(seq=16384)),
+        FAMILY.cost_of(name, dataclasses.replace(w, lengths="single")),
+    )
+    assert (single.flops, single.dense_flops) == (whole.flops, whole.dense_flops)
+    assert FAMILY.cost_of(name, dataclasses.replace(w, lengths="uniform")).flops is None

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
+from harness import Array, Unsupported
 from impls.attention import _branches
+from impls.attention._checks.probe import probe
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.attention_case import drawn, mslk_by_hand, slices, verdict
@@ -130,3 +131,14 @@ def test_cuts_are_where_they_are_asked_for():
     assert drawn(of(seq=320, segments=2, cuts="60_40"))["cu_seqlens"].tolist() == [0, 192, 320]
     with pytest.raises(Unsupported, match="cuts=60_40 packs two sequences, not 4; use segments=2"):
         FAMILY.shapes(of(segments=4, cuts="60_40"))
+
+
+@pytest.mark.parametrize("fields", [{}, {"varlen": True, "segments": 5, "seq": 1028}])
+def test_checks_of_packed_documents_have_sequences_of_their_own(fields):
+    """A probe is small and cut where the check says: no document of a corpus lies in it."""
+    w = AttentionWorkload(seq=4096, varlen=True, lengths="pretrain")
+    probed = probe(w, **fields)
+    shapes = FAMILY.shapes(probed)
+    assert not probed.packed
+    assert ("cu_seqlens" in shapes) == bool(fields)
+    assert shapes.get("cu_seqlens", Array((6,), "i32")) == Array((6,), "i32")

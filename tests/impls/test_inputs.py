@@ -33,6 +33,8 @@ WORKLOADS = [
     replace(ROW, varlen=True),
     replace(ROW, varlen=True, seq=4),
     replace(ROW, dtype="f64"),
+    replace(ROW, varlen=True, seq=2048, lengths="pretrain", packing="best_fit_decreasing"),
+    replace(ROW, varlen=True, lengths="single"),
     LISTS,
     *(MaskWorkload(batch=b, rows=5, seq=96, topk=7, dtype=d) for b in (1, 3) for d in ("f32", "bf16", "f64")),
     MaskWorkload(batch=2, rows=5, seq=96, topk=7, head_dim=3, dtype="bf16"),
@@ -44,6 +46,7 @@ WORKLOADS = [
         for b in (1, 3)
         for layout in ("self", "cross", "absent", "intra_padding", "striped")
     ),
+    OffsetsWorkload(batch=2, seq=4096, max_segments=64, lengths="pretrain"),
     OffsetsWorkload(batch=2, seq=100, seq_kv=200, max_segments=6, layout="cross", head_dim=3, dtype="bf16"),
     *(
         TopkWorkload(batch=2, rows=3, seq=96, topk=7, dtype=dtype, distribution=distribution)
@@ -73,6 +76,7 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         (replace(ROW, heads=3), "heads 3"),
         (replace(ROW, varlen=True, batch=2), "batch 2"),
         (replace(ROW, varlen=True, seq=3), "4 segments"),
+        (replace(ROW, lengths="pretrain"), "use varlen=true"),
         (replace(LISTS, causal=False), "causal=false"),
         (replace(LISTS, varlen=True, batch=1), "varlen=true"),
         (replace(LISTS, seq=2000), "block 64"),
@@ -84,6 +88,8 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         (MlaWorkload(seq=1, rope=7), "rope=7 is odd"),
         (OffsetsWorkload(seq=63), "seq 63"),
         (OffsetsWorkload(seq=256, max_segments=65), "65 segments"),
+        (OffsetsWorkload(seq=131072, lengths="pretrain"), "less than the 74 documents of a row; use 74"),
+        (OffsetsWorkload(seq=256, layout="cross", lengths="single"), "use layout=self"),
         (OffsetsWorkload(seq=256, max_segments=1, layout="absent"), "absent"),
         (TopkWorkload(seq=2048), "topk 2048"),
         (TopkWorkload(seq=1024), "topk 2048"),
@@ -118,3 +124,28 @@ SHOWN = {
 def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(workload, names):
     """Fields that joined later show only where they differ: ids of stored records stay what they were."""
     assert sorted(shown(fields_of(workload), asdict(workload(seq=4096)))) == names.split()
+
+
+@pytest.mark.parametrize("packing", ["first_fit", "best_fit_decreasing"])
+@pytest.mark.parametrize("seed", range(8))
+def test_packed_documents_are_whole_and_in_a_drawn_order(packing, seed):
+    """At 128Ki: what both families read are the same documents, each once, with the padding behind them."""
+    seq, known = 131072, {"lengths": "pretrain", "packing": packing, "packing_seed": seed}
+    row = OffsetsWorkload(seq=seq, max_segments=2048, **known)
+    orders = []
+    for order in range(3):
+        ids = FAMILIES[OffsetsWorkload].inputs(row, np.random.default_rng(order))["segment_ids_q"][0]
+        firsts = np.flatnonzero(np.diff(ids, prepend=-1))
+        spans = np.diff(firsts, append=seq)
+        found = [int(span) for span, first in zip(spans, firsts, strict=True) if ids[first]]
+        assert sorted(found) == sorted(row.packed[0])
+        assert list(ids[ids != 0]) == sorted(ids[ids != 0])
+        assert not ids[sum(found) :].any()
+        orders.append(found)
+    assert len(row.packed[0]) < 3 or len({tuple(found) for found in orders}) > 1
+    w = AttentionWorkload(seq=seq, varlen=True, heads=1, kv_heads=1, head_dim=1, gated=False, **known)
+    cuts = FAMILIES[AttentionWorkload].inputs(w, np.random.default_rng(0))["cu_seqlens"]
+    lengths = np.diff(cuts)
+    assert (cuts[0], cuts[-1]) == (0, seq)
+    assert lengths.min() > 0
+    assert sorted(lengths[: len(row.packed[0])]) == sorted(row.packed[0])

@@ -196,3 +196,16 @@ def test_what_starts_and_lengths_cannot_tell_is_refused():
     ):
         with pytest.raises(Unsupported, match=match):
             V.thd_ring(w)
+
+
+@pytest.mark.parametrize("kind", ["causal", "padding", "bottom_right", "sliding"])
+def test_flops_of_packed_documents_are_those_of_the_pairs_that_meet(kind):
+    w = OffsetsWorkload(
+        seq=400, max_segments=9, kind=kind, window=70, head_dim=6, heads=2, packing_seed=7, lengths="pretrain"
+    )
+    (documents,) = w.packed
+    query, key = np.arange(400)[:, None], np.arange(400)
+    meets = {"padding": query >= 0, "sliding": (query >= key) & (query - key < 70)}.get(kind, query >= key)
+    pairs = sum(int((meets & (key >= 0))[:tokens, :tokens].sum()) for tokens in documents)
+    assert FAMILY.cost_of("attended", w).flops == 4 * 2 * 6 * pairs
+    assert FAMILY.cost_of("attended", replace(w, lengths="uniform")).flops is None

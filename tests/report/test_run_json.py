@@ -3,7 +3,7 @@ import json
 from harness.core.record import Record
 from harness.report.run_json import HEADER, run_data
 
-LISTS = "records comparisons throughput scaling crossovers means programs turnings largest"
+LISTS = "records comparisons throughput scaling crossovers document_losses means programs turnings largest"
 EMPTY = {**dict.fromkeys(HEADER), **{name: [] for name in LISTS.split()}, "overhead": {}}
 
 

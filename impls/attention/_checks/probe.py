@@ -51,6 +51,7 @@ def probe(w: AttentionWorkload, *, blocks: int = BLOCKS, **fields: Any) -> Atten
         window=block,
         gated=True,
         varlen=False,
+        lengths="uniform",
         tile=4 * block,
     )
     return replace(base, **fields)

@@ -1,0 +1,88 @@
+"""Choices of a suite: which implementation to call, over all of its axes that vary."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.analysis.length_choices import LengthChoices, choose_by_length
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.core.errors import UsageError
+from harness.core.grouped import grouped
+from harness.core.units import format_count
+from harness.core.workload import Value
+
+
+@dataclass(frozen=True)
+class SuiteChoices:
+    """The choices by length at each point of `axes`, the fields beside the length that vary.
+
+    `left_out` says of implementations that were no candidates somewhere why.
+    """
+
+    suite: SuiteRecords
+    axes: tuple[str, ...]
+    fixed: Mapping[str, Value]
+    points: Mapping[tuple[Value, ...], LengthChoices]
+    left_out: Mapping[str, str]
+
+
+def suite_choices(
+    suite: SuiteRecords, defaults: Mapping[str, Value], *, inexact: bool = False
+) -> SuiteChoices:
+    """The choices of a suite; `defaults` are of fields that records leave out.
+
+    Candidates have kept their contract, were timed by the baseline's clock, in its run, on its machine and
+    with its inputs, and have its semantics, unless `inexact`. UsageError without a baseline or a candidate.
+    """
+    if not suite.by_label.get(suite.baseline):
+        raise UsageError(f"suite {suite.name} has no baseline to keep in doubt; name one with --baseline")
+    meaning = representative(suite.by_label[suite.baseline][0]).semantics
+    left_out: dict[str, str] = {}
+    cases: list[CaseRecords] = []
+    conditions: dict[str, tuple[object, ...]] = {}  # of a group: its baseline's, else the first's
+    for case in sorted(suite.by_case.values(), key=lambda case: case.label != suite.baseline):
+        why = _refusal(case, conditions, "" if inexact else meaning)
+        if why:
+            left_out.setdefault(case.label, why)
+        else:
+            cases.append(case)
+    if not cases:
+        raise UsageError(f"suite {suite.name} has no time beside its baseline's; measure with: seqsweep run")
+    points = {case[0].case: _point(case, defaults) for case in suite.by_case.values()}
+    names = sorted({name for point in points.values() for name in point} - {"seq"})
+    values = {name: [point.get(name) for point in points.values()] for name in names}
+    axes = tuple(name for name in names if len(set(values[name])) > 1)
+    named = {"mode", "device"}.union(*(case[0].workload for case in suite.by_case.values()))
+    fixed = {name: values[name][0] for name in names if name in named and name not in axes}
+    at_points = grouped(cases, lambda case: tuple(points[case[0].case].get(name) for name in axes))
+    return SuiteChoices(
+        suite,
+        axes,
+        fixed,
+        {
+            point: choose_by_length(_by_length(members), suite.baseline)
+            for point, members in at_points.items()
+        },
+        left_out,
+    )
+
+
+def _point(case: CaseRecords, defaults: Mapping[str, Value]) -> dict[str, Value]:
+    record = case[0]
+    return {**defaults, **record.workload, "mode": record.mode, "device": record.device}
+
+
+def _by_length(cases: list[CaseRecords]) -> dict[int, dict[str, CaseRecords]]:
+    by_length = grouped(sorted(cases, key=lambda case: case[0].seq), lambda case: case[0].seq)
+    return {seq: {case.label: case for case in members} for seq, members in by_length.items()}
+
+
+def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meaning: str) -> str:
+    """Why a case is no candidate; empty where it is. Without a `meaning` any semantics will do."""
+    record, at = representative(case), f"at seq {format_count(case[0].seq)}"
+    failed = next((replicate.status for replicate in case if replicate.status != "ok"), None)
+    if failed or record.timing is None:
+        return f"{failed or 'not timed'} {at}"
+    if meaning and (record.semantics != meaning or record.bound):
+        return "not mathematically equivalent to the baseline; --inexact takes it, too"
+    mine = record.run, record.seed, record.fingerprint, record.timing.method, record.timing.cache
+    return "" if conditions.setdefault(case.group, mine) == mine else f"measured otherwise {at}"

@@ -1,0 +1,63 @@
+"""`dispatch`: the choices of one suite of a stored run, and what is printed of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.commands import output
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.analysis.choices import SuiteChoices
+    from harness.store.stored_run import Stored
+    from harness.sweep.project import Project
+
+
+def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoices:
+    """The choices of the one suite that the run was narrowed to. UsageError where it has several."""
+    from harness.analysis.choices import suite_choices
+    from harness.analysis.results import by_suite
+
+    suites = [suite for suite in by_suite(stored.info, stored.records) if suite.records]
+    if len(suites) != 1:
+        known = ", ".join(suite.name for suite in suites) or "none"
+        raise UsageError(f"dispatch takes one suite of the run; it has {known}")
+    family = project.catalog.families.get(suites[0].family)
+    defaults = {field.name: field.default for field in family.fields if field.later} if family else {}
+    return suite_choices(suites[0], defaults, inexact=inexact)
+
+
+def print_dispatch(found: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
+    """Print the function, or write it; what stands in the way of a choice goes to standard error."""
+    from harness.report.choose_function import choose_function
+
+    code = choose_function(found, stored.info)
+    for problem in stored.problems:
+        output.print_note(problem)
+    if into is not None:
+        output.write_data(code.encode(), into, "--into")
+    if json:
+        output.print_json({**_data(found), "code": code})
+    elif into is None:
+        output.write_data(code.encode(), None)
+    else:
+        output.print_note(f"wrote {into}")
+
+
+def _data(found: SuiteChoices) -> dict[str, Any]:
+    points = [
+        {
+            **dict(zip(found.axes, values, strict=True)),
+            "choices": [
+                {
+                    **vars(choice),
+                    "speedup": choice.speedup.flat_fields("value", "low", "high", "unit", "samples"),
+                }
+                for choice in point.choices
+            ],
+            "undecided": {str(seq): label for seq, label in point.undecided.items()},
+        }
+        for values, point in found.points.items()
+    ]
+    return {"suite": found.suite.name, "axes": found.axes, "points": points, "left_out": found.left_out}

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+
+from harness.core.length_table import LengthBin, identify, read_table
+from harness.core.workload import Field
+
+LENGTHS = Field(
+    "lengths", "str", required=False, default="uniform", choices=("uniform", "single"), table=True
+)
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda content: Path("mine.csv").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "bins"),
+    [
+        (b"tokens\n7\n\n9\n", [(7, 7, 1), (9, 9, 1)]),
+        (b"\xef\xbb\xbftokens, documents\r\n7,3\r\n", [(7, 7, 3)]),
+        (b'"tokens","documents"\n"7","3"\n', [(7, 7, 3)]),
+        (b"shortest,longest,documents\n0,10,5\n11,20,0\n", [(1, 10, 5), (11, 20, 0)]),
+    ],
+)
+def test_a_table_is_a_list_of_lengths_or_a_histogram(write, content, bins):
+    write(content)
+    assert read_table(identify("mine.csv")) == tuple(LengthBin(*entry) for entry in bins)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "mine.csv has no document; write tokens or"),
+        (b"tokens\n", "has no document"),
+        (b"tokens,documents\n7,0\n", "has no document"),
+        (b"length\n7\n", 'mine.csv:1: the first line is "length"; write tokens or'),
+        (b"tokens\n7\n\nx3\n", 'mine.csv:4: tokens "x3" is no whole number'),
+        (b"tokens\n-7\n", 'mine.csv:2: tokens "-7" is no whole number'),
+        ("tokens\n٣\n".encode(), "mine.csv:2: tokens"),
+        (b"tokens\n\xff\n", "mine.csv:2: tokens"),
+        (b"tokens\n" + b"9" * 400 + b"\n", "mine.csv:2: tokens"),
+        (b"tokens\n1073741825\n", "no whole number up to 1073741824"),
+        (b"tokens\n0\n", "mine.csv:2: a document has at least 1 token; leave the line out"),
+        (b"tokens\n7,1\n", "mine.csv:2: 2 values, not 1; write tokens"),
+        (b"shortest,longest,documents\n9,8,1\n", "longest 8 is less than shortest 9; swap them"),
+        (b"tokens\n" + b"7\n" * (1 << 19), "more than 1 MiB; count equal lengths"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_the_remedy(write, content, says):
+    write(content)
+    with pytest.raises(ValueError, match=says.replace("(", r"\(")):
+        LENGTHS.parse("mine.csv")
+
+
+def test_a_value_is_the_path_with_the_hash_of_the_content(write):
+    write(b"tokens\n7\n")
+    first = LENGTHS.parse("mine.csv")
+    assert first == LENGTHS.parse(first)
+    write(b"tokens\n8\n")
+    assert LENGTHS.parse("mine.csv") != first
+    with pytest.raises(ValueError, match=r"mine.csv has changed: it is #\w{12} now, not #"):
+        LENGTHS.parse(first)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("none.csv", "none.csv cannot be read: No such file"),
+        ("a b.csv", "stands in ids of cases; rename it"),
+        ("a@b.csv", "rename it"),
+        ("../b:c.csv", "rename it"),
+        ("singel", 'nearest: "single", or a CSV file'),
+    ],
+)
+def test_what_names_no_table_is_refused(raw, says):
+    with pytest.raises(ValueError, match=says):
+        LENGTHS.parse(raw)
+
+
+def test_a_folder_is_no_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").mkdir()
+    with pytest.raises(ValueError, match=r"mine.csv cannot be read"):
+        LENGTHS.parse("mine.csv")
