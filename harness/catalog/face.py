@@ -8,12 +8,15 @@ from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
 from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import OwnSemantics
+from harness.catalog.score_distributions import DISTRIBUTIONS as SCORE_DISTRIBUTIONS
+from harness.catalog.score_distributions import draw_scores
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
 from harness.core.workload import axis
 
 __all__ = [
+    "SCORE_DISTRIBUTIONS",
     "Array",
     "Check",
     "Contract",
@@ -32,6 +35,7 @@ __all__ = [
     "Unsupported",
     "axis",
     "cast",
+    "draw_scores",
     "exact",
     "implementation",
     "leaves",

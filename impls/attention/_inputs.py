@@ -7,6 +7,7 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
+from ._queries import related
 from .workload import AttentionWorkload
 
 
@@ -39,7 +40,10 @@ def shapes(w: AttentionWorkload) -> Shapes:
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says."""
+    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says.
+
+    Queries and keys are then related as :func:`related` says.
+    """
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -57,4 +61,4 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         else:
             cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
         arrays["cu_seqlens"] = np.concatenate([[0], cuts, [w.seq]]).astype(np.int32)
-    return arrays
+    return related(w, arrays, rng)

@@ -8,12 +8,14 @@ from typing import Any
 from harness import Array, Shapes, Unsupported, cast
 
 from . import _stage_inputs as of_others
+from ._queries import refuse_distribution, related
 from .workload import AttentionWorkload
 
 PAPER_STAGES = ("given_blocks", "decode")
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
+    refuse_distribution(w)
     if w.stage not in PAPER_STAGES:
         return of_others.shapes(w)
     if w.heads % w.kv_heads:
@@ -47,6 +49,7 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         if isinstance(array, Array) and name in {"q", "k", "v", "gates"}:
             values = rng.standard_normal(array.shape, dtype=drawn)
             arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
+    arrays = related(w, arrays, rng)
     if w.stage == "decode":
         return arrays | {
             f"means_{name}": cast(_mean(w, arrays[name].astype(drawn)), w.dtype) for name in "kv"

@@ -24,7 +24,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, exact, tolerance
+from harness import (
+    Array,
+    Cost,
+    Family,
+    Semantics,
+    Shapes,
+    Unsupported,
+    cast,
+    draw_scores,
+    exact,
+    tolerance,
+)
 
 from ._checks import CHECKS
 from ._contracts import opened
@@ -62,16 +73,16 @@ def _attention(w: MaskWorkload) -> dict[str, Array]:
 
 
 def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal scores rounded to the dtype, and what `lax.top_k` selects from them.
+    """Scores, normal by default, rounded to the dtype, and what `lax.top_k` selects from them.
 
-    Rounding comes first, so in bf16 scores tie, also at the cutoff. With `causal` the closed value is
+    They are distributed as :func:`draw_scores` says, `clustered` in runs of `topk`. Rounding comes first, so in bf16 scores tie, also at the cutoff. With `causal` the closed value is
     added to what a row does not see; that leaves the closed value, exactly. Queries, keys and values are
     normal too and know nothing of the scores; they are drawn last.
     """
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
-    scores = cast(rng.standard_normal((w.batch, w.rows, w.seq), dtype=drawn), w.dtype)
+    scores = cast(draw_scores(w.distribution, (w.batch, w.rows, w.seq), w.topk, rng, drawn), w.dtype)
     if w.causal:
         scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
     indices = np.empty((w.batch, w.rows, w.topk), np.int32)

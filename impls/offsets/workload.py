@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from harness import axis
 
 
+DISTRIBUTIONS = ("iid", "unpadded", "padded", "long_run", "zeros")
+
+
 @dataclass(frozen=True)
 class OffsetsWorkload:
     """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only.
@@ -32,6 +35,7 @@ class OffsetsWorkload:
     )  # elements of a query, key and value; 0: no attention over the segments
     heads: int = axis(4, later=True)  # of queries, keys and values
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of queries, keys and values
+    distribution: str = axis("iid", choices=DISTRIBUTIONS, later=True)  # how segments and padding are drawn
 
     @property
     def keys(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import SCORE_DISTRIBUTIONS, axis
 
-DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal", "narrow")
+DISTRIBUTIONS = (*SCORE_DISTRIBUTIONS, "causal")
 
 
 @dataclass(frozen=True)
