@@ -21,8 +21,8 @@ def refuse_distribution(w: AttentionWorkload) -> None:
 def related(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
     """Drawn arrays with their queries, the last n tokens, and keys related as the workload says.
 
-    `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it
-    joins the queries of the run. `peaked`: a query is its own normal one and twice a key of its sequence that it
+    `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it joins
+    the queries of the run. `peaked`: a query is its own normal one and twice a key of its sequence that it
     sees, so that this key's logit is some 2√d. `zeros`: both are 0: every key weighs alike, and whatever
     selects keys has nothing to go by.
     """

@@ -75,9 +75,10 @@ def _attention(w: MaskWorkload) -> dict[str, Array]:
 def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
     """Scores, normal by default, rounded to the dtype, and what `lax.top_k` selects from them.
 
-    They are distributed as :func:`draw_scores` says, `clustered` in runs of `topk`. Rounding comes first, so in bf16 scores tie, also at the cutoff. With `causal` the closed value is
-    added to what a row does not see; that leaves the closed value, exactly. Queries, keys and values are
-    normal too and know nothing of the scores; they are drawn last.
+    They are distributed as :func:`draw_scores` says, `clustered` in runs of `topk`. Rounding comes first, so
+    in bf16 scores tie, also at the cutoff. With `causal` the closed value is added to what a row does not
+    see; that leaves the closed value, exactly. Queries, keys and values are normal too and know nothing of
+    the scores; they are drawn last.
     """
     import numpy as np
 

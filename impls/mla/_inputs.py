@@ -85,8 +85,9 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     one content twice: normalised latents and rotated keys as drawn, and the keys and values that
     `wkv_b` makes of the rounded latents, rounded again.
 
-    `clustered`: tokens come in runs of 64 that share a direction, of half their variance. `peaked`: queries are
-    eight times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs alike.
+    `clustered`: tokens come in runs of 64 that share a direction, of half their variance. `peaked`: queries
+    are eight times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs
+    alike.
     """
     drawn = _drawn(w)
     factor = {"peaked": PEAK, "zeros": 0}.get(w.distribution, 1)

@@ -16,11 +16,12 @@ LEAST_TOKENS = 4
 def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
     """Ids and positions, int32 [batch, seq], of both sides.
 
-    Three quarters to all of `max_segments` segments of random lengths, some with padding behind
-    them, and the rest of the row empty; with `distribution` other than `iid` as :func:`_lengths` says. `self`: both sides alike. `cross`: every query segment is
-    shorter than its keys. `absent`: at least one query segment has no keys. `intra_padding`: as self,
-    with a gap inside every segment. `striped`: queries are the even, keys the odd tokens of a row
-    twice as long, as two devices of a ring see it. Queries, keys and values are normal, and drawn last.
+    Three quarters to all of `max_segments` segments of random lengths, some with padding behind them, and the
+    rest of the row empty; with `distribution` other than `iid` as :func:`_lengths` says. `self`: both sides
+    alike. `cross`: every query segment is shorter than its keys. `absent`: at least one query segment has no
+    keys. `intra_padding`: as self, with a gap inside every segment. `striped`: queries are the even, keys the
+    odd tokens of a row twice as long, as two devices of a ring see it. Queries, keys and values are normal,
+    and drawn last.
     """
     import numpy as np
 
@@ -73,9 +74,9 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
 def _lengths(w: OffsetsWorkload, count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
     """(tokens, padding) of `count` segments: at least `least` together, at most a quarter padding.
 
-    `unpadded`: none is padding, nor is the end of the row. `padded`: three quarters are, but for three tokens. `long_run`: one
-    segment takes all that the least lengths of the others leave. `zeros`: all are so short that nine tenths of
-    a long row are empty.
+    `unpadded`: none is padding, nor is the end of the row. `padded`: three quarters are, but for three
+    tokens. `long_run`: one segment takes all that the least lengths of the others leave. `zeros`: all are so
+    short that nine tenths of a long row are empty.
     """
     import numpy as np
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from harness import axis
 
-
 DISTRIBUTIONS = ("iid", "unpadded", "padded", "long_run", "zeros")
 
 
