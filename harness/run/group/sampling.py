@@ -39,7 +39,8 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     for state in states:
         _place_inputs(context, state)
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
-    stopping = Stopping(context.group.baselines, settings.precision, settings.budget_s, long)
+    group = context.group
+    stopping = Stopping(group.baselines, settings.precision, settings.budget_s, long, group.confidence)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     check_rounds = {
         state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
