@@ -2,10 +2,10 @@
 
 What is told of an implementation is the largest factor between two distributions at one length: of its
 speedup over the baseline, whose sides share their rounds, and of its own time, whose sides do not. Of the
-largest of several factors the two bounds need different care. It is above some number as soon as one of them
-is, so that its lower bound takes the intervals of all distributions jointly (Bonferroni). It is below only if
-all are, and then every pair has been tested alone (an intersection-union test, Berger 1982), so that the upper
-bound takes them one by one. Both are divided by how many such factors a command tells.
+largest of several factors the two bounds need different care. It is above some number as soon as one of
+them is, so that its lower bound takes the intervals of all distributions jointly (Bonferroni). It is below
+only if all are, and then every pair has been tested alone (an intersection-union test, Berger 1982), so
+that the upper bound takes them one by one. Both are divided by how many such factors a command tells.
 """
 
 import itertools
@@ -167,9 +167,8 @@ def _by_setting(suite: SuiteResults, default: str) -> dict[tuple[str, str], Draw
 
 def _setting(record: Record) -> str:
     fixed = sorted((n, v) for n, v in record.workload.items() if n not in {"seq", FIELD})
-    return (
-        f"{' '.join(f'{name}={canonical(value)}' for name, value in fixed)}, {record.mode} on {record.device}"
-    )
+    fields = " ".join(f"{name}={canonical(value)}" for name, value in fixed)
+    return f"{fields}, {record.mode} on {record.device}"
 
 
 class Point(NamedTuple):

@@ -25,8 +25,8 @@ class Stopping:
 
     Intervals are at the level `confidence`. `baselines` maps a case to the cases its speedup is relative to
     (itself for a baseline). The budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is
-    exceeded for the fewest rounds with an interval. `long` are the cases whose last turn, on values of its own, is still to come when all
-    others have had theirs.
+    exceeded for the fewest rounds with an interval. `long` are the cases whose last turn, on values of its
+    own, is still to come when all others have had theirs.
     """
 
     def __init__(
