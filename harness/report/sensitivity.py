@@ -28,8 +28,8 @@ def sentence(found: Sensitivity, factor: float) -> str:
 def _claim(found: Sensitivity, name: str) -> str:
     """By how much at one length: where a factor is found, else the longest.
 
-    `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions are not of
-    one mind `scatter against broadcast at 64Ki: faster on clustered only (…), slower on tied, iid (…)`.
+    `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions differ
+    in that `scatter against broadcast at 64Ki: faster on clustered only (…), slower on tied, iid (…)`.
     """
     base = fmt.short_label(found.baseline)
     lengths = grouped((c for c in found.cases if c.joint.value is not None), lambda case: case.seq)
