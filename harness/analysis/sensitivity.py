@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from harness.analysis.compare import Comparison
-from harness.analysis.results import CaseRecords, representative
-from harness.analysis.stats import Estimate, ratio, time_at
-from harness.analysis.suite_results import SuiteResults
+from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.stats import Estimate, ratio, time_at, time_of
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.core.record import Record
@@ -134,7 +133,7 @@ class Sensitivity:
         }
 
 
-def sensitivities(suites: Sequence[SuiteResults], defaults: Mapping[str, str]) -> list[Sensitivity]:
+def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -> list[Sensitivity]:
     """Of every implementation of the suites, those with fewer than two distributions left out.
 
     `defaults` are the distributions of workloads that name none, by family.
@@ -156,7 +155,7 @@ def distribution_of(record: Record, default: str) -> str:
     return canonical(record.workload.get(FIELD, default))
 
 
-def _by_setting(suite: SuiteResults, default: str) -> dict[tuple[str, str], Drawn]:
+def _by_setting(suite: SuiteRecords, default: str) -> dict[tuple[str, str], Drawn]:
     """(setting, label) → its cases with their distributions, in the order of the records."""
     drawn = grouped(suite.by_case.values(), lambda records: (_setting(records[0]), records.label))
     return {
@@ -171,7 +170,7 @@ def _setting(record: Record) -> str:
     return f"{fields}, {record.mode} on {record.device}"
 
 
-class Point(NamedTuple):
+class DrawnValue(NamedTuple):
     """A value on one distribution, with its interval at the levels that the two bounds need."""
 
     seq: int
@@ -180,9 +179,9 @@ class Point(NamedTuple):
     upper: Estimate
 
 
-def _of(suite: SuiteResults, setting: str, label: str, drawn: Drawn, factors: int) -> Sensitivity:
+def _of(suite: SuiteRecords, setting: str, label: str, drawn: Drawn, factors: int) -> Sensitivity:
     levels = Levels.of(factors, len(drawn))
-    compared = {comparison.case: comparison for comparison in suite.comparisons}
+    compared = {comparison.case: comparison for comparison in comparisons(suite)}
 
     def speedup(records: CaseRecords, level: float) -> Estimate:
         comparison = compared.get(records[0].case)
@@ -192,13 +191,13 @@ def _of(suite: SuiteResults, setting: str, label: str, drawn: Drawn, factors: in
 
     def largest(value: Callable[[CaseRecords, float], Estimate]) -> Largest:
         points = [
-            Point(records[0].seq, name, value(records, levels.lower), value(records, levels.upper))
+            DrawnValue(records[0].seq, name, value(records, levels.lower), value(records, levels.upper))
             for name, records in drawn
         ]
         return largest_factor([point for point in points if point.lower.value is not None])
 
     cases = [
-        DrawnCase(name, records, suite.times[case], compared.get(case), speedup(records, levels.lower))
+        DrawnCase(name, records, time_of(records), compared.get(case), speedup(records, levels.lower))
         for name, records in drawn
         for case in [records[0].case]
     ]
@@ -210,7 +209,7 @@ def _of(suite: SuiteResults, setting: str, label: str, drawn: Drawn, factors: in
     )
 
 
-def largest_factor(points: Sequence[Point]) -> Largest:
+def largest_factor(points: Sequence[DrawnValue]) -> Largest:
     """The largest factor between two distributions at one length; every point has a value."""
     pairs = [(a, b) for a, b in itertools.permutations(points, 2) if a.seq == b.seq]
     if not pairs:

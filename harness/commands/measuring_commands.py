@@ -201,11 +201,11 @@ def profile(
 def sensitivity(
     suites: list[str] = argument("Suites, each over the distributions of its family's inputs.", REQUIRED),
     *,
-    run: Text = option(PLACES, "Measure nothing: read this stored run: id, path or latest."),
-    factor: float = option(SELECTION, "Between distributions, to be found or excluded.", 1.5),
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     sampling: measuring_options.SamplingFlags,
+    factor: float = option(SELECTION, "Between distributions, to be found or excluded.", 1.5),
+    run: Text = option(PLACES, "Measure nothing: read this stored run: id, path or latest."),
     place: options.PlaceFlags,
     wait: bool = options.WAIT,
     strict: bool = measuring_options.STRICT,

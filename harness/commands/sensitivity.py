@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import FIELD, Levels, sensitivities
-from harness.analysis.suite_results import results_of
 from harness.commands.output import console, print_json, print_note
 from harness.core.errors import UsageError
 
@@ -45,7 +45,7 @@ def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: 
 
     for problem in stored.problems:
         print_note(problem)
-    suites = results_of(stored.info, stored.records)
+    suites = by_suite(stored.info, stored.records)
     known = project.catalog.families
     defaults = {
         name: str(field.default) for name in known for field in known[name].fields if field.name == FIELD
@@ -58,6 +58,6 @@ def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: 
         )
     if json:
         told = [{**one.to_json(factor), "sentence": sentence(one, factor)} for one in found]
-        print_json({"run": stored.info.get("run"), "factor": factor, "rule": RULE, "sensitivities": told})
+        print_json({"factor": factor, "rule": RULE, "sensitivities": told})
     else:
         print_sensitivities(console(), found, factor)
