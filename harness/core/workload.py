@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.core.captured_file import SUFFIXES, identify_captured, is_captured
 from harness.core.errors import UsageError, nearest
 from harness.core.units import parse_count
 
@@ -29,17 +30,18 @@ def axis(
     choices: tuple[str, ...] = (),
     minimum: int = 1,
     later: bool = False,
+    captured: bool = False,
 ) -> Any:
     """A workload field with more to say than its type; one without a default must be given.
 
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
-    default, so old ids stay valid.
+    default, so old ids stay valid. A `captured` one may name a file of tensors beside its choices.
     """
     return dataclasses.field(
         default=default,
         kw_only=True,
-        metadata={"choices": choices, "minimum": minimum, "later": later},
+        metadata={"choices": choices, "minimum": minimum, "later": later, "captured": captured},
     )
 
 
@@ -55,6 +57,7 @@ class Field:
     minimum: int = 1
     later: bool = False
     optional: bool = False
+    captured: bool = False
 
     def parse(self, raw: object) -> Value:
         """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
@@ -71,8 +74,11 @@ class Field:
             return _parse_float(self.name, raw)
         if self.kind == "bool":
             return _parse_bool(self.name, raw)
+        if self.captured and is_captured(raw):
+            return identify_captured(str(raw))
         if self.choices and raw not in self.choices:
-            raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}')
+            file = f", or a file: {', '.join(SUFFIXES)}" if self.captured else ""
+            raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}{file}')
         return str(raw)
 
 
@@ -130,7 +136,8 @@ def fields_of(workload: type) -> tuple[Field, ...]:
         default = None if missing else typing.cast("Value", entry.default)
         allowed = tuple(entry.metadata.get("choices", ())) or choices
         least, later = entry.metadata.get("minimum", 1), entry.metadata.get("later", False)
-        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional))
+        captured = entry.metadata.get("captured", False)
+        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional, captured))
     return tuple(found)
 
 

@@ -51,15 +51,32 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
             arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
     arrays = related(w, arrays, rng)
     if w.stage == "decode":
-        return arrays | {
-            f"means_{name}": cast(_mean(w, arrays[name].astype(drawn)), w.dtype) for name in "kv"
-        }
+        return arrays | _both_means(w, arrays)
     blocks = np.arange(-(-w.seq // w.block))
     future = blocks > (np.arange(w.seq) // w.block)[:, None]
     ranks = rng.random((w.batch, w.kv_heads, w.seq, len(blocks)), dtype=np.float32) + future
     picks = np.argsort(ranks, axis=-1)[..., : w.selected]
     unseen = np.take_along_axis(ranks, picks, -1) >= 1
     return arrays | {"picks": np.where(unseen, -1, picks).astype(np.int32)}
+
+
+def complete(w: AttentionWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With the block means of captured keys and values; lengths must begin at 0, ascend, and end at `seq`."""
+    import numpy as np
+
+    cuts = arrays.get("cu_seqlens")
+    if cuts is not None and not (cuts[0] == 0 and cuts[-1] == w.seq and (np.diff(cuts) > 0).all()):
+        raise ValueError(f'"cu_seqlens" must ascend from 0 to seq, {w.seq}; it is {cuts.tolist()}')
+    if w.stage == "decode" and given & {"k", "v"} and not given & {"means_k", "means_v"}:
+        return arrays | _both_means(w, arrays)
+    return arrays
+
+
+def _both_means(w: AttentionWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    wide = np.float64 if w.dtype == "f64" else np.float32
+    return {f"means_{name}": cast(_mean(w, arrays[name].astype(wide)), w.dtype) for name in "kv"}
 
 
 def _means(w: AttentionWorkload) -> int:

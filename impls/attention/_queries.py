@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from harness import Unsupported, cast
 
-from .workload import AttentionWorkload
+from .workload import DISTRIBUTIONS, AttentionWorkload
 
 RUN = 256  # tokens of a cluster, which share a direction
+LEAD = 3  # of a peaked logit over the logarithm of how many keys there are
 STAGES = ("attention", "given_blocks", "decode")
 
 
 def refuse_distribution(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` in a stage that reads no queries and keys as they are drawn here."""
-    if w.distribution != "iid" and w.stage not in STAGES:
+    if w.distribution in DISTRIBUTIONS[1:] and w.stage not in STAGES:
         raise Unsupported(f"distribution={w.distribution}: stage={w.stage} is of drawn parts; use iid")
 
 
 def related(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
     """Drawn arrays with their queries, the last n tokens, and keys related as the workload says.
 
-    `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it joins
-    the queries of the run. `peaked`: a query is its own normal one and twice a key of its sequence that it
-    sees, so that this key's logit is some 2√d. `zeros`: both are 0: every key weighs alike, and whatever
+    `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it
+    joins the queries of the run. `peaked`: to a query's own normal one comes a key of its sequence that it
+    sees, in such a measure that this key weighs several times as much as all others together, and the softmax
+    is not yet so steep that gradients vanish. `zeros`: both are 0: every key weighs alike, and whatever
     selects keys has nothing to go by.
     """
     import numpy as np
@@ -44,5 +47,9 @@ def related(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str,
         cuts = arrays.get("cu_seqlens", np.zeros(1, np.int64))
         starts = cuts[np.searchsorted(cuts, places, "right") - 1]
         aimed = starts + np.floor(rng.random(q.shape[:2]) * (places - starts + 1)).astype(np.int64)
-        q += 2 * np.take_along_axis(k, aimed[:, :, None, None], 1).repeat(groups, 2)
+        q += (
+            (math.log(tokens) + LEAD)
+            / math.sqrt(w.head_dim)
+            * np.take_along_axis(k, aimed[:, :, None, None], 1).repeat(groups, 2)
+        )
     return arrays | {"q": cast(q, w.dtype), "k": cast(k, w.dtype)}

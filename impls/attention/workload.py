@@ -64,7 +64,9 @@ class AttentionWorkload:
     )  # tokens from one of them to the next; 0: a quarter of a block
     init_blocks: int = axis(1, minimum=0, later=True)  # first blocks that are always selected
     local_blocks: int = axis(2, later=True)  # last ones, up to and with the query's own
-    distribution: str = axis("iid", choices=DISTRIBUTIONS, later=True)  # how queries and keys are drawn
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how queries and keys are drawn
 
     @property
     def compression(self) -> tuple[int, int]:

@@ -84,19 +84,45 @@ def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
     scores = cast(draw_scores(w.distribution, (w.batch, w.rows, w.seq), w.topk, rng, drawn), w.dtype)
-    if w.causal:
-        scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
-    indices = np.empty((w.batch, w.rows, w.topk), np.int32)
-    values = np.empty(indices.shape, scores.dtype)
-    for row in np.ndindex(w.batch, w.rows):
-        wide = scores[row].astype(drawn)
-        indices[row] = top(wide, w.topk)
-        values[row] = scores[row][indices[row]]
+    selection = _select(w, scores)
     more = {
         name: cast(rng.standard_normal(array.shape, dtype=drawn), w.dtype)
         for name, array in _attention(w).items()
     }
-    return {"topk_indices": indices, "scores": scores, "topk_values": values, **more}
+    return {**selection, **more}
+
+
+def _select(w: MaskWorkload, scores: Any) -> dict[str, Any]:
+    """Scores as a causal mask leaves them, and what `lax.top_k` selects from them."""
+    import numpy as np
+
+    if w.causal:
+        scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
+    indices = np.empty((w.batch, w.rows, w.topk), np.int32)
+    for row in np.ndindex(w.batch, w.rows):
+        indices[row] = top(scores[row].astype(np.float64 if w.dtype == "f64" else np.float32), w.topk)
+    values = np.take_along_axis(scores, indices, axis=-1)
+    return {"topk_indices": indices, "scores": scores, "topk_values": values}
+
+
+def complete(w: MaskWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With a selection from captured scores, where the file has none; indices must be columns.
+
+    ValueError also for a selection without its scores, which the drawn ones would contradict.
+    """
+    if "scores" in given and not given & {"topk_indices", "topk_values"}:
+        return arrays | _select(w, arrays["scores"])
+    parts = {"scores", "topk_indices", "topk_values"}
+    if given & parts and not parts <= given:
+        raise ValueError(
+            "a selection belongs to its scores: capture scores, or scores, topk_indices and topk_values"
+        )
+    indices = arrays["topk_indices"]
+    if indices.min() < 0 or indices.max() >= w.seq:
+        raise ValueError(
+            f'"topk_indices" holds {indices.min()} to {indices.max()}, and columns are 0 to {w.seq - 1}'
+        )
+    return arrays
 
 
 def cost(w: MaskWorkload) -> Cost:
@@ -152,4 +178,5 @@ FAMILY = Family(
     checks=CHECKS,
     stages=("fill", "scatter"),
     of_model=of_model,
+    complete=complete,
 )

@@ -25,4 +25,6 @@ class MaskWorkload:
         0, minimum=0, later=True
     )  # elements of a query, key and value; 0: no attention under the mask
     causal: bool = axis(False, later=True)  # queries see no column behind their own place
-    distribution: str = axis("iid", choices=SCORE_DISTRIBUTIONS, later=True)  # how scores are drawn
+    distribution: str = axis(
+        "iid", choices=SCORE_DISTRIBUTIONS, captured=True, later=True
+    )  # how scores are drawn

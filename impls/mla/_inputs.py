@@ -110,6 +110,19 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     return {**arrays, **cache(w, weights, rng)} if w.phase == "decode" else arrays
 
 
+def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With a decode's cache in both forms where the file has the latents alone, or the weights."""
+    parts = {"cache_ckv", "cache_kpe"}
+    if w.phase != "decode" or given >= {"cache_k", "cache_v"}:
+        return arrays
+    if given & {"cache_k", "cache_v"}:
+        raise ValueError(
+            "a cache is keys and values: capture cache_k and cache_v, or cache_ckv and cache_kpe"
+        )
+    wide = _drawn(w)
+    return arrays | both_forms(w, arrays["weights"], *(arrays[name].astype(wide) for name in sorted(parts)))
+
+
 def _drawn(w: MlaWorkload) -> Any:
     """What numbers are drawn in, before they are rounded."""
     import numpy as np

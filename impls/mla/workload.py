@@ -69,7 +69,9 @@ class MlaWorkload:
     heads: int = axis(0, minimum=0, later=True)  # of queries, keys and values; 0: the configuration's
     q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
     kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
-    distribution: str = axis("iid", choices=DISTRIBUTIONS, later=True)  # how tokens and queries are drawn
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how tokens and queries are drawn
 
     @property
     def widths(self) -> Config:

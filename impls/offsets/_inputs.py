@@ -43,6 +43,21 @@ def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
     return {"q": Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
 
 
+def complete(w: OffsetsWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """The arrays as they are. ValueError for ids that are none, and for some of ids and positions alone."""
+    parts = {f"{name}_{side}" for name in ("segment_ids", "positions") for side in ("q", "kv")}
+    if given & parts and not parts <= given:
+        raise ValueError(f"ids and positions belong together: capture {', '.join(sorted(parts))}")
+    for name in sorted(parts & given):
+        most = w.max_segments if name.startswith("segment") else None
+        low, high = arrays[name].min(), arrays[name].max()
+        if low < 0 or (most is not None and high > most):
+            raise ValueError(
+                f'"{name}" holds {low} to {high}; ids are 0 to max_segments, positions 0 or more'
+            )
+    return arrays
+
+
 def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
     """(ids_q, positions_q, ids_kv, positions_kv) of one row."""
     import numpy as np

@@ -19,7 +19,7 @@ from typing import Any
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact, tolerance
 
 from ._checks import CHECKS
-from ._inputs import LEAST_TOKENS, attended_arrays, inputs
+from ._inputs import LEAST_TOKENS, attended_arrays, complete, inputs
 from .reference import pairwise, zero_empty
 from .reference_attended import ATTENDED, attended, attended_cost, refuse_attended
 from .workload import OffsetsWorkload
@@ -97,4 +97,5 @@ FAMILY = Family(
     cost=cost,
     checks=CHECKS,
     stages=("encode", "sort", "search", "count", "offsets", "attention"),
+    complete=complete,
 )

@@ -34,7 +34,9 @@ class OffsetsWorkload:
     )  # elements of a query, key and value; 0: no attention over the segments
     heads: int = axis(4, later=True)  # of queries, keys and values
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of queries, keys and values
-    distribution: str = axis("iid", choices=DISTRIBUTIONS, later=True)  # how segments and padding are drawn
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how segments and padding are drawn
 
     @property
     def keys(self) -> int:

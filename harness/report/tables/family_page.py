@@ -70,7 +70,8 @@ def _allowed(field: Field) -> str:
         "bool": "true, false",
         "str": "any text",
     }
-    return (", ".join(field.choices) or usual[field.kind]) + (", or none" if field.optional else "")
+    file = ", FILE.npz, FILE.safetensors" if field.captured else ""
+    return (", ".join(field.choices) or usual[field.kind]) + file + (", or none" if field.optional else "")
 
 
 def _array_lines(semantics: Sequence[Mapping[str, Any]]) -> list[str]:
