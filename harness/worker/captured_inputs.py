@@ -101,7 +101,7 @@ class Tensor:
         axes = zip(self.shape, wanted.shape, strict=False)
         if len(self.shape) != len(wanted.shape) or any(has < wants for has, wants in axes):
             raise ValueError(
-                f'tensor "{name}" has the shape {list(self.shape)}, wanted {list(wanted.shape)} or more along '
+                f'tensor "{name}" has the shape {list(self.shape)}, wanted {list(wanted.shape)} or more on '
                 "each axis; capture more, or choose smaller sizes"
             )
         size = math.prod(self.shape) * numpy_dtype(self.dtype).itemsize
@@ -137,9 +137,8 @@ def open_tensors(path: Path) -> Generator[dict[str, Tensor]]:
             yield _safetensors(file, path.stat().st_size)
         else:
             with zipfile.ZipFile(file) as archive:
-                yield {
-                    entry.filename.removesuffix(".npy"): _npy(archive, entry) for entry in archive.infolist()
-                }
+                members = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+                yield {name: _npy(name, archive, entry) for name, entry in members.items()}
 
 
 def _safetensors(file: IO[bytes], size: int) -> dict[str, Tensor]:
@@ -172,10 +171,10 @@ def _entry(name: str, entry: Mapping[str, Any], file: IO[bytes], data: int, size
     return Tensor(SAFETENSORS[dtype], tuple(shape), file, data + begin, end - begin)
 
 
-def _npy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
+def _npy(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
     """A member of an .npz, by its header (numpy.lib.format), which is read without unpickling anything."""
-    name, file = entry.filename, archive.open(entry)
-    if not name.endswith(".npy"):
+    file = archive.open(entry)
+    if not entry.filename.endswith(".npy"):
         raise ValueError(f'"{name}" is no array; write it with numpy.savez')
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

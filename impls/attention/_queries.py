@@ -47,9 +47,6 @@ def related(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str,
         cuts = arrays.get("cu_seqlens", np.zeros(1, np.int64))
         starts = cuts[np.searchsorted(cuts, places, "right") - 1]
         aimed = starts + np.floor(rng.random(q.shape[:2]) * (places - starts + 1)).astype(np.int64)
-        q += (
-            (math.log(tokens) + LEAD)
-            / math.sqrt(w.head_dim)
-            * np.take_along_axis(k, aimed[:, :, None, None], 1).repeat(groups, 2)
-        )
+        size = wide((math.log(tokens) + LEAD) / math.sqrt(w.head_dim))
+        q += size * np.take_along_axis(k, aimed[:, :, None, None], 1).repeat(groups, 2)
     return arrays | {"q": cast(q, w.dtype), "k": cast(k, w.dtype)}
