@@ -28,7 +28,7 @@ def plan_distributions(project: Project, suites: Sequence[str], overrides: Overr
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
     values = Counter((suite.name, _all_else(case)) for suite in schedule.suites for case in suite.cases)
-    confidence = Levels.of(2 * len(values), max(values.values())).lower
+    confidence = Levels.of(len(values), max(values.values())).lower
     return replace(schedule, groups=tuple(replace(g, confidence=confidence) for g in schedule.groups))
 
 

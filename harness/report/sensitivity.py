@@ -11,56 +11,63 @@ WORDS = {1: "faster", -1: "slower", 0: "not told apart"}
 RULE = (
     "Intervals in sentences hold together at 95 %: divided by the factors told, and by the distributions for "
     "what is found in one of them. Those of the table hold one by one. Speedups are of the same rounds; the "
-    "times of two distributions are not, and the machine's drift between them is in no interval."
+    "baseline's times on two distributions are not, and the machine's drift between them is in no interval."
 )
 
 
 def sentence(found: Sensitivity, factor: float) -> str:
     """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
     name = fmt.short_label(found.implementation)
-    if found.speedup is None:
-        parts = [f"{name}, the baseline: {_varies('its own time', found.time, factor)}"]
+    if found.implementation == found.baseline:
+        parts = [f"{name}, the baseline", _varies("its own time", found.largest, factor)]
     else:
-        parts = [_claim(found, name), _varies("the speedup", found.speedup, factor)]
-    return "; ".join([*parts, *_failures(found.cases)])
+        parts = [_claim(found, name, factor), _varies("the speedup", found.largest, factor)]
+    failed = grouped((c for c in found.cases if c.record.status != "ok"), lambda case: case.record.status)
+    for status, cases in failed.items():
+        parts.append(f"{fmt.status_words(status)} on {_names(cases)}: {cases[0].record.reason}")
+    return "; ".join(parts)
 
 
-def _claim(found: Sensitivity, name: str) -> str:
+def _claim(found: Sensitivity, name: str, factor: float) -> str:
     """By how much at one length: where a factor is found, else the longest.
 
     `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions differ
-    in that `scatter against broadcast at 64Ki: faster on clustered only (…), slower on tied, iid (…)`.
+    in that `scatter against broadcast at 64Ki: faster on clustered only, slower on tied, iid; worst: …`.
     """
     base = fmt.short_label(found.baseline)
-    lengths = grouped((c for c in found.cases if c.joint.value is not None), lambda case: case.seq)
+    lengths = grouped((c for c in found.cases if c.lower.value is not None), lambda case: case.seq)
     comparable = [seq for seq, cases in lengths.items() if len(cases) > 1]
-    if found.speedup is None or not comparable:
+    if not comparable:
         return f"{name} has no time beside that of {base} on two distributions"
-    seq = found.speedup.seq if found.speedup.verdict() == FOUND else max(comparable)
-    cases = sorted(lengths[seq], key=lambda case: case.joint.value or 0.0)
-    other = " (not mathematically equivalent)" if found.other_semantics else ""
+    seq = found.largest.seq if found.largest.verdict(factor) == FOUND else max(comparable)
+    cases = sorted(lengths[seq], key=_value)
+    compared = [case.compared for case in cases if case.compared is not None]
+    other = " (not mathematically equivalent)" if any(c.other_semantics for c in compared) else ""
     at = f"{base} at {format_count(seq)}{other}"
-    if any(case.compared is not None and case.compared.same_program for case in cases):
+    if any(c.same_program for c in compared):
         return f"{name} runs the program of {at}: a difference in time is noise"
     by_side = grouped(cases, lambda case: case.side)
-    worst, best = _with_interval(cases[0]), _with_interval(cases[-1])
-    if set(by_side) == {0} or len(by_side) > 1:
-        told = [_on(by_side[side], side) for side in (1, -1, 0) if side in by_side]
-        return f"{name} against {at}: {', '.join(told)}; worst: {worst}, best: {best}"
-    (side,) = by_side
-    values = sorted((case.joint.value or 1.0) ** side for case in cases)
-    ends = f"{fmt.significant(values[0], 3)}× to {fmt.significant(values[-1], 3)}×"
-    return f"{name} is {ends} {WORDS[side]} than {at}; worst: {worst}, best: {best}"
+    if len(by_side) == 1 and 0 not in by_side:
+        (side,) = by_side
+        low, high = sorted(_value(case) ** side for case in (cases[0], cases[-1]))
+        claim = f"{name} is {fmt.significant(low, 3)}× to {fmt.significant(high, 3)}× {WORDS[side]} than {at}"
+    else:
+        only = " only" if len(by_side.get(1, ())) == 1 else ""
+        told = [f"{WORDS[side]} on {_names(by_side[side])}" for side in (1, -1, 0) if side in by_side]
+        claim = f"{name} against {at}: {', '.join([told[0] + only, *told[1:]])}"
+    return f"{claim}; worst: {_with_interval(cases[0])}, best: {_with_interval(cases[-1])}"
 
 
-def _on(cases: Sequence[DrawnCase], side: int) -> str:
-    """`faster on clustered only`, `slower on tied, iid`."""
-    only = " only" if side > 0 and len(cases) == 1 else ""
-    return f"{WORDS[side]} on {', '.join(case.distribution for case in cases)}{only}"
+def _names(cases: Sequence[DrawnCase]) -> str:
+    return ", ".join(dict.fromkeys(case.distribution for case in cases))
+
+
+def _value(case: DrawnCase) -> float:
+    return case.lower.value or 1.0
 
 
 def _with_interval(case: DrawnCase) -> str:
-    return f"{case.distribution}, {fmt.speedup(case.joint.value or 1.0, case.joint.low, case.joint.high)}"
+    return f"{case.distribution}, {fmt.speedup(_value(case), case.lower.low, case.lower.high)}"
 
 
 def _varies(what: str, largest: Largest, factor: float) -> str:
@@ -74,14 +81,3 @@ def _varies(what: str, largest: Largest, factor: float) -> str:
         f"{largest.value:.2f}× [{low}, {high}]{why}, {largest.most} over {largest.least} at "
         f"{format_count(largest.seq)}"
     )
-
-
-def _failures(cases: Sequence[DrawnCase]) -> list[str]:
-    """`incorrect on periodic: mean recall 0.49 …`: of each status the distributions, and one reason."""
-    failed = [case for case in cases if case.record.status != "ok"]
-    by_status = grouped(failed, lambda case: case.record.status)
-    return [
-        f"{fmt.status_words(status)} on {', '.join(dict.fromkeys(case.distribution for case in cases))}: "
-        f"{cases[0].record.reason}"
-        for status, cases in by_status.items()
-    ]

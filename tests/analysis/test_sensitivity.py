@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from harness.analysis.results import CaseRecords
 from harness.analysis.sensitivity import (
     EXCLUDED,
     FOUND,
     UNDECIDED,
-    DrawnValue,
+    DrawnCase,
     Levels,
     largest_factor,
     sensitivities,
@@ -17,14 +18,18 @@ from harness.analysis.sensitivity import (
 from harness.analysis.stats import Estimate
 from harness.core.median_interval import samples_needed
 from harness.core.record import Correctness
-from tests.records import FAILED
+from tests.records import FAILED, record_of
 
 STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
 
 
 def point(name, low, value, high, seq=4096):
     bounded = Estimate(value, low, high)
-    return DrawnValue(seq, name, bounded, bounded)
+    return drawn(name, bounded, bounded, seq)
+
+
+def drawn(name, lower, upper, seq=4096):
+    return DrawnCase(name, CaseRecords([record_of("x", seq)]), lower, None, lower, upper)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +83,10 @@ def results(suite, records):
 
 def test_each_implementation_is_told_of_over_its_distributions(record, suite):
     base, x = sensitivities(results(suite, cases(record, iid=0.5, tied=0.2, zeros=0.4)), {"mask": "iid"})
-    assert (base.implementation, base.speedup) == ("mask/base", None)
-    assert base.time.verdict() == EXCLUDED
+    assert (base.implementation, base.largest.verdict(1.5)) == ("mask/base", EXCLUDED)
     assert [case.distribution for case in x.cases] == ["iid", "tied", "zeros"]
-    assert (x.speedup.value, x.speedup.most, x.speedup.least) == (pytest.approx(2.5), "tied", "iid")
-    assert (x.speedup.verdict(1.5), x.speedup.verdict(4.0)) == (FOUND, EXCLUDED)
-    assert (x.time.most, x.time.verdict(1.5)) == ("iid", FOUND)
+    assert (x.largest.value, x.largest.most, x.largest.least) == (pytest.approx(2.5), "tied", "iid")
+    assert (x.largest.verdict(1.5), x.largest.verdict(4.0)) == (FOUND, EXCLUDED)
     assert x.setting == "batch=1 dtype=f32, fwd on cpu"
     assert {case.side for case in x.cases} == {1}
 
@@ -99,8 +102,8 @@ def test_too_few_rounds_for_a_joint_interval_say_how_many_it_takes(record, suite
         for name in ("base", "x")
     ]
     _, x = sensitivities(results(suite, short), {})
-    assert x.speedup.verdict() == UNDECIDED
-    assert x.speedup.reason == "needs ≥ 9 rounds; has 6"
+    assert x.largest.verdict(1.5) == UNDECIDED
+    assert x.largest.reason == "needs ≥ 9 rounds; has 6"
 
 
 def test_what_is_wrong_on_one_distribution_has_no_part_in_its_factor(record, suite):
@@ -111,7 +114,7 @@ def test_what_is_wrong_on_one_distribution_has_no_part_in_its_factor(record, sui
     )
     _, x = sensitivities(results(suite, made), {"mask": "iid"})
     assert [case.record.status for case in x.cases] == ["ok", "ok", "incorrect"]
-    assert (x.speedup.value, x.speedup.verdict(1.5)) == (pytest.approx(1.25), EXCLUDED)
+    assert (x.largest.value, x.largest.verdict(1.5)) == (pytest.approx(1.25), EXCLUDED)
 
 
 def test_other_fields_are_settings_of_their_own(record, suite):
@@ -133,7 +136,7 @@ def test_at_exactly_the_factor_neither_verdict_is_given_often():
         for place, truth in enumerate((1.0, 1.5, 1.0, 1.5)):
             rounds = [truth * source.lognormvariate(0, 0.1) for _ in range(20)]
             lower, upper = (interval(rounds, level) for level in levels)
-            points.append(DrawnValue(4096, str(place), lower, upper))
+            points.append(drawn(str(place), lower, upper))
         verdicts.append(largest_factor(points).verdict(1.5))
     assert verdicts.count(FOUND) <= 0.025 * draws
     assert verdicts.count(EXCLUDED) <= 0.025 * draws
@@ -151,4 +154,4 @@ def test_recall_and_error_go_with_a_case(record, suite):
     _, x = sensitivities(results(suite, made), {"mask": "iid"})
     data = x.to_json(1.5)
     assert data["cases"][0]["figures"] == {"recall": 0.97}
-    assert data["largest"]["speedup"]["verdict"] == EXCLUDED
+    assert data["largest"]["verdict"] == EXCLUDED

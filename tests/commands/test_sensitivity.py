@@ -48,8 +48,8 @@ def test_a_flag_lists_others(project):
 
 def test_sampling_looks_at_the_level_of_what_is_told(project):
     schedule = plan_distributions(project, ["some"], Overrides())
-    # Two implementations, two factors each; of each two values: 4 × 2 bounds on either side share 5 %.
-    assert {group.confidence for group in schedule.groups} == {1 - 0.05 / 2 / 4 / 2}
+    # Two implementations, a factor each; of each two values: 2 × 2 bounds on either side share 5 %.
+    assert all(group.confidence == pytest.approx(1 - 0.05 / 2 / 2 / 2) for group in schedule.groups)
 
 
 def test_a_family_that_draws_in_one_way_is_refused(project, tmp_path):
@@ -135,6 +135,6 @@ def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
     data = json.loads(capsysbinary.readouterr().out)
     assert data["factor"] == 1.2
     base, x = data["sensitivities"]
-    assert (base["largest"]["speedup"], base["largest"]["time"]["verdict"]) == (None, "excluded")
+    assert base["largest"]["verdict"] == "excluded"
     assert x["sentence"].startswith("x is 2.00× to 2.00× faster than base at 4Ki; worst: iid")
     assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]

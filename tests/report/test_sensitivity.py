@@ -43,7 +43,7 @@ def test_one_that_is_always_faster_has_its_worst_data_named():
         "largest 2.00× [2.00, 2.00], iid over tied at 4Ki"
     )
     assert said["mask/broadcast"].startswith(
-        "broadcast, the baseline: a factor of 1.5 between distributions in its own time is excluded"
+        "broadcast, the baseline; a factor of 1.5 between distributions in its own time is excluded"
     )
 
 

@@ -33,7 +33,7 @@ def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: 
     """Per setting a sentence for each implementation, candidates first; then the table."""
     for (suite, setting), members in grouped(found, lambda one: (one.suite, one.setting)).items():
         console.print(Text(f"{suite}: {setting}", style="bold"), soft_wrap=True)
-        for one in sorted(members, key=lambda one: one.speedup is None):
+        for one in sorted(members, key=lambda one: one.implementation == one.baseline):
             console.print(Text(sentence(one, factor)), soft_wrap=True)
         print_tables(console, _table(members))
     console.print(Text(RULE, style="dim"))
