@@ -18,22 +18,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from harness.catalog.arrays import Array, numpy_dtype, short_name, walk
+from harness.catalog.arrays import BYTES, Array, numpy_dtype, short_name, walk
 from harness.catalog.family import Family
 from harness.core.captured_file import identify_captured, is_captured, path_of
 from harness.core.errors import Unsupported, nearest
 from harness.core.workload import fields_of
 
 HEADER_BYTES = 1 << 20  # of a file's JSON, or of one .npy header: thousands of tensors
-SAFETENSORS = {
-    "F64": "f64",
-    "F32": "f32",
-    "F16": "f16",
-    "BF16": "bf16",
-    "I64": "i64",
-    "I32": "i32",
-    "BOOL": "bool",
-}
+SAFETENSORS = {name.upper(): name for name in BYTES if name != "c64"}
 # What reading a damaged or encrypted archive raises.
 BROKEN = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
