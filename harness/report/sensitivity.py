@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.sensitivity import FOUND, DrawnCase, Largest, Sensitivity
+from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, DrawnCase, Largest, Sensitivity
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -15,6 +15,17 @@ RULE = (
 )
 
 
+def headline(members: Sequence[Sensitivity], factor: float) -> str:
+    """`a factor of 1.5 between distributions is found for partition; undecided for …`."""
+    by_verdict = grouped(members, lambda one: one.largest.verdict(factor))
+    named = [
+        f"{verdict} for {', '.join(fmt.short_label(one.implementation) for one in by_verdict[verdict])}"
+        for verdict in (FOUND, EXCLUDED, UNDECIDED)
+        if verdict in by_verdict
+    ]
+    return f"a factor of {factor:g} between distributions is {'; '.join(named)}"
+
+
 def sentence(found: Sensitivity, factor: float) -> str:
     """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
     name = fmt.short_label(found.implementation)
@@ -24,7 +35,9 @@ def sentence(found: Sensitivity, factor: float) -> str:
         parts = [_claim(found, name, factor), _varies("the speedup", found.largest, factor)]
     failed = grouped((c for c in found.cases if c.record.status != "ok"), lambda case: case.record.status)
     for status, cases in failed.items():
-        parts.append(f"{fmt.status_words(status)} on {_names(cases)}: {cases[0].record.reason}")
+        lengths = ", ".join(format_count(seq) for seq in dict.fromkeys(case.seq for case in cases))
+        told = f"{fmt.status_words(status)} at {lengths} on {_names(cases)}"
+        parts.append(f"{told}: {cases[0].record.reason}")
     return "; ".join(parts)
 
 

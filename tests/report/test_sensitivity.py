@@ -63,7 +63,7 @@ def test_a_headline_that_holds_for_one_distribution_only_says_which():
 def test_a_contract_that_fails_on_some_data_is_told_with_its_reason():
     wrong = record("scatter", "ties", status="incorrect", reason="12 columns are open", correctness=FAILED)
     said = told(*against(iid=0.5, zeros=0.5), record("broadcast", "ties", 1.0), wrong)["mask/scatter"]
-    assert said.endswith("; incorrect on ties: 12 columns are open")
+    assert said.endswith("; incorrect at 4Ki on ties: 12 columns are open")
 
 
 def test_no_time_beside_the_baseline_is_said_so():
@@ -85,6 +85,10 @@ def test_sentences_come_before_the_table(width):
     out = io.StringIO()
     print_sensitivities(TextConsole(file=out, width=width), found, 1.5)
     lines = out.getvalue().splitlines()
+    assert lines[0] == (
+        "mask: batch=1 dtype=f32, fwd on cpu: a factor of 1.5 between distributions is found for scatter; "
+        "excluded for broadcast"
+    )
     assert lines[1].startswith("scatter is 2.00×")
     assert lines[2].startswith("broadcast, the baseline")
     assert "distribution" in lines[3]

@@ -9,7 +9,7 @@ from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.sensitivity import RULE, sentence
+from harness.report.sensitivity import RULE, headline, sentence
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
@@ -32,7 +32,7 @@ COLUMNS = (
 def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: float) -> None:
     """Per setting a sentence for each implementation, candidates first; then the table."""
     for (suite, setting), members in grouped(found, lambda one: (one.suite, one.setting)).items():
-        console.print(Text(f"{suite}: {setting}", style="bold"), soft_wrap=True)
+        console.print(Text(f"{suite}: {setting}: {headline(members, factor)}", style="bold"), soft_wrap=True)
         for one in sorted(members, key=lambda one: one.implementation == one.baseline):
             console.print(Text(sentence(one, factor)), soft_wrap=True)
         print_tables(console, _table(members))
