@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
-from .workload import EXTENSION, Config, MlaWorkload
+from .workload import EXTENSION, PEAK, Config, MlaWorkload
 
 ROPE_BASE = 10000.0
 TRAINED = 4096  # tokens of the context before it was extended
@@ -17,9 +17,6 @@ BLOCK = 128  # rows and columns of a quantised weight that share one scale
 LARGEST = 448.0  # what float8_e4m3 holds
 WORD = 4  # quantised numbers in an int32, the first in its lowest bits
 RUN = 64  # tokens of a cluster, which share a direction
-PEAK = (
-    8  # standard deviation of peaked scores: a softmax over 64Ki normal ones is peaked from √(2 ln 64Ki), 4.7
-)
 
 
 def weight_shapes(c: Config) -> dict[str, tuple[int, ...]]:
@@ -86,7 +83,7 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     `wkv_b` makes of the rounded latents, rounded again.
 
     `clustered`: tokens come in runs of 64 that share a direction, of half their variance. `peaked`: queries
-    are eight times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs
+    are five times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs
     alike.
     """
     drawn = _drawn(w)

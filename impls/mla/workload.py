@@ -11,6 +11,8 @@ EXTENSION = 40  # how many times longer upstream's extended context is
 
 
 DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
+# Standard deviation of peaked scores. Of n normal ones a softmax is peaked from √(2 ln n) on, 4.7 at 64Ki.
+PEAK = 5
 
 
 @dataclass(frozen=True)
