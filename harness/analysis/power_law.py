@@ -4,7 +4,8 @@ import math
 import statistics
 from collections.abc import Mapping
 
-from harness.analysis.stats import LEVEL, student_t
+from harness.analysis.stats import student_t
+from harness.core.median_interval import LEVEL
 from harness.core.units import format_count
 
 BENDS = "bends: exponent "  # of the note that says so

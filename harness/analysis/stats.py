@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.analysis.timing_warnings import doubts
-from harness.core.median_interval import median, median_interval, samples_needed
+from harness.core.median_interval import LEVEL, median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
-LEVEL = 0.95
 # Fewer give an interval too wide to decide on: at 95 %, t is 3.2 for four, 4.3 for three, 12.7 for two.
 PROCESSES = 4
 
@@ -89,13 +88,22 @@ def time_of(records: Sequence[Record]) -> Estimate:
     return _over_processes([math.log(timing.median_s) for timing in timings], warnings).map(math.exp)
 
 
-def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
+def time_at(records: Sequence[Record], level: float) -> Estimate:
+    """As :func:`time_of`, with its interval at another level than records state, from the samples."""
+    timings = [record.timing for record in records if record.timing is not None]
+    if len(timings) != 1:
+        logs = [math.log(timing.median_s) for timing in timings]
+        return _over_processes(logs, (), level).map(math.exp) if logs else time_of(records)
+    return over_rounds(list(round_medians(timings[0]).values()), level=level)
+
+
+def ratio(of: Sequence[Record], to: Sequence[Record], level: float = LEVEL) -> Estimate:
     """Time of `of` in units of the time of `to`, from replicates that ran in the same rounds.
 
     Per round the median of each side and the logarithm of their quotient; per process the median
     of these over the rounds both sides have.
     """
-    return _compare_medians(of, to, lambda mine, theirs: math.log(mine / theirs)).map(math.exp)
+    return _compare_medians(of, to, lambda mine, theirs: math.log(mine / theirs), level).map(math.exp)
 
 
 def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
@@ -124,7 +132,10 @@ def _timed_together(of: Sequence[Record], to: Sequence[Record]) -> dict[Process,
 
 
 def _compare_medians(
-    of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
+    of: Sequence[Record],
+    to: Sequence[Record],
+    compare: Callable[[float, float], float],
+    level: float = LEVEL,
 ) -> Estimate:
     """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""
     pairs = _timed_together(of, to).values()
@@ -135,8 +146,8 @@ def _compare_medians(
         return Estimate(None, reason="no round has both")
     warnings = _warnings([timing for pair in pairs for timing in pair])
     if len(effects) == 1:
-        return over_rounds(effects[0], warnings)
-    return _over_processes([statistics.median(effect) for effect in effects], warnings)
+        return over_rounds(effects[0], warnings, level)
+    return _over_processes([statistics.median(effect) for effect in effects], warnings, level)
 
 
 def round_log_ratios(of: Timing, to: Timing) -> list[float]:
@@ -159,25 +170,25 @@ def round_medians(timing: Timing) -> Mapping[int, float]:
     return {number: median(samples) for number, samples in rounds.items()}
 
 
-def too_few(has: int, unit: str) -> str:
+def too_few(has: int, unit: str, level: float = LEVEL) -> str:
     """`needs ≥ 6 rounds; has 3`."""
-    needed = PROCESSES if unit == BY_PROCESS else samples_needed(LEVEL)
+    needed = PROCESSES if unit == BY_PROCESS else samples_needed(level)
     return f"needs ≥ {needed} {unit}; has {has}"
 
 
-def over_rounds(values: Sequence[float], warnings: tuple[str, ...] = ()) -> Estimate:
+def over_rounds(values: Sequence[float], warnings: tuple[str, ...] = (), level: float = LEVEL) -> Estimate:
     """The median over the rounds of one process."""
-    middle, low, high = median_interval(values, LEVEL)
-    reason = too_few(len(values), ROUNDS) if low is None else None
+    middle, low, high = median_interval(values, level)
+    reason = too_few(len(values), ROUNDS, level) if low is None else None
     return Estimate(middle, low, high, len(values), ROUNDS, reason, warnings)
 
 
-def _over_processes(effects: Sequence[float], warnings: tuple[str, ...]) -> Estimate:
+def _over_processes(effects: Sequence[float], warnings: tuple[str, ...], level: float = LEVEL) -> Estimate:
     count = len(effects)
     mean = statistics.fmean(effects)
     if count < PROCESSES:
         return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS), warnings)
-    half = t_half_width(statistics.stdev(effects), count)
+    half = t_half_width(statistics.stdev(effects), count, (1 + level) / 2)
     return Estimate(mean, mean - half, mean + half, count, BY_PROCESS, None, warnings)
 
 

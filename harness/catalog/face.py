@@ -9,6 +9,8 @@ from harness.catalog.implementation import implementation
 from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import OwnSemantics
 from harness.catalog.packing import LENGTHS, PACKERS, packed_rows
+from harness.catalog.score_distributions import DISTRIBUTIONS as SCORE_DISTRIBUTIONS
+from harness.catalog.score_distributions import draw_scores
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
@@ -17,6 +19,7 @@ from harness.core.workload import axis
 __all__ = [
     "LENGTHS",
     "PACKERS",
+    "SCORE_DISTRIBUTIONS",
     "Array",
     "Check",
     "Contract",
@@ -35,6 +38,7 @@ __all__ = [
     "Unsupported",
     "axis",
     "cast",
+    "draw_scores",
     "exact",
     "implementation",
     "leaves",

@@ -55,6 +55,9 @@ class Family:
     implementation, and its figures, the analytic cost too, are per device. It can be neither run nor judged
     on one device.
 
+    `complete(w, inputs, given)` makes of inputs, of which those named `given` come from a file, what follows
+    from these, and raises ValueError for values that make no sense; None where nothing follows.
+
     `of_model(model, phase)` derives the workload of a real model from its publisher's fields, and raises
     :class:`Unsupported` where the model has nothing that the family computes; None where no model says any.
     """
@@ -73,6 +76,7 @@ class Family:
     sharding: Callable[[Any], Sharding | None] = field(default=lambda _: None)
     stages: tuple[str, ...] = ()
     of_model: Callable[[Model, Phase], ModelWorkload] | None = None
+    complete: Callable[[Any, dict[str, Any], frozenset[str]], Mapping[str, Any]] | None = None
 
     @property
     def first_semantics(self) -> str:

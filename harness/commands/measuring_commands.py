@@ -8,7 +8,7 @@ from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
 from harness.commands.option_groups import REQUIRED, argument, command, flag, option
-from harness.commands.options import Words, combine, split_words
+from harness.commands.options import PLACES, SELECTION, Text, Words, combine, split_words
 from harness.core.errors import UsageError
 
 group = typer.Typer()
@@ -195,6 +195,43 @@ def profile(
     )
     print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
+
+
+@command(group, "sensitivity")
+def sensitivity(
+    suites: list[str] = argument("Suites, each over the distributions of its family's inputs.", REQUIRED),
+    *,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    sampling: measuring_options.SamplingFlags,
+    factor: float = option(SELECTION, "Between distributions, to be found or excluded.", 1.5),
+    run: Text = option(PLACES, "Measure nothing: read this stored run: id, path or latest."),
+    place: options.PlaceFlags,
+    wait: bool = options.WAIT,
+    strict: bool = measuring_options.STRICT,
+    json: bool = options.JSON,
+) -> None:
+    """Say how much results depend on data. Time, error and recall by distribution; factors with intervals."""
+    from harness.commands.sensitivity import plan_distributions, print_sensitivity
+
+    if not factor > 1:
+        raise UsageError(f"--factor: must be more than 1, not {factor:g}")
+    project = place.project()
+    if run is not None:
+        from harness.analysis.filter import Selection
+        from harness.commands.stored import read_run
+
+        if selection.set_ or selection.quick:
+            raise UsageError("--run: is measured already; --set and --quick go without it")
+        points = selection.family, selection.impl, selection.seq, selection.mode, selection.device
+        part = Selection(tuple(suites), *map(split_words, points))
+        stored = read_run(project, run, part, sampling.baseline)
+        print_sensitivity(project, stored, factor, json=json)
+        return
+    schedule = plan_distributions(project, suites, combine(selection, limits, sampling))
+    done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait)
+    print_sensitivity(project, output.stored_of(done), factor, json=json)
+    raise typer.Exit(stages.end_run(done, strict=strict))
 
 
 @command(group, "gate")

@@ -59,7 +59,7 @@ class ProfileFlags:
 
 
 @option_group
-class RunFlags:
+class SamplingFlags:
     """How long and how exactly to measure, and what to compare with."""
 
     baseline: Text = option(SELECTION, "What speedups are relative to.")
@@ -67,6 +67,16 @@ class RunFlags:
     precision: Text = option(LIMITS, "Sampling ends at an interval of ± this: 5%.")
     replicates: int = option(LIMITS, "Repeat in fresh processes; 4 give intervals over processes.", 1)
     resume: bool = flag(RUN, "Continue the newest run of the same suites.")
+
+    def apply(self, overrides: "Overrides") -> "Overrides":
+        sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
+        return replace(sampled, baseline=self.baseline, replicates=self.replicates)
+
+
+@option_group
+class RunFlags(SamplingFlags):
+    """The same, and what else is measured, or only planned."""
+
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
     figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
     graphs: bool = GRAPHS
@@ -83,8 +93,7 @@ class RunFlags:
     def apply(self, overrides: "Overrides") -> "Overrides":
         if self.figures and not self.dry_run:
             raise UsageError("--figures: goes with --dry-run; a run has the figures of every case anyway")
-        sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
-        return replace(sampled, baseline=self.baseline, replicates=self.replicates)
+        return super().apply(overrides)
 
 
 @option_group

@@ -67,14 +67,18 @@ def print_note(text: str) -> None:
 
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
+    print_stored(stored_of(done, columns), columns, json=json, notes=notes)
+
+
+def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
+    """A run that has just ended as its readers see it, with the ceilings where a column shows them."""
     from harness.store.stored_run import Stored, problems_of
 
     folder = done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
         info["rooflines"] = known_rooflines(folder.path.parents[1])
-    stored = Stored(info, done.outcome.records, tuple(problems_of(info)))
-    print_stored(stored, columns, json=json, notes=notes)
+    return Stored(info, done.outcome.records, tuple(problems_of(info)))
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:

@@ -9,9 +9,11 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+LEVEL = 0.95
+
 
 @lru_cache(maxsize=4096)
-def median_ranks(count: int, level: float = 0.95) -> tuple[int, int] | None:
+def median_ranks(count: int, level: float = LEVEL) -> tuple[int, int] | None:
     """0-based ranks of the narrowest symmetric interval that covers the median at `level`.
 
     None when `count` samples cannot reach the level (fewer than 6 at 95 %).
@@ -39,7 +41,7 @@ def median(samples: Sequence[float]) -> float:
 
 
 def median_interval(
-    samples: Sequence[float], level: float = 0.95
+    samples: Sequence[float], level: float = LEVEL
 ) -> tuple[float, float | None, float | None]:
     """(median, low, high); the bounds are None with too few samples for the level."""
     ordered = sorted(samples)
@@ -50,6 +52,6 @@ def median_interval(
     return middle, ordered[ranks[0]], ordered[ranks[1]]
 
 
-def samples_needed(level: float = 0.95) -> int:
+def samples_needed(level: float = LEVEL) -> int:
     """The fewest samples that give an interval at `level`."""
     return next(count for count in itertools.count(1) if median_ranks(count, level))

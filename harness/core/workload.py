@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.core.captured_file import SUFFIXES, identify_captured, is_captured
 from harness.core.errors import UsageError, nearest
 from harness.core.length_table import identify, is_table
 from harness.core.units import parse_count
@@ -31,17 +32,25 @@ def axis(
     minimum: int = 1,
     later: bool = False,
     table: bool = False,
+    captured: bool = False,
 ) -> Any:
     """A workload field with more to say than its type; one without a default must be given.
 
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
-    default, so old ids stay valid. A `table` may name a CSV file of document lengths beside its choices.
+    default, so old ids stay valid. Beside its choices a `table` may name a CSV file of document lengths, and
+    a `captured` one a file of tensors.
     """
     return dataclasses.field(
         default=default,
         kw_only=True,
-        metadata={"choices": choices, "minimum": minimum, "later": later, "table": table},
+        metadata={
+            "choices": choices,
+            "minimum": minimum,
+            "later": later,
+            "table": table,
+            "captured": captured,
+        },
     )
 
 
@@ -58,6 +67,7 @@ class Field:
     later: bool = False
     optional: bool = False
     table: bool = False
+    captured: bool = False
 
     def parse(self, raw: object) -> Value:
         """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
@@ -76,8 +86,11 @@ class Field:
             return _parse_bool(self.name, raw)
         if self.table and is_table(str(raw)):
             return identify(str(raw))
+        if self.captured and is_captured(raw):
+            return identify_captured(str(raw))
         if self.choices and raw not in self.choices:
             file = ", or a CSV file" if self.table else ""
+            file += f", or a file: {', '.join(SUFFIXES)}" if self.captured else ""
             raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}{file}')
         return str(raw)
 
@@ -136,8 +149,8 @@ def fields_of(workload: type) -> tuple[Field, ...]:
         default = None if missing else typing.cast("Value", entry.default)
         allowed = tuple(entry.metadata.get("choices", ())) or choices
         least, later = entry.metadata.get("minimum", 1), entry.metadata.get("later", False)
-        table = entry.metadata.get("table", False)
-        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional, table))
+        files = entry.metadata.get("table", False), entry.metadata.get("captured", False)
+        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional, *files))
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ class Overrides:
     `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
     selected suite of their family. `with_baseline`: a suite's baseline stays beside `impls`. `quick`: the two
     smallest lengths and a tenth of bench.yaml's budget. `models` holds `--model`, `--tp` and `--phase`.
+    `every_choice_of` is a field that takes all its choices where neither a flag nor the suite lists some.
     """
 
     families: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Overrides:
     shard: str | None = None
     with_baseline: bool = False
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    every_choice_of: str | None = None
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""

@@ -7,6 +7,7 @@ from typing import Any
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.case import Case
 from harness.core.errors import UsageError
+from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import select
@@ -20,13 +21,14 @@ class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
     A case in several suites may have several baselines, or none where the baseline is not measured;
-    a baseline is its own baseline.
+    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`.
     """
 
     key: str
     cases: tuple[Case, ...]
     baselines: Mapping[str, tuple[str, ...]]
     settings: Settings
+    confidence: float = LEVEL
 
 
 @dataclass(frozen=True)

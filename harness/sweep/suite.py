@@ -222,9 +222,20 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
             f"add {flags}, or write them in bench.yaml"
         )
     axes = complete(grid.family, {**grid.axes, **from_flags})
+    every = overrides.every_choice_of
+    if every is not None and every not in from_flags and len(grid.axes.get(every, ())) < 2:
+        axes[every] = _choices(grid.family, every)
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
+
+
+def _choices(family: FamilyInfo, name: str) -> list[Value]:
+    """Every value that a field may have. UsageError where it is none with choices."""
+    choices = next((field.choices for field in family.fields if field.name == name), ())
+    if len(choices) < 2:
+        raise UsageError(f"family {family.name} has no workload field {name} with choices; give it one")
+    return list(choices)
 
 
 def _workloads(

@@ -20,6 +20,7 @@ from harness.catalog import loading
 from harness.catalog.build import build
 from harness.catalog.child_process import own_stdout
 from harness.core.case import Case
+from harness.worker.captured_inputs import draw_inputs
 from harness.worker.frameworks import base as frameworks
 
 WARM_CALLS = 3
@@ -34,7 +35,8 @@ def time_calls(question: Mapping[str, Any]) -> dict[str, Any]:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     built = build(loading.load(question["module"]), case)
     drawn = [
-        built.family.inputs(built.workload, np.random.default_rng([question["seed"], n])) for n in range(SETS)
+        draw_inputs(built.family, built.workload, np.random.default_rng([question["seed"], n]))
+        for n in range(SETS)
     ]
     named = [{name: inputs[name] for name in built.names} for inputs in drawn]
     calls = frameworks.get(question["framework"]).plain_calls(built.function, named, threads)

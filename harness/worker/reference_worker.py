@@ -21,6 +21,7 @@ from harness.catalog.build import with_own_semantics, with_promise
 from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
+from harness.worker.captured_inputs import draw_inputs
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
 from harness.worker.row_sampling import (
@@ -73,7 +74,7 @@ class ReferenceWorker:
 
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
         """Draw inputs, and write them into a new folder, or take those that another process has written."""
-        drawn = self.family.inputs(self.workload, random)
+        drawn = draw_inputs(self.family, self.workload, random)
         described = array_files.map_leaves(drawn, lambda a: Array(tuple(a.shape), short_name(a.dtype)))
         if described != self.family.shapes(self.workload):
             raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast, packed_rows
 
+from ._queries import related
 from .workload import AttentionWorkload
 
 
@@ -43,7 +44,8 @@ def shapes(w: AttentionWorkload) -> Shapes:
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
     """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says.
 
-    Documents of real lengths stand in a drawn order; a row's padding is last.
+    Documents of real lengths stand in a drawn order; a row's padding is last. Queries and keys are then
+    related as :func:`related` says.
     """
     import numpy as np
 
@@ -65,4 +67,4 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         else:
             cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
         arrays["cu_seqlens"] = np.concatenate([[0], cuts, [w.seq]]).astype(np.int32)
-    return arrays
+    return related(w, arrays, rng)

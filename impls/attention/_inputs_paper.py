@@ -8,12 +8,14 @@ from typing import Any
 from harness import Array, Shapes, Unsupported, cast
 
 from . import _stage_inputs as of_others
+from ._queries import refuse_distribution, related
 from .workload import AttentionWorkload
 
 PAPER_STAGES = ("given_blocks", "decode")
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
+    refuse_distribution(w)
     if w.stage not in PAPER_STAGES:
         return of_others.shapes(w)
     if w.heads % w.kv_heads:
@@ -47,16 +49,34 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         if isinstance(array, Array) and name in {"q", "k", "v", "gates"}:
             values = rng.standard_normal(array.shape, dtype=drawn)
             arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
+    arrays = related(w, arrays, rng)
     if w.stage == "decode":
-        return arrays | {
-            f"means_{name}": cast(_mean(w, arrays[name].astype(drawn)), w.dtype) for name in "kv"
-        }
+        return arrays | _both_means(w, arrays)
     blocks = np.arange(-(-w.seq // w.block))
     future = blocks > (np.arange(w.seq) // w.block)[:, None]
     ranks = rng.random((w.batch, w.kv_heads, w.seq, len(blocks)), dtype=np.float32) + future
     picks = np.argsort(ranks, axis=-1)[..., : w.selected]
     unseen = np.take_along_axis(ranks, picks, -1) >= 1
     return arrays | {"picks": np.where(unseen, -1, picks).astype(np.int32)}
+
+
+def complete(w: AttentionWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With the block means of captured keys and values; lengths must begin at 0, ascend, and end at `seq`."""
+    import numpy as np
+
+    cuts = arrays.get("cu_seqlens")
+    if cuts is not None and not (cuts[0] == 0 and cuts[-1] == w.seq and (np.diff(cuts) > 0).all()):
+        raise ValueError(f'"cu_seqlens" must ascend from 0 to seq, {w.seq}; it is {cuts.tolist()}')
+    if w.stage == "decode" and given & {"k", "v"} and not given & {"means_k", "means_v"}:
+        return arrays | _both_means(w, arrays)
+    return arrays
+
+
+def _both_means(w: AttentionWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    wide = np.float64 if w.dtype == "f64" else np.float32
+    return {f"means_{name}": cast(_mean(w, arrays[name].astype(wide)), w.dtype) for name in "kv"}
 
 
 def _means(w: AttentionWorkload) -> int:

@@ -32,7 +32,7 @@ from ._cost import (
     sparse_compressed_cost,
     upstream_cost,
 )
-from ._inputs_paper import inputs, shapes
+from ._inputs_paper import complete, inputs, shapes
 from ._model import of_model
 from ._references.ambiguous import ambiguous
 from ._references.attention import dense, nsa
@@ -210,4 +210,5 @@ FAMILY = Family(
         "transpose",
     ),
     of_model=of_model,
+    complete=complete,
 )

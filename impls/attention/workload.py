@@ -18,6 +18,9 @@ STAGES = (
 )
 
 
+DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
+
+
 @dataclass(frozen=True)
 class AttentionWorkload:
     """`seq` queries of `heads` heads on as many keys of `kv_heads` heads, all `head_dim` wide.
@@ -65,6 +68,9 @@ class AttentionWorkload:
     lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of packed documents
     packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
     packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the row that is taken
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how queries and keys are drawn
 
     @property
     def compression(self) -> tuple[int, int]:

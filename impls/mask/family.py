@@ -24,7 +24,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, exact, tolerance
+from harness import (
+    Array,
+    Cost,
+    Family,
+    Semantics,
+    Shapes,
+    Unsupported,
+    cast,
+    draw_scores,
+    exact,
+    tolerance,
+)
 
 from ._checks import CHECKS
 from ._contracts import opened
@@ -62,29 +73,56 @@ def _attention(w: MaskWorkload) -> dict[str, Array]:
 
 
 def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal scores rounded to the dtype, and what `lax.top_k` selects from them.
+    """Scores, normal by default, rounded to the dtype, and what `lax.top_k` selects from them.
 
-    Rounding comes first, so in bf16 scores tie, also at the cutoff. With `causal` the closed value is
-    added to what a row does not see; that leaves the closed value, exactly. Queries, keys and values are
-    normal too and know nothing of the scores; they are drawn last.
+    They are distributed as :func:`draw_scores` says, `clustered` in runs of `topk`. Rounding comes first, so
+    in bf16 scores tie, also at the cutoff. With `causal` the closed value is added to what a row does not
+    see; that leaves the closed value, exactly. Queries, keys and values are normal too and know nothing of
+    the scores; they are drawn last.
     """
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
-    scores = cast(rng.standard_normal((w.batch, w.rows, w.seq), dtype=drawn), w.dtype)
-    if w.causal:
-        scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
-    indices = np.empty((w.batch, w.rows, w.topk), np.int32)
-    values = np.empty(indices.shape, scores.dtype)
-    for row in np.ndindex(w.batch, w.rows):
-        wide = scores[row].astype(drawn)
-        indices[row] = top(wide, w.topk)
-        values[row] = scores[row][indices[row]]
+    scores = cast(draw_scores(w.distribution, (w.batch, w.rows, w.seq), w.topk, rng, drawn), w.dtype)
+    selection = _select(w, scores)
     more = {
         name: cast(rng.standard_normal(array.shape, dtype=drawn), w.dtype)
         for name, array in _attention(w).items()
     }
-    return {"topk_indices": indices, "scores": scores, "topk_values": values, **more}
+    return {**selection, **more}
+
+
+def _select(w: MaskWorkload, scores: Any) -> dict[str, Any]:
+    """Scores as a causal mask leaves them, and what `lax.top_k` selects from them."""
+    import numpy as np
+
+    if w.causal:
+        scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
+    indices = np.empty((w.batch, w.rows, w.topk), np.int32)
+    for row in np.ndindex(w.batch, w.rows):
+        indices[row] = top(scores[row].astype(np.float64 if w.dtype == "f64" else np.float32), w.topk)
+    values = np.take_along_axis(scores, indices, axis=-1)
+    return {"topk_indices": indices, "scores": scores, "topk_values": values}
+
+
+def complete(w: MaskWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With a selection from captured scores, where the file has none; indices must be columns.
+
+    ValueError also for a selection without its scores, which the drawn ones would contradict.
+    """
+    if "scores" in given and not given & {"topk_indices", "topk_values"}:
+        return arrays | _select(w, arrays["scores"])
+    parts = {"scores", "topk_indices", "topk_values"}
+    if given & parts and not parts <= given:
+        raise ValueError(
+            "a selection belongs to its scores: capture scores, or scores, topk_indices and topk_values"
+        )
+    indices = arrays["topk_indices"]
+    if indices.min() < 0 or indices.max() >= w.seq:
+        raise ValueError(
+            f'"topk_indices" holds {indices.min()} to {indices.max()}, and columns are 0 to {w.seq - 1}'
+        )
+    return arrays
 
 
 def cost(w: MaskWorkload) -> Cost:
@@ -140,4 +178,5 @@ FAMILY = Family(
     checks=CHECKS,
     stages=("fill", "scatter"),
     of_model=of_model,
+    complete=complete,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import SCORE_DISTRIBUTIONS, axis
 
 
 @dataclass(frozen=True)
@@ -25,3 +25,6 @@ class MaskWorkload:
         0, minimum=0, later=True
     )  # elements of a query, key and value; 0: no attention under the mask
     causal: bool = axis(False, later=True)  # queries see no column behind their own place
+    distribution: str = axis(
+        "iid", choices=SCORE_DISTRIBUTIONS, captured=True, later=True
+    )  # how scores are drawn

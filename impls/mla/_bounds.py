@@ -15,7 +15,7 @@ from typing import Any
 
 from harness import Contract, Evidence, Judgement, tolerance
 
-from .workload import MlaWorkload
+from .workload import PEAK, MlaWorkload
 
 FORWARD = {"f64": 1e-10, "f32": 2e-5, "bf16": 5.12 * 2**-8, "f16": 5.12 * 2**-11}
 GRADIENT = {dtype: 2 * bound for dtype, bound in FORWARD.items()}
@@ -26,9 +26,11 @@ def growth(w: MlaWorkload, scale: float) -> float:
 
     A rounded score is off by its size times u, and so is its weight, relatively. Keys' rotated part
     grows with the token, and so do queries where no norm stands in between; a normalised latent does
-    not. Smaller tokens get no smaller bound: what is not a score is rounded as before.
+    not. Peaked queries are larger, too. Smaller tokens get no smaller bound: what is not a score is rounded
+    as before.
     """
-    return max(1.0, scale if w.widths.q_lora else scale**2)
+    size = PEAK if w.distribution == "peaked" else 1
+    return max(1.0, size * (scale if w.widths.q_lora else scale**2))
 
 
 def held(bounds: Mapping[str, float], *, cancelling: bool = False) -> Contract:

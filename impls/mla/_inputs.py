@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
-from .workload import EXTENSION, Config, MlaWorkload
+from .workload import EXTENSION, PEAK, Config, MlaWorkload
 
 ROPE_BASE = 10000.0
 TRAINED = 4096  # tokens of the context before it was extended
@@ -16,6 +16,7 @@ FAST, SLOW = 32, 1  # turns over that context: a pair with more is kept, one wit
 BLOCK = 128  # rows and columns of a quantised weight that share one scale
 LARGEST = 448.0  # what float8_e4m3 holds
 WORD = 4  # quantised numbers in an int32, the first in its lowest bits
+RUN = 64  # tokens of a cluster, which share a direction
 
 
 def weight_shapes(c: Config) -> dict[str, tuple[int, ...]]:
@@ -80,8 +81,13 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     Norm weights are near 1 and, like all of upstream's, in the model's dtype. A decode's cache holds
     one content twice: normalised latents and rotated keys as drawn, and the keys and values that
     `wkv_b` makes of the rounded latents, rounded again.
+
+    `clustered`: tokens come in runs of 64 that share a direction, of half their variance. `peaked`: queries
+    are five times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs
+    alike.
     """
     drawn = _drawn(w)
+    factor = {"peaked": PEAK, "zeros": 0}.get(w.distribution, 1)
 
     def normal(*shape: int) -> Any:
         return rng.standard_normal(shape, dtype=drawn)
@@ -89,16 +95,29 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     def weight(*shape: int) -> Any:
         return normal(*shape) / math.sqrt(shape[1]) if len(shape) > 1 else 1 + 0.1 * normal(*shape)
 
-    x = cast(normal(w.batch, w.new, w.widths.dim) * drawn(w.input_scale), w.dtype)
+    x = cast(_in_runs(w, normal(w.batch, w.new, w.widths.dim), rng) * drawn(w.input_scale), w.dtype)
     weights: dict[str, Any] = {}
     for name, shape in weight_shapes(w.widths).items():
-        made = weight(*shape)
+        made = weight(*shape) * drawn(factor if name in {"wq", "wq_b"} else 1)
         if w.weights == "plain" or len(shape) == 1:
             weights[name] = cast(made, w.dtype)
         else:
             weights[name], weights[f"{name}_scale"] = quantise(made)
     arrays = {"x": x, "weights": weights, "freqs": frequencies(w)}
     return {**arrays, **cache(w, weights, rng)} if w.phase == "decode" else arrays
+
+
+def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """With a decode's cache in both forms where the file has the latents alone, or the weights."""
+    parts = {"cache_ckv", "cache_kpe"}
+    if w.phase != "decode" or given >= {"cache_k", "cache_v"}:
+        return arrays
+    if given & {"cache_k", "cache_v"}:
+        raise ValueError(
+            "a cache is keys and values: capture cache_k and cache_v, or cache_ckv and cache_kpe"
+        )
+    wide = _drawn(w)
+    return arrays | both_forms(w, arrays["weights"], *(arrays[name].astype(wide) for name in sorted(parts)))
 
 
 def _drawn(w: MlaWorkload) -> Any:
@@ -108,12 +127,21 @@ def _drawn(w: MlaWorkload) -> Any:
     return np.float64 if w.dtype == "f64" else np.float32
 
 
+def _in_runs(w: MlaWorkload, tokens: Any, rng: Any) -> Any:
+    """Normal tokens [batch, tokens, width], in clusters where the workload's are."""
+    if w.distribution != "clustered":
+        return tokens
+    batch, count, width = tokens.shape
+    shared = rng.standard_normal((batch, -(-count // RUN), width), dtype=tokens.dtype)
+    return (tokens + shared.repeat(RUN, 1)[:, :count]) * tokens.dtype.type(0.5**0.5)
+
+
 def cache(w: MlaWorkload, weights: Mapping[str, Any], rng: Any) -> dict[str, Any]:
     """A decode's cache of drawn tokens, in both its forms."""
     import numpy as np
 
     c, drawn = w.widths, _drawn(w)
-    latents = rng.standard_normal((w.batch, w.seq, c.kv_lora), dtype=drawn)
+    latents = _in_runs(w, rng.standard_normal((w.batch, w.seq, c.kv_lora), dtype=drawn), rng)
     latents /= np.sqrt(np.mean(latents**2, -1, keepdims=True))
     latents *= weights["kv_norm"].astype(drawn)
     return both_forms(w, weights, latents, rng.standard_normal((w.batch, w.seq, c.rope), dtype=drawn))

@@ -17,7 +17,7 @@ from harness import Family, Semantics, Unsupported
 from ._bounds import FORWARD, GRADIENT, held
 from ._checks import CHECKS
 from ._cost import BYTES, cost, keeps_heads, keeps_latents
-from ._inputs import inputs, shapes, weight_shapes
+from ._inputs import complete, inputs, shapes, weight_shapes
 from ._model import of_model
 from .reference import dense
 from .workload import CONFIGS, Config, MlaWorkload
@@ -93,4 +93,5 @@ FAMILY = Family(
         "cache",
     ),
     of_model=of_model,
+    complete=complete,
 )

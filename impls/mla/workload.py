@@ -10,6 +10,11 @@ from harness import axis
 EXTENSION = 40  # how many times longer upstream's extended context is
 
 
+DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
+# Standard deviation of peaked scores. Of n normal ones a softmax is peaked from √(2 ln n) on, 4.7 at 64Ki.
+PEAK = 5
+
+
 @dataclass(frozen=True)
 class Config:
     """Widths of a model: `dim` of a token, and per head `nope` + `rope` of a key and `v` of a value."""
@@ -66,6 +71,9 @@ class MlaWorkload:
     heads: int = axis(0, minimum=0, later=True)  # of queries, keys and values; 0: the configuration's
     q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
     kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how tokens and queries are drawn
 
     @property
     def widths(self) -> Config:

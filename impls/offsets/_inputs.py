@@ -16,12 +16,12 @@ LEAST_TOKENS = 4
 def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
     """Ids and positions, int32 [batch, seq], of both sides.
 
-    Three quarters to all of `max_segments` segments of random lengths, some with padding behind
-    them, and the rest of the row empty. `self`: both sides alike. `cross`: every query segment is
-    shorter than its keys. `absent`: at least one query segment has no keys. `intra_padding`: as self,
-    with a gap inside every segment. `striped`: queries are the even, keys the odd tokens of a row
-    twice as long, as two devices of a ring see it. Queries, keys and values are normal, and drawn last.
-    Documents of real lengths stand in a drawn order, the row's padding behind them.
+    Three quarters to all of `max_segments` segments of random lengths, some with padding behind them, and the
+    rest of the row empty; with `distribution` other than `iid` as :func:`_lengths` says. `self`: both sides
+    alike. `cross`: every query segment is shorter than its keys. `absent`: at least one query segment has no
+    keys. `intra_padding`: as self, with a gap inside every segment. `striped`: queries are the even, keys the
+    odd tokens of a row twice as long, as two devices of a ring see it. Queries, keys and values are normal,
+    and drawn last. Documents of real lengths stand in a drawn order, the row's padding behind them.
     """
     import numpy as np
 
@@ -43,6 +43,21 @@ def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
     return {"q": Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
 
 
+def complete(w: OffsetsWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """The arrays as they are. ValueError for ids that are none, and for some of ids and positions alone."""
+    parts = {f"{name}_{side}" for name in ("segment_ids", "positions") for side in ("q", "kv")}
+    if given & parts and not parts <= given:
+        raise ValueError(f"ids and positions belong together: capture {', '.join(sorted(parts))}")
+    for name in sorted(parts & given):
+        most = w.max_segments if name.startswith("segment") else None
+        low, high = arrays[name].min(), arrays[name].max()
+        if low < 0 or (most is not None and high > most):
+            raise ValueError(
+                f'"{name}" holds {low} to {high}; ids are 0 to max_segments, positions 0 or more'
+            )
+    return arrays
+
+
 def _packed(documents: tuple[int, ...], total: int, rng: Any) -> tuple[Any, Any, Any, Any]:
     """(ids_q, positions_q, ids_kv, positions_kv) of a row of documents."""
     import numpy as np
@@ -60,12 +75,12 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
     count = int(rng.integers(max(least, -(-3 * w.max_segments // 4)), w.max_segments, endpoint=True))
     segments = np.arange(1, count + 1)
     if w.layout == "striped":
-        ids, positions = _place(segments, *_lengths(count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
+        ids, positions = _place(segments, *_lengths(w, count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
         return ids[0::2], positions[0::2], ids[1::2], positions[1::2]
-    tokens, padding = _lengths(count, w.keys, LEAST_TOKENS, rng)
+    tokens, padding = _lengths(w, count, w.keys, LEAST_TOKENS, rng)
     ids, positions = _place(segments, tokens, padding, w.keys)
     if w.seq_kv:
-        shorter, behind = _lengths(count, w.seq, LEAST_TOKENS, rng)
+        shorter, behind = _lengths(w, count, w.seq, LEAST_TOKENS, rng)
         return (*_place(segments, np.minimum(shorter, tokens - 1), behind, w.seq), ids, positions)
     if w.layout == "cross":
         return (*_place(segments, rng.integers(1, tokens), padding, w.seq), ids, positions)
@@ -80,13 +95,29 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
     return ids, positions, ids, positions
 
 
-def _lengths(count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
-    """(tokens, padding) of `count` segments: at least `least` together, at most a quarter padding."""
+def _lengths(w: OffsetsWorkload, count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
+    """(tokens, padding) of `count` segments: at least `least` together, at most a quarter padding.
+
+    `unpadded`: none is padding, nor is the end of the row. `padded`: three quarters are, but for three
+    tokens. `long_run`: one segment takes all that the least lengths of the others leave. `zeros`: all are so
+    short that nine tenths of a long row are empty.
+    """
     import numpy as np
 
     cuts = np.sort(rng.integers(0, total - least * count, size=count, endpoint=True))
     spans = least + np.diff(cuts, prepend=0)
     padding = rng.integers(0, spans // 4, endpoint=True)
+    if w.distribution == "unpadded":
+        spans[-1] += total - spans.sum()
+        padding = np.zeros_like(spans)
+    elif w.distribution == "padded":
+        padding = np.minimum(spans * 3 // 4, spans - 3)
+    elif w.distribution == "long_run":
+        spans, padding = np.full(count, least), np.zeros(count, np.int64)
+        spans[rng.integers(count)] += total - least * count
+    elif w.distribution == "zeros":
+        spans = least + np.diff(cuts // 16, prepend=0)
+        padding = np.zeros_like(spans)
     return spans - padding, padding
 
 

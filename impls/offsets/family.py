@@ -19,10 +19,10 @@ from typing import Any
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact, tolerance
 
 from ._checks import CHECKS
-from ._inputs import LEAST_TOKENS, attended_arrays, inputs
+from ._inputs import LEAST_TOKENS, attended_arrays, complete, inputs
 from .reference import pairwise, zero_empty
 from .reference_attended import ATTENDED, attended, attended_cost, refuse_attended
-from .workload import OffsetsWorkload
+from .workload import DISTRIBUTIONS, OffsetsWorkload
 
 
 def shapes(w: OffsetsWorkload) -> Shapes:
@@ -44,6 +44,10 @@ def _refuse_documents(w: OffsetsWorkload) -> None:
     """Raise :class:`Unsupported` where documents of real lengths do not fit the row or its layout."""
     if w.lengths != "uniform" and w.layout != "self":
         raise Unsupported(f"lengths={w.lengths}, layout={w.layout}: documents are whole; use layout=self")
+    if w.lengths != "uniform" and w.distribution in DISTRIBUTIONS[1:]:
+        raise Unsupported(
+            f"lengths={w.lengths}, distribution={w.distribution}: both say how long segments are; use one"
+        )
     most = max(map(len, w.packed), default=0)
     if most > w.max_segments:
         raise Unsupported(
@@ -109,4 +113,5 @@ FAMILY = Family(
     cost=cost,
     checks=CHECKS,
     stages=("encode", "sort", "search", "count", "offsets", "attention"),
+    complete=complete,
 )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from harness import LENGTHS, PACKERS, axis, packed_rows
 
+DISTRIBUTIONS = ("iid", "unpadded", "padded", "long_run", "zeros")
+
 
 @dataclass(frozen=True)
 class OffsetsWorkload:
@@ -35,6 +37,9 @@ class OffsetsWorkload:
     lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of segments
     packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
     packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the rows that are taken
+    distribution: str = axis(
+        "iid", choices=DISTRIBUTIONS, captured=True, later=True
+    )  # how segments and padding are drawn
 
     @property
     def keys(self) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, draw_scores
 
 from ._checks.table import CHECKS
 from ._contracts import EXACT, RECALL
@@ -28,8 +28,6 @@ from .reference import attended, indexed, largest
 from .workload import DISTRIBUTIONS, TopkWorkload
 
 __all__ = ["DISTRIBUTIONS", "FAMILY", "TopkWorkload", "cost", "inputs", "shapes"]
-
-PERIOD = 2048
 
 
 def shapes(w: TopkWorkload) -> Shapes:
@@ -49,11 +47,8 @@ def shapes(w: TopkWorkload) -> Shapes:
 def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     """Scores [batch, rows, seq], rounded to the dtype last; −inf where a causal mask closes a column.
 
-    `iid`: normal. `clustered`: a run of `topk` columns at a random place, 8 standard deviations up.
-    `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise.
-    `tied`: normal, on a grid of eighths. `causal`: normal, and row i of n sees the first (i + 1)/n.
-    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width. In the other stages
-    what they are computed from, all normal.
+    Distributed as :func:`draw_scores` says, `clustered` in runs of `topk`; `causal` is normal, and row i of
+    n sees the first (i + 1)/n. In the other stages what they are computed from, all normal.
     """
     if w.stage == "indexer":
         return indexer_inputs(w, rng)
@@ -61,23 +56,11 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
         return attention_inputs(w, rng)
     import numpy as np
 
-    size = (w.batch, w.rows, w.seq)
-    scores = rng.standard_normal(size, dtype=np.float64 if w.dtype == "f64" else np.float32)
-    column = np.arange(w.seq)
-    if w.distribution == "clustered":
-        first = rng.integers(0, w.seq - w.topk, size=(*size[:2], 1), endpoint=True)
-        scores += 8 * ((column >= first) & (column < first + w.topk))
-    elif w.distribution == "periodic":
-        period = min(PERIOD, max(w.seq // 4, 1))
-        phase = rng.integers(0, period, size=(*size[:2], 1))
-        scores = np.cos(2 * np.pi / period * ((column + phase) % period)) + 0.1 * scores
-    elif w.distribution == "tied":
-        scores = np.round(scores * 8) / 8
-    elif w.distribution == "causal":
+    wide = np.float64 if w.dtype == "f64" else np.float32
+    scores = draw_scores(w.distribution, (w.batch, w.rows, w.seq), w.topk, rng, wide)
+    if w.distribution == "causal":
         visible = np.maximum((np.arange(w.rows)[:, None] + 1) * w.seq // w.rows, 1)
-        scores[:, column >= visible] = -np.inf
-    elif w.distribution == "narrow":
-        scores = 64 + scores / 16
+        scores[:, np.arange(w.seq) >= visible] = -np.inf
     return {"scores": cast(scores, w.dtype)}
 
 

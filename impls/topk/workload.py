@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import SCORE_DISTRIBUTIONS, axis
 
-DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal", "narrow")
+DISTRIBUTIONS = (*SCORE_DISTRIBUTIONS, "causal")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TopkWorkload:
     seq: int = axis()  # scores of a query
     topk: int = axis(2048)  # scores that a query keeps
     recall: float = axis(0.95)  # share of the true ones that must be found, 0 to 1
-    distribution: str = axis("iid", choices=DISTRIBUTIONS)  # how scores are drawn
+    distribution: str = axis("iid", choices=DISTRIBUTIONS, captured=True)  # how scores are drawn
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of scores
     stage: str = axis(
         "select", choices=("select", "indexer", "attention"), later=True

@@ -64,6 +64,7 @@ def test_a_version_after_a_command_is_none():
 
 SECTIONS = {
     "run": ["Arguments", "Selection", "Limits", "Run", "Places", "Output", "Options", "Examples"],
+    "sensitivity": ["Arguments", "Selection", "Limits", "Run", "Places", "Output", "Options", "Examples"],
     "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],

@@ -25,6 +25,10 @@ FLAGS = {
         *("--graphs", "--max-seq"),
         *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
+    "sensitivity": [
+        *(*CASES, "--device", "--set", *MODEL, "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
+        *("--precision", "--replicates", *PLACE, "--resume", "--run", "--factor", *END),
+    ],
     "check": [
         *CASES,
         "--device",

@@ -5,17 +5,20 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from harness import Unsupported
+from harness import SCORE_DISTRIBUTIONS, Unsupported
 from harness.catalog.arrays import walk
 from harness.core.workload import fields_of, shown
 from impls.attention.family import FAMILY as ATTENTION
 from impls.attention.family import AttentionWorkload
+from impls.attention.workload import DISTRIBUTIONS as ATTENTION_DISTRIBUTIONS
 from impls.mask.family import FAMILY as MASK
 from impls.mask.family import MaskWorkload
 from impls.mla.family import FAMILY as MLA
 from impls.mla.family import MlaWorkload
+from impls.mla.workload import DISTRIBUTIONS as MLA_DISTRIBUTIONS
 from impls.offsets.family import FAMILY as OFFSETS
 from impls.offsets.family import OffsetsWorkload
+from impls.offsets.workload import DISTRIBUTIONS as OFFSETS_DISTRIBUTIONS
 from impls.topk.family import DISTRIBUTIONS, TopkWorkload
 from impls.topk.family import FAMILY as TOPK
 from tests.impls.torch_case import flat
@@ -53,6 +56,29 @@ WORKLOADS = [
         for dtype in DTYPES
         for distribution in DISTRIBUTIONS
     ),
+    *(replace(MaskWorkload(rows=5, seq=96, topk=7), distribution=name) for name in SCORE_DISTRIBUTIONS),
+    *(
+        replace(w, distribution=name, dtype=dtype)
+        for w in (
+            ROW,
+            replace(ROW, varlen=True),
+            replace(ROW, stage="decode"),
+            replace(ROW, stage="given_blocks"),
+        )
+        for name in ATTENTION_DISTRIBUTIONS
+        for dtype in ("f32", "bf16")
+    ),
+    *(
+        MlaWorkload(seq=9, phase=phase, distribution=name, weights=weights)
+        for phase in ("prefill", "decode")
+        for name in MLA_DISTRIBUTIONS
+        for weights in ("plain", "fp8_block")
+    ),
+    *(
+        OffsetsWorkload(seq=200, max_segments=6, layout=layout, distribution=name)
+        for layout in ("self", "cross", "absent", "intra_padding", "striped")
+        for name in OFFSETS_DISTRIBUTIONS
+    ),
     *(replace(INDEXER, dtype=dtype, stage=stage) for dtype in DTYPES for stage in ("indexer", "attention")),
 ]
 
@@ -79,6 +105,7 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         (replace(ROW, lengths="pretrain"), "use varlen=true"),
         (replace(LISTS, causal=False), "causal=false"),
         (replace(LISTS, varlen=True, batch=1), "varlen=true"),
+        (replace(LISTS, distribution="peaked"), "distribution=peaked: stage=block_lists"),
         (replace(LISTS, seq=2000), "block 64"),
         (replace(LISTS, block=48, seq=480), "block 48"),
         (MaskWorkload(seq=2048), "topk 2048"),
@@ -90,6 +117,7 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         (OffsetsWorkload(seq=256, max_segments=65), "65 segments"),
         (OffsetsWorkload(seq=131072, lengths="pretrain"), "less than the 74 documents of a row; use 74"),
         (OffsetsWorkload(seq=256, layout="cross", lengths="single"), "use layout=self"),
+        (OffsetsWorkload(seq=256, distribution="padded", lengths="single"), "use one"),
         (OffsetsWorkload(seq=256, max_segments=1, layout="absent"), "absent"),
         (TopkWorkload(seq=2048), "topk 2048"),
         (TopkWorkload(seq=1024), "topk 2048"),

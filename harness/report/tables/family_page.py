@@ -71,6 +71,7 @@ def _allowed(field: Field) -> str:
         "str": "any text",
     }
     file = ", FILE.csv" if field.table else ""
+    file += ", FILE.npz, FILE.safetensors" if field.captured else ""
     return (", ".join(field.choices) or usual[field.kind]) + file + (", or none" if field.optional else "")
 
 

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.core.captured_file import is_captured
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
 from harness.run.case.forged_clock import (
@@ -31,6 +32,9 @@ SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS time
 READINGS = 3
 CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
 TURNS_NOW, LONG_TURNS_NOW = 8, 2
+SAME_VALUES = (
+    "captured inputs: every call gets the same values, so that one that remembers answers is not found"
+)
 CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
 
 
@@ -39,8 +43,12 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     for state in states:
         _place_inputs(context, state)
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
-    stopping = Stopping(context.group.baselines, settings.precision, settings.budget_s, long)
+    group = context.group
+    stopping = Stopping(group.baselines, settings.precision, settings.budget_s, long, group.confidence)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
+    if any(is_captured(value) for _, value in group.cases[0].workload):
+        for state in states:
+            state.warn(SAME_VALUES)
     check_rounds = {
         state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
     }

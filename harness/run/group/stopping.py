@@ -5,7 +5,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-from harness.core.median_interval import median_interval, samples_needed
+from harness.core.median_interval import LEVEL, median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
 # A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets
@@ -23,10 +23,10 @@ def longest_baseline_call(budget_s: float) -> float:
 class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
-    `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
-    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for the fewest rounds
-    with an interval. `long` are the cases whose last turn, on values of its own, is still to come when all
-    others have had theirs.
+    Intervals are at the level `confidence`. `baselines` maps a case to the cases its speedup is relative to
+    (itself for a baseline). The budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is
+    exceeded for the fewest rounds with an interval. `long` are the cases whose last turn, on values of its
+    own, is still to come when all others have had theirs.
     """
 
     def __init__(
@@ -35,8 +35,10 @@ class Stopping:
         precision: float,
         budget_s: float,
         long: Collection[str] = (),
+        confidence: float = LEVEL,
     ) -> None:
         self.baselines, self.long = baselines, long
+        self.confidence, self.fewest = confidence, samples_needed(confidence)
         self.precision = precision
         self.budget_s = budget_s
         self.level: dict[str, dict[int, float]] = defaultdict(dict)
@@ -64,11 +66,11 @@ class Stopping:
         ]
         # Looked at after every round, an interval covers a little less than its level. It
         # decides when to stop and is shown as of one process; verdicts are the gate's.
-        return all(_is_narrow(values, self.precision) for values in ratios or [self._own(case)])
+        return all(self._is_narrow(values) for values in ratios or [self._own(case)])
 
     def _can_bound(self, baseline: str) -> bool:
         rounds = len(self.level[baseline])
-        return rounds >= samples_needed() or (rounds > 0 and self.affordable(baseline))
+        return rounds >= self.fewest or (rounds > 0 and self.affordable(baseline))
 
     def affordable(self, case: str) -> bool:
         """Whether another turn, as long as the mean of those before, stays within the budget."""
@@ -76,7 +78,7 @@ class Stopping:
         if turns == 0:
             return True
         spent_s = sum(self.turns_s[case])
-        to_come, fewest = 2 if case in self.long else 1, samples_needed()
+        to_come, fewest = 2 if case in self.long else 1, self.fewest
         is_baseline = case in self.baselines.get(case, ())
         fitting_s = INTERVAL_BUDGETS * self.budget_s / fewest
         longest_s = longest_baseline_call(self.budget_s) if is_baseline else fitting_s
@@ -101,11 +103,10 @@ class Stopping:
         mine, theirs = self.level[case], self.level[baseline]
         return [math.log(theirs[round_] / mine[round_]) for round_ in mine if round_ in theirs]
 
-
-def _is_narrow(logs: Sequence[float], precision: float) -> bool:
-    if len(logs) == 0:
-        return False
-    middle, low, high = median_interval(logs)
-    if low is None or high is None:
-        return False
-    return max(high - middle, middle - low) <= math.log1p(precision)
+    def _is_narrow(self, logs: Sequence[float]) -> bool:
+        if len(logs) == 0:
+            return False
+        middle, low, high = median_interval(logs, self.confidence)
+        if low is None or high is None:
+            return False
+        return max(high - middle, middle - low) <= math.log1p(self.precision)

@@ -19,14 +19,14 @@ from typing import Any
 
 from harness import Array, Cost, Shapes, Sharding, Unsupported, cast
 
-from ..workload import TopkWorkload
+from ..workload import DISTRIBUTIONS, TopkWorkload
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 OTHER_ROUNDINGS = 4  # the weight, its scale, their product, storing the score
 
 
 def indexer_shapes(w: TopkWorkload) -> Shapes:
-    if w.distribution != "iid":
+    if w.distribution in DISTRIBUTIONS[1:]:
         raise Unsupported(f"distribution={w.distribution}: an indexer's scores are computed; use iid")
     for name, size in (("rows", w.rows), ("seq", w.seq)):
         if size % w.devices:

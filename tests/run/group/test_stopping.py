@@ -33,6 +33,18 @@ def test_a_steady_case_is_narrow_after_six_rounds():
     assert stopping.stopped("one") == "interval"
 
 
+def test_a_higher_level_takes_more_rounds():
+    stopping = Stopping({}, 0.05, 0.01, confidence=0.999)
+    feed_rounds(stopping, "one", [1.0] * (samples_needed(0.999) - 1))
+    assert samples_needed(0.999) > samples_needed()
+    assert not stopping.narrow("one")
+    assert not stopping.affordable("one")  # ten turns of 10 ms are beyond its budget, and so is the next
+    few = feed_rounds(Stopping({}, 0.05, 0.1, confidence=0.999), "one", [1.0] * 10)
+    assert few.affordable("one")  # the fewest with an interval may take four budgets
+    feed_rounds(few, "one", [1.0] * samples_needed(0.999))
+    assert few.narrow("one")
+
+
 def test_the_median_of_a_turn_counts():
     stopping = Stopping({}, 0.05, 4.0)
     for round_ in range(6):

@@ -1,0 +1,190 @@
+"""Sensitivity to data: one comparison over the distributions that its inputs are drawn from.
+
+What is told of an implementation is the largest factor between two distributions at one length: of its
+speedup over the baseline, whose sides share their rounds; of the baseline, of its own time. Of the largest
+of several factors the two bounds need different care. It is above some number as soon as one of them is, so
+that its lower bound takes the intervals of all distributions jointly (Bonferroni). It is below only if all
+are, and then every pair has been tested alone (an intersection-union test, Berger 1982), so that the upper
+bound takes them one by one. Both are divided by how many such factors a command tells.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.stats import Estimate, ratio, time_at, time_of
+from harness.core.grouped import grouped
+from harness.core.median_interval import LEVEL
+from harness.core.record import Record
+from harness.core.workload import canonical
+
+FIELD = "distribution"
+FOUND, EXCLUDED, UNDECIDED = "found", "excluded", "undecided"
+NO_PAIR = "two distributions have no time at one length"
+
+
+class Levels(NamedTuple):
+    """The levels of the intervals that the two bounds of a largest factor are made of."""
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, factors: int, values: int) -> "Levels":
+        """For `factors` that are told together, each the largest among `values`."""
+        allowed = (1 - LEVEL) / 2 / factors  # by either bound of one factor
+        return cls(1 - allowed / values, 1 - allowed)
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest factor between two distributions at one length, with its interval at 95 %, jointly.
+
+    `value` is None where fewer than two distributions have a value at any length. A bound is None where an
+    interval that it needs is missing, for the `reason` given. `most` and `least` are the distributions.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    seq: int = 0
+    most: str = ""
+    least: str = ""
+    reason: str | None = None
+
+    def verdict(self, factor: float) -> str:
+        """Whether so large a factor is FOUND, EXCLUDED or UNDECIDED by the interval."""
+        if self.low is not None and self.low > factor:
+            return FOUND
+        return EXCLUDED if self.high is not None and self.high < factor else UNDECIDED
+
+
+@dataclass(frozen=True)
+class DrawnCase:
+    """A case on one distribution: its time, and what it is told by at both levels.
+
+    That is its speedup, or of the baseline its time; `lower` has the interval that holds beside all others.
+    """
+
+    distribution: str
+    records: CaseRecords
+    time: Estimate
+    compared: Comparison | None
+    lower: Estimate
+    upper: Estimate
+
+    @property
+    def seq(self) -> int:
+        return self.records[0].seq
+
+    @property
+    def record(self) -> Record:
+        return representative(self.records)
+
+    @property
+    def side(self) -> int:
+        """1 where its joint interval is above 1, −1 where it is below, else 0."""
+        low, high = self.lower.low, self.lower.high
+        return 0 if low is None or high is None else int(low > 1) - int(high < 1)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """An implementation on several distributions, all else but the length fixed as `setting` says."""
+
+    suite: str
+    setting: str
+    implementation: str
+    baseline: str
+    cases: tuple[DrawnCase, ...]
+    largest: Largest
+
+    def to_json(self, factor: float) -> dict[str, Any]:
+        """As plain data; `value` is a case's speedup, of the baseline its time."""
+        cases = [
+            {
+                "case": case.record.case,
+                FIELD: case.distribution,
+                "seq": case.seq,
+                "status": case.record.status,
+                "reason": case.record.reason,
+                "time": case.time._asdict(),
+                "value": case.lower._asdict(),
+                "figures": case.record.correctness.figures if case.record.correctness else {},
+            }
+            for case in self.cases
+        ]
+        largest = {**asdict(self.largest), "verdict": self.largest.verdict(factor)}
+        return {**vars(self), "cases": cases, "largest": largest}
+
+
+Drawn = Sequence[tuple[str, CaseRecords]]
+
+
+def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -> list[Sensitivity]:
+    """Of every implementation of the suites, those with fewer than two distributions left out.
+
+    `defaults` are the distributions of workloads that name none, by family.
+    """
+    told = [
+        (suite, setting, label, drawn)
+        for suite in suites
+        for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items()
+        if (drawn := [(_distribution(case, defaults), case) for case in cases])
+        and len({distribution for distribution, _ in drawn}) > 1
+    ]
+    return [_of(*each, len(told)) for each in told]
+
+
+def _setting_and_label(case: CaseRecords) -> tuple[str, str]:
+    record = case[0]
+    fixed = sorted((n, v) for n, v in record.workload.items() if n not in {"seq", FIELD})
+    fields = " ".join(f"{name}={canonical(value)}" for name, value in fixed)
+    return f"{fields}, {record.mode} on {record.device}", case.label
+
+
+def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
+    return canonical(case[0].workload.get(FIELD, defaults.get(case[0].family, "")))
+
+
+def _of(suite: SuiteRecords, setting: str, label: str, drawn: Drawn, factors: int) -> Sensitivity:
+    compared = {comparison.case: comparison for comparison in comparisons(suite)}
+
+    def value(records: CaseRecords, level: float) -> Estimate:
+        comparison = compared.get(records[0].case)
+        if comparison is None:  # of the baseline
+            return time_at(records, level)
+        if comparison.speedup is None:
+            return Estimate(None, reason=comparison.reason)
+        return ratio(suite.baselines[records.group], records, level)
+
+    cases = tuple(
+        DrawnCase(
+            *(name, records, time_of(records), compared.get(records[0].case)),
+            *(value(records, level) for level in Levels.of(factors, len(drawn))),
+        )
+        for name, records in drawn
+    )
+    return Sensitivity(suite.name, setting, label, suite.baseline, cases, largest_factor(cases))
+
+
+def largest_factor(cases: Sequence[DrawnCase]) -> Largest:
+    """The largest factor between two distributions at one length."""
+    timed = [case for case in cases if case.lower.value is not None]
+    pairs = [(a, b) for a, b in itertools.permutations(timed, 2) if a.seq == b.seq]
+    if not pairs:
+        return Largest(None, reason=NO_PAIR)
+    values = [(a.lower.value or 0.0) / (b.lower.value or 1.0) for a, b in pairs]
+    more, less = pairs[values.index(max(values))]
+    lows = [a.lower.low / b.lower.high for a, b in pairs if a.lower.low and b.lower.high]
+    highs = [a.upper.high / b.upper.low for a, b in pairs if a.upper.high and b.upper.low]
+    return Largest(
+        max(values),
+        max(1.0, *lows) if lows else None,
+        max(highs) if len(highs) == len(pairs) else None,
+        *(more.seq, more.distribution, less.distribution),
+        reason=next((case.lower.reason for case in timed if case.lower.reason), None),
+    )

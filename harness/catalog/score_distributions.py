@@ -1,0 +1,37 @@
+"""Distributions of the scores that a selection reads: where the large ones lie, and which of them tie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "narrow", "zeros")
+PERIOD = 2048
+
+
+def draw_scores(distribution: str, shape: tuple[int, int, int], run: int, rng: Any, dtype: Any) -> Any:
+    """Scores [batch, rows, seq] in a numpy dtype, which the caller rounds to its own.
+
+    `iid`: normal. `clustered`: `run` columns in a row at a random place, 8 standard deviations up.
+    `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise. `tied`: normal,
+    on a grid of eighths. `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width.
+    `zeros`: half of `run` columns above 0 at random places, all others 0, as behind a ReLU: the cutoff ties.
+    """
+    import numpy as np
+
+    seq = shape[-1]
+    scores = rng.standard_normal(shape, dtype=dtype)
+    column = np.arange(seq)
+    if distribution == "clustered":
+        first = rng.integers(0, seq - run, size=(*shape[:2], 1), endpoint=True)
+        scores += 8 * ((column >= first) & (column < first + run))
+    elif distribution == "periodic":
+        period = min(PERIOD, max(seq // 4, 1))
+        phase = rng.integers(0, period, size=(*shape[:2], 1))
+        scores = np.cos(2 * np.pi / period * ((column + phase) % period)) + 0.1 * scores
+    elif distribution == "tied":
+        scores = np.round(scores * 8) / 8
+    elif distribution == "narrow":
+        scores = 64 + scores / 16
+    elif distribution == "zeros":
+        scores = np.where(rng.random(shape, dtype=np.float32) < run / (2 * seq), np.abs(scores), 0)
+    return scores

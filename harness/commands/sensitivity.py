@@ -1,0 +1,63 @@
+"""`sensitivity`: a suite over the distributions of its family's inputs, measured now or read from a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.analysis.results import by_suite
+from harness.analysis.sensitivity import FIELD, Levels, sensitivities
+from harness.commands.output import console, print_json, print_note
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.core.case import Case
+    from harness.store.stored_run import Stored
+    from harness.sweep.overrides import Overrides
+    from harness.sweep.project import Project
+    from harness.sweep.schedule import Schedule
+
+
+def plan_distributions(project: Project, suites: Sequence[str], overrides: Overrides) -> Schedule:
+    """The suites on every distribution of their family, or on those that they or flags list.
+
+    Sampling looks at intervals at the level of what is to be told, so that it gets the rounds for them.
+    UsageError for a family that draws its inputs in one way only.
+    """
+    schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
+    values = Counter((suite.name, _all_else(case)) for suite in schedule.suites for case in suite.cases)
+    confidence = Levels.of(len(values), max(values.values())).lower
+    return replace(schedule, groups=tuple(replace(g, confidence=confidence) for g in schedule.groups))
+
+
+def _all_else(case: Case) -> tuple[object, ...]:
+    """Equal for cases that differ in length and distribution only."""
+    fixed = tuple(pair for pair in case.workload if pair[0] not in {"seq", FIELD})
+    return case.label, fixed, case.mode, case.device
+
+
+def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: bool) -> None:
+    """Print what a run's suites say. UsageError where none has two distributions."""
+    from harness.report.sensitivity import RULE, sentence
+    from harness.report.tables.sensitivity_table import print_sensitivities
+
+    for problem in stored.problems:
+        print_note(problem)
+    suites = by_suite(stored.info, stored.records)
+    known = project.catalog.families
+    defaults = {
+        name: str(field.default) for name in known for field in known[name].fields if field.name == FIELD
+    }
+    found = sensitivities(suites, defaults)
+    if not found:
+        names = " ".join(suite.name for suite in suites) or "SUITE"
+        raise UsageError(
+            f"the run has no suite with two distributions; measure them: seqsweep sensitivity {names}"
+        )
+    if json:
+        told = [{**one.to_json(factor), "sentence": sentence(one, factor)} for one in found]
+        print_json({"factor": factor, "rule": RULE, "sensitivities": told})
+    else:
+        print_sensitivities(console(), found, factor)

@@ -1,0 +1,96 @@
+"""What a sensitivity says in a sentence: what beats what on which data, by how much, and how that varies."""
+
+from collections.abc import Sequence
+
+from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, DrawnCase, Largest, Sensitivity
+from harness.core.grouped import grouped
+from harness.core.units import format_count
+from harness.report import format as fmt
+
+WORDS = {1: "faster", -1: "slower", 0: "not told apart"}
+RULE = (
+    "Intervals in sentences hold together at 95 %: divided by the factors told, and by the distributions for "
+    "what is found in one of them. Those of the table hold one by one. Speedups are of the same rounds; the "
+    "baseline's times on two distributions are not, and the machine's drift between them is in no interval."
+)
+
+
+def headline(members: Sequence[Sensitivity], factor: float) -> str:
+    """`a factor of 1.5 between distributions is found for partition; undecided for …`."""
+    by_verdict = grouped(members, lambda one: one.largest.verdict(factor))
+    named = [
+        f"{verdict} for {', '.join(fmt.short_label(one.implementation) for one in by_verdict[verdict])}"
+        for verdict in (FOUND, EXCLUDED, UNDECIDED)
+        if verdict in by_verdict
+    ]
+    return f"a factor of {factor:g} between distributions is {'; '.join(named)}"
+
+
+def sentence(found: Sensitivity, factor: float) -> str:
+    """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
+    name = fmt.short_label(found.implementation)
+    if found.implementation == found.baseline:
+        parts = [f"{name}, the baseline", _varies("its own time", found.largest, factor)]
+    else:
+        parts = [_claim(found, name, factor), _varies("the speedup", found.largest, factor)]
+    failed = grouped((c for c in found.cases if c.record.status != "ok"), lambda case: case.record.status)
+    for status, cases in failed.items():
+        lengths = ", ".join(format_count(seq) for seq in dict.fromkeys(case.seq for case in cases))
+        told = f"{fmt.status_words(status)} at {lengths} on {_names(cases)}"
+        parts.append(f"{told}: {cases[0].record.reason}")
+    return "; ".join(parts)
+
+
+def _claim(found: Sensitivity, name: str, factor: float) -> str:
+    """By how much at one length: where a factor is found, else the longest.
+
+    `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions differ
+    in that `scatter against broadcast at 64Ki: faster on clustered only, slower on tied, iid; worst: …`.
+    """
+    base = fmt.short_label(found.baseline)
+    lengths = grouped((c for c in found.cases if c.lower.value is not None), lambda case: case.seq)
+    comparable = [seq for seq, cases in lengths.items() if len(cases) > 1]
+    if not comparable:
+        return f"{name} has no time beside that of {base} on two distributions"
+    seq = found.largest.seq if found.largest.verdict(factor) == FOUND else max(comparable)
+    cases = sorted(lengths[seq], key=_value)
+    compared = [case.compared for case in cases if case.compared is not None]
+    other = " (not mathematically equivalent)" if any(c.other_semantics for c in compared) else ""
+    at = f"{base} at {format_count(seq)}{other}"
+    if any(c.same_program for c in compared):
+        return f"{name} runs the program of {at}: a difference in time is noise"
+    by_side = grouped(cases, lambda case: case.side)
+    if len(by_side) == 1 and 0 not in by_side:
+        (side,) = by_side
+        low, high = sorted(_value(case) ** side for case in (cases[0], cases[-1]))
+        claim = f"{name} is {fmt.significant(low, 3)}× to {fmt.significant(high, 3)}× {WORDS[side]} than {at}"
+    else:
+        only = " only" if len(by_side.get(1, ())) == 1 else ""
+        told = [f"{WORDS[side]} on {_names(by_side[side])}" for side in (1, -1, 0) if side in by_side]
+        claim = f"{name} against {at}: {', '.join([told[0] + only, *told[1:]])}"
+    return f"{claim}; worst: {_with_interval(cases[0])}, best: {_with_interval(cases[-1])}"
+
+
+def _names(cases: Sequence[DrawnCase]) -> str:
+    return ", ".join(dict.fromkeys(case.distribution for case in cases))
+
+
+def _value(case: DrawnCase) -> float:
+    return case.lower.value or 1.0
+
+
+def _with_interval(case: DrawnCase) -> str:
+    return f"{case.distribution}, {fmt.speedup(_value(case), case.lower.low, case.lower.high)}"
+
+
+def _varies(what: str, largest: Largest, factor: float) -> str:
+    """`a factor of 1.5 between distributions in the speedup is excluded: largest 1.12× [1.03, 1.31], …`."""
+    if largest.value is None:
+        return f"how {what} varies between distributions is not known: {largest.reason}"
+    low, high = (f"{bound:.2f}" if bound else "?" for bound in (largest.low, largest.high))
+    why = f" ({largest.reason})" if largest.low is None or largest.high is None else ""
+    return (
+        f"a factor of {factor:g} between distributions in {what} is {largest.verdict(factor)}: largest "
+        f"{largest.value:.2f}× [{low}, {high}]{why}, {largest.most} over {largest.least} at "
+        f"{format_count(largest.seq)}"
+    )

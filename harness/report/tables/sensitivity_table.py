@@ -1,0 +1,69 @@
+"""The table of a sensitivity: time, speedup, error and recall of every implementation by distribution."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity
+from harness.core.grouped import grouped
+from harness.core.units import format_count
+from harness.report import format as fmt
+from harness.report.sensitivity import RULE, headline, sentence
+from harness.report.tables.cells import ABSENT, Cell, sentences
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
+
+ERROR = "error: RMS of the difference from the reference over that of the reference; exact: nothing differs."
+RECALL = "recall: mean over rows of the share of the largest that was found."
+COLUMNS = (
+    Column("seq"),
+    Column("implementation", right=False, folds=True),
+    Column(FIELD, right=False),
+    Column("time"),
+    Column("95 %", rank=2),
+    Column("speedup, 95 %", right=False),
+    Column("error", caption=ERROR),
+    Column("recall", caption=RECALL),
+    Column("status", right=False, rank=3),
+)
+
+
+def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: float) -> None:
+    """Per setting a sentence for each implementation, candidates first; then the table."""
+    for (suite, setting), members in grouped(found, lambda one: (one.suite, one.setting)).items():
+        console.print(Text(f"{suite}: {setting}: {headline(members, factor)}", style="bold"), soft_wrap=True)
+        for one in sorted(members, key=lambda one: one.implementation == one.baseline):
+            console.print(Text(sentence(one, factor)), soft_wrap=True)
+        print_tables(console, _table(members))
+    console.print(Text(RULE, style="dim"))
+
+
+def _table(members: Sequence[Sensitivity]) -> TableData:
+    sections = [
+        ((format_count(seq), fmt.short_label(one.implementation)), [_row(case) for case in cases])
+        for seq in sorted({case.seq for one in members for case in one.cases})
+        for one in members
+        if (cases := [case for case in one.cases if case.seq == seq])
+    ]
+    return TableData.of_sections("", COLUMNS, sections)
+
+
+def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
+    record, time, compared = case.record, case.time, case.compared
+    text, bounds = (ABSENT, ABSENT) if time.value is None else fmt.seconds(time.value, time.low, time.high)
+    speedup = Cell(ABSENT, sentences(record.reason))
+    if compared is not None:
+        notes = sentences(record.reason, compared.reason, *compared.notes)
+        value = compared.speedup
+        speedup = Cell(ABSENT if value is None else fmt.speedup(value, compared.low, compared.high), notes)
+    return case.distribution, text, bounds, speedup, *_errors(case), record.status
+
+
+def _errors(case: DrawnCase) -> Iterator[str]:
+    """Its error, and its recall, where the contract has such a figure."""
+    verdict = case.record.correctness
+    figures = verdict.figures if verdict else {}
+    rms, recall, different = (figures.get(name) for name in ("relative_rms", "recall", "mismatches"))
+    yield f"{rms:.1e}" if isinstance(rms, float) else "exact" if different == 0 else ABSENT
+    yield f"{recall:.4f}" if isinstance(recall, (int, float)) else ABSENT

@@ -1,0 +1,140 @@
+"""`sensitivity`: which cases it plans, and what it says of a stored run."""
+
+import json
+
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.commands.sensitivity import plan_distributions
+from harness.core.errors import UsageError
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
+from tests.records import PASSED, record_of, timing_of
+from tests.stores import RUNS, store
+
+BENCH = """
+suites:
+  scores: {family: topk, seq: [4Ki, 8Ki], topk: 64, impls: [exact, partition]}
+  some: {family: topk, seq: 4Ki, topk: 64, distribution: [iid, tied], impls: [exact, partition]}
+  rows: {family: offsets, seq: 4Ki, impls: [mask_quadratic, bincount]}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    return Project(tmp_path / "bench.yaml", tmp_path / "results")
+
+
+def distributions(schedule):
+    return {suite.name: list(suite.axes["distribution"]) for suite in schedule.suites}
+
+
+def test_a_suite_is_planned_over_all_distributions_unless_it_lists_some(project):
+    schedule = plan_distributions(project, ["scores", "some", "rows"], Overrides())
+    everything = project.catalog.family("topk").field("distribution").choices
+    assert distributions(schedule) == {
+        "scores": list(everything),
+        "some": ["iid", "tied"],
+        "rows": ["iid", "unpadded", "padded", "long_run", "zeros"],
+    }
+
+
+def test_a_flag_lists_others(project):
+    overrides = Overrides(fields={"distribution": ("zeros", "narrow")})
+    assert distributions(plan_distributions(project, ["some"], overrides)) == {"some": ["zeros", "narrow"]}
+
+
+def test_sampling_looks_at_the_level_of_what_is_told(project):
+    schedule = plan_distributions(project, ["some"], Overrides())
+    # Two implementations, a factor each; of each two values: 2 × 2 bounds on either side share 5 %.
+    assert all(group.confidence == pytest.approx(1 - 0.05 / 2 / 2 / 2) for group in schedule.groups)
+
+
+def test_a_family_that_draws_in_one_way_is_refused(project, tmp_path):
+    (tmp_path / "plain.py").write_text(PLAIN)
+    one = Project(tmp_path / "bench.yaml", tmp_path / "results", (str(tmp_path / "plain.py"),))
+    (tmp_path / "bench.yaml").write_text(BENCH + "  sums: {family: plain, seq: 4Ki, impls: [total]}\n")
+    with pytest.raises(UsageError, match="family plain has no workload field distribution with choices"):
+        plan_distributions(one, ["sums"], Overrides())
+
+
+PLAIN = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqsweep import Array, Family, Semantics, axis, exact, implementation
+
+
+@dataclass(frozen=True)
+class Plain:
+    seq: int = axis()
+
+
+def reference(w, rows):
+    return lambda x: x.sum(keepdims=True)
+
+
+FAMILY = Family(
+    name="plain",
+    question="?",
+    workload=Plain,
+    shapes=lambda w: {"x": Array((w.seq,), "f32")},
+    inputs=lambda w, rng: {"x": rng.standard_normal(w.seq, dtype=np.float32)},
+    semantics={"exact": Semantics("exact", reference, exact())},
+)
+
+
+@implementation(framework="numpy", semantics="exact")
+def total(w: Plain):
+    return lambda x: x.sum(keepdims=True)
+"""
+
+
+STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
+
+
+def stored(results, *distributions):
+    """A run of two implementations, the second twice as fast, on so many distributions."""
+    store(
+        results,
+        RUNS[0],
+        [
+            record_of(
+                name,
+                4096,
+                workload={"distribution": data},
+                timing=timing_of([seconds * s for s in STEADY]),
+                correctness=PASSED,
+            )
+            for data in distributions
+            for name, seconds in (("base", 1.0), ("x", 0.5))
+        ],
+    )
+
+
+def test_a_run_of_one_distribution_is_refused_with_the_command_that_measures_more(tmp_path, capsys):
+    stored(tmp_path, "iid")
+    assert call_app(app, ["sensitivity", "mask", "--run", "latest", "--results", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "no suite with two distributions; measure them: seqsweep sensitivity mask" in said
+
+
+@pytest.mark.parametrize("words", [("--factor", "1"), ("--run", "latest", "--quick")])
+def test_flags_that_mean_nothing_are_refused(tmp_path, words):
+    stored(tmp_path, "iid", "tied")
+    assert call_app(app, ["sensitivity", "mask", *words, "--results", str(tmp_path)]) == 2
+
+
+def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
+    stored(tmp_path, "iid", "tied")
+    words = ["sensitivity", "mask", "--run", "latest", "--json", "--factor", "1.2"]
+    assert call_app(app, [*words, "--results", str(tmp_path)]) == 0
+    data = json.loads(capsysbinary.readouterr().out)
+    assert data["factor"] == 1.2
+    base, x = data["sensitivities"]
+    assert base["largest"]["verdict"] == "excluded"
+    assert x["sentence"].startswith("x is 2.00× to 2.00× faster than base at 4Ki; worst: iid")
+    assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]

@@ -1,0 +1,288 @@
+"""Inputs from a file: what is read, and everything that a file may be instead."""
+
+import json
+import pickle
+import struct
+import zipfile
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from harness import Array, Family, Semantics, axis, exact
+from harness.core.captured_file import identify_captured
+from harness.core.errors import Unsupported
+from harness.worker import captured_inputs
+from harness.worker.captured_inputs import draw_inputs, read_captured
+from impls.attention.family import FAMILY as ATTENTION
+from impls.attention.family import AttentionWorkload
+from impls.mask.family import FAMILY as MASK
+from impls.mask.family import MaskWorkload
+from impls.mla.family import FAMILY as MLA
+from impls.mla.family import MlaWorkload
+from impls.offsets.family import FAMILY as OFFSETS
+from impls.offsets.family import OffsetsWorkload
+
+WANTED = {"x": Array((2, 3, 4), "f32"), "weights": {"w": Array((5,), "i32")}}
+X = np.arange(2 * 4 * 6, dtype=np.float32).reshape(2, 4, 6)
+NAMES = {"float32": "F32", "int32": "I32", "bfloat16": "BF16", "float64": "F64"}
+
+
+def safetensors(path, header=None, data=b"", **arrays):
+    """A file of these arrays, or of any header and data."""
+    if header is None:
+        header, data = {"__metadata__": {"of": "a model"}}, b""
+        for name, array in arrays.items():
+            ends = [len(data), len(data) + array.nbytes]
+            header[name] = {"dtype": NAMES[array.dtype.name], "shape": array.shape, "data_offsets": ends}
+            data += array.tobytes()
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return path
+
+
+def entry(**changed):
+    return {"x": {"dtype": "F32", "shape": [2, 3, 4], "data_offsets": [0, 96], **changed}}
+
+
+def save(folder, form, **arrays):
+    path = folder / f"caught{form}"
+    if form == ".safetensors":
+        return safetensors(path, **arrays)
+    (np.savez_compressed if form == ".compressed.npz" else np.savez)(path, **arrays)
+    return path
+
+
+def read(path, wanted=WANTED):
+    return read_captured(identify_captured(str(path)), wanted)
+
+
+@pytest.mark.parametrize("form", [".npz", ".compressed.npz", ".safetensors"])
+def test_the_leading_part_along_each_axis_is_read(tmp_path, form):
+    path = save(tmp_path, form, **{"x": X, "weights.w": np.arange(5, dtype=np.int32)})
+    given = read(path)
+    assert np.array_equal(given["x"], X[:, :3, :4])
+    assert given["x"].dtype == np.float32
+    assert given["weights.w"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "shape", [(2, 4, 6), (1, 4, 6), (2, 1, 6), (2, 4, 1), (1, 1, 1), (2, 3, 6), (2, 4, 5)]
+)
+def test_every_cut_is_the_slice(tmp_path, shape):
+    path = save(tmp_path, ".safetensors", x=X)
+    (x,) = read(path, {"x": Array(shape, "f32")}).values()
+    assert np.array_equal(x, X[tuple(map(slice, shape))])
+
+
+@pytest.mark.parametrize("form", [".npz", ".safetensors"])
+def test_half_precision_of_two_kinds(tmp_path, form):
+    values = np.arange(8).astype(ml_dtypes.bfloat16)
+    (x,) = read(save(tmp_path, form, x=values), {"x": Array((8,), "bf16")}).values()
+    assert np.array_equal(x, values)
+
+
+@pytest.mark.parametrize("form", [".npz", ".safetensors"])
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"x": X[:, :2]}, r'tensor "x" has the shape \[2, 2, 6\], wanted \[2, 3, 4\] or more on each axis'),
+        ({"x": X[0]}, r'tensor "x" has the shape \[4, 6\], wanted \[2, 3, 4\]'),
+        ({"x": X.astype(np.float64)}, 'tensor "x" is f64, wanted f32; convert it'),
+        ({"y": X}, 'tensor "y" is no input here'),
+        ({"weight.w": X}, 'tensor "weight.w" is no input here; nearest: "weights.w"'),
+        ({}, "it holds no tensor; write some of weights.w, x"),
+    ],
+    ids=["short", "flat", "dtype", "stranger", "misspelt", "empty"],
+)
+def test_what_does_not_fit_names_file_tensor_and_remedy(tmp_path, form, arrays, said):
+    path = save(tmp_path, form, **arrays)
+    with pytest.raises(Unsupported, match=f"{path}: {said}"):
+        read(path)
+
+
+TERA = 10**12
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (entry(shape=[TERA], data_offsets=[0, 4 * TERA]), "lies outside of the file"),
+        (entry(shape=[2, 3, TERA]), f"has 96 bytes, and \\[2, 3, {TERA}\\] takes {24 * TERA}"),
+        (entry(data_offsets=[-96, 0]), "lies outside"),
+        (entry(data_offsets=[96, 0]), "lies outside"),
+        (entry(data_offsets=[0, 200]), "lies outside"),
+        (entry(data_offsets=[0.0, 96.0]), "lies outside"),
+        (entry(shape=[True, 3, 4]), "lies outside"),
+        (entry(shape=None), "no safetensors header"),
+        (entry(dtype="F8_E4M3"), "is F8_E4M3; use one of F64, F32"),
+        ({"x": 1}, "no safetensors header"),
+        ([1], "no safetensors header"),
+        (b"{", "would have 1 bytes"),
+        (b"{}}", "no safetensors header"),
+        (b"\xff\xff", "no safetensors header"),
+        (b"[" * 9000, "no safetensors header"),
+        ({}, "holds no tensor"),
+    ],
+    ids=str,
+)
+def test_a_header_is_believed_in_nothing(tmp_path, header, said):
+    path = safetensors(tmp_path / "caught.safetensors", header, bytes(96))
+    with pytest.raises(Unsupported, match=said):
+        read(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, TERA, 2**63, 2**64 - 1])
+def test_a_header_longer_than_its_file_is_refused(tmp_path, length):
+    path = tmp_path / "caught.safetensors"
+    path.write_bytes(struct.pack("<Q", length) + b"{}")
+    with pytest.raises(Unsupported, match=f"would have {length} bytes, and the file has 10"):
+        read(path)
+
+
+def npy(path, header, data=b""):
+    """An .npz of one member with any header and data."""
+    text = repr(header).encode() + b"\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"descr": "<f4", "fortran_order": False, "shape": (2, 3, TERA)}, f"takes {24 * TERA}"),
+        ({"descr": "<f4", "fortran_order": True, "shape": (2, 3, 4)}, "Fortran order"),
+        ({"descr": "|O", "fortran_order": False, "shape": (2, 3, 4)}, "is object; use f64"),
+        ({"descr": ">f4", "fortran_order": False, "shape": (2, 3, 4)}, "is >f4; use f64"),
+        ({"descr": "<f4", "fortran_order": False, "shape": (2, 3, -4)}, "shape"),
+        ({"descr": "<f4", "fortran_order": False}, "caught.npz"),
+        ("print('run me')", "caught.npz"),
+    ],
+    ids=str,
+)
+def test_a_members_header_is_believed_in_nothing(tmp_path, header, said):
+    with pytest.raises(Unsupported, match=said):
+        read(npy(tmp_path / "caught.npz", header, bytes(96)))
+
+
+def test_nothing_is_unpickled(tmp_path):
+    path = tmp_path / "caught.npz"
+    np.savez(path, x=np.array([Bomb()], dtype=object))
+    with pytest.raises(Unsupported, match='tensor "x" is object'):
+        read(path)
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(Unsupported, match="not a zip file"):
+        read(path)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("unpickled",))
+
+
+def test_a_damaged_archive_is_said_so(tmp_path):
+    path = save(tmp_path, ".compressed.npz", x=X)
+    content = bytearray(path.read_bytes())
+    for place in range(140, 160):
+        content[place] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(Unsupported, match="caught"):
+        read(path)
+
+
+def test_memory_is_asked_for_after_all_headers_are_checked(tmp_path, monkeypatch):
+    path = save(tmp_path, ".npz", **{"x": X, "weights.w": np.arange(2, dtype=np.int32)})
+    monkeypatch.setattr(captured_inputs.Tensor, "read", lambda *_: pytest.fail("read before it was checked"))
+    with pytest.raises(Unsupported, match=r'"weights\.w" has the shape'):
+        read(path)
+
+
+def test_a_file_that_has_changed_since_it_was_named_is_refused(tmp_path):
+    path = save(tmp_path, ".npz", x=X)
+    identity = identify_captured(str(path))
+    identify_captured.cache_clear()
+    np.savez(path, x=X + 1)
+    with pytest.raises(Unsupported, match=r"has changed: it is #.* now, not #"):
+        read_captured(identity, WANTED)
+
+
+@dataclass(frozen=True)
+class Plain:
+    seq: int = axis()
+    of: str = axis("iid", choices=("iid", "flat"), captured=True)
+
+
+PLAIN = Family(
+    name="plain",
+    question="?",
+    workload=Plain,
+    shapes=lambda w: {"x": Array((w.seq,), "f32"), "y": Array((w.seq,), "f32")},
+    inputs=lambda w, rng: {n: rng.standard_normal(w.seq, dtype=np.float32) for n in "xy" if w.of == "iid"},
+    semantics={"exact": Semantics("exact", lambda w, rows: lambda x: x, exact())},
+)
+
+
+def rng():
+    return np.random.default_rng(3)
+
+
+def test_what_a_file_lacks_is_drawn_by_the_default(tmp_path):
+    path = save(tmp_path, ".npz", x=X[0, 0])
+    drawn = draw_inputs(PLAIN, Plain(seq=4), rng())
+    mixed = draw_inputs(PLAIN, Plain(seq=4, of=identify_captured(str(path))), rng())
+    assert mixed["x"].tolist() == [0, 1, 2, 3]
+    assert np.array_equal(mixed["y"], drawn["y"])
+
+
+def caught(tmp_path, family, workload, **arrays):
+    path = save(tmp_path, ".npz", **arrays)
+    return draw_inputs(
+        family, type(workload)(**vars(workload) | {"distribution": identify_captured(str(path))}), rng()
+    )
+
+
+def test_a_selection_follows_from_captured_scores(tmp_path):
+    w = MaskWorkload(rows=2, seq=8, topk=2)
+    scores = np.zeros((1, 2, 8), np.float32)
+    scores[0, 0, [5, 3]], scores[0, 1, [7, 0]] = (2, 1), (2, 1)
+    made = caught(tmp_path, MASK, w, scores=scores)
+    assert made["topk_indices"].tolist() == [[[5, 3], [7, 0]]]
+    assert made["topk_values"].tolist() == [[[2, 1], [2, 1]]]
+    with pytest.raises(Unsupported, match="a selection belongs to its scores"):
+        caught(tmp_path, MASK, w, topk_indices=np.zeros((1, 2, 2), np.int32))
+    wrong = made | {"topk_indices": made["topk_indices"] + 1}
+    with pytest.raises(Unsupported, match='"topk_indices" holds 1 to 8, and columns are 0 to 7'):
+        caught(tmp_path, MASK, w, **wrong)
+
+
+def test_a_cache_follows_from_its_captured_latents(tmp_path):
+    w = MlaWorkload(seq=4, phase="decode", dtype="f64", dim=32, heads=2, kv_lora_rank=8, nope=4, rope=2, v=4)
+    latents = np.ones((1, 4, 8))
+    made = caught(tmp_path, MLA, w, cache_ckv=latents)
+    keys = made["weights"]["wkv_b"].sum(1).reshape(2, 8)[:, :4]
+    assert np.allclose(made["cache_k"][0, 0, :, :4], keys)
+    with pytest.raises(Unsupported, match="capture cache_k and cache_v"):
+        caught(tmp_path, MLA, w, cache_k=made["cache_k"])
+
+
+def test_block_means_follow_from_captured_keys(tmp_path):
+    w = AttentionWorkload(seq=64, stage="decode", heads=2, kv_heads=1, head_dim=8, block=32)
+    made = caught(tmp_path, ATTENTION, w, k=np.full((1, 64, 1, 8), 3, np.float32))
+    assert (made["means_k"] == 3).all()
+    assert not (made["means_v"] == 3).any()
+
+
+def test_lengths_and_ids_must_make_sense(tmp_path):
+    w = AttentionWorkload(seq=64, varlen=True, segments=2, heads=2, kv_heads=1, head_dim=8)
+    with pytest.raises(Unsupported, match="must ascend from 0 to seq, 64"):
+        caught(tmp_path, ATTENTION, w, cu_seqlens=np.array([0, 32, 32], np.int32))
+    w = OffsetsWorkload(seq=64)
+    ids = np.zeros((1, 64), np.int32)
+    rows = {f"{name}_{side}": ids for name in ("segment_ids", "positions") for side in ("q", "kv")}
+    assert (caught(tmp_path, OFFSETS, w, **rows)["segment_ids_q"] == 0).all()
+    with pytest.raises(Unsupported, match="ids and positions belong together"):
+        caught(tmp_path, OFFSETS, w, segment_ids_q=ids)
+    with pytest.raises(Unsupported, match='"segment_ids_q" holds 17 to 17'):
+        caught(tmp_path, OFFSETS, w, **rows | {"segment_ids_q": ids + 17})
