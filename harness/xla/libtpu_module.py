@@ -12,7 +12,8 @@ configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.prot
 import importlib
 from typing import Any
 
-from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, records
+from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field
+from harness.xla.riegeli import records
 
 CONFIGURED, MODULE = 2, 1  # the path in a record: a module with its configuration, and the module there
 COMPUTATIONS, SCHEDULE = 3, 7  # in a module

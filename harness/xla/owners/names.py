@@ -1,0 +1,75 @@
+"""What a buffer of a program is called: the instruction that makes it, its operator, shape and source line."""
+
+import re
+from typing import Any
+
+from harness.xla.hlo import Computation, Graph, Instruction
+from harness.xla.libtpu_module import COMPUTATIONS, ID, INSTRUCTIONS
+from harness.xla.operator_weights import Places
+from harness.xla.protobuf import BYTES, message
+
+SHAPE = re.compile(r"\b[a-z]\w*\[[\d,<=]*\]")
+OP_NAME = re.compile(r'\bop_name="([^"]*)"')
+NAME = 1  # in an instruction's message
+FORWARDED = ("bitcast", "copy", "copy-done", "copy-start", "get-tuple-element", "reshape", "transpose")
+
+
+class Names:
+    """The instructions of a module, whose text has its metadata, by name."""
+
+    def __init__(self, graph: Graph, text: str) -> None:
+        self.graph, self.places = graph, Places(text)
+        self.owner: dict[str, Computation] = {
+            name: part for part in graph.computations.values() for name in part.instructions
+        }
+
+    def instruction(self, name: str) -> Instruction:
+        return self.owner[name].instructions[name]
+
+    def argument(self, name: str) -> str:
+        """A parameter's name in the source, such as `q` or `weights['wq']`."""
+        match = OP_NAME.search(self.instruction(name).attributes)
+        return match[1] if match else name
+
+    def shape(self, name: str, index: tuple[int, ...]) -> str:
+        """`f32[8,1024]` of a result or, by its index, of a tuple's part; empty where it is a tuple itself."""
+        shape = self.instruction(name).shape
+        parts = SHAPE.findall(shape)
+        if not shape.startswith("("):
+            return parts[0] if parts else ""
+        return parts[index[0]] if len(index) == 1 and index[0] < len(parts) else ""
+
+    def source(self, name: str, index: tuple[int, ...] = ()) -> str:
+        """`file:line` of what made a buffer; of what only moves another's values, that one's line."""
+        instruction = self.instruction(name)
+        inner = self._part(instruction, index)
+        if inner is not None and (place := self.places.of(inner, self.graph)):
+            return place
+        if place := self.places.of(instruction, self.graph):
+            return place
+        operands = instruction.operands if instruction.opcode in FORWARDED else []
+        return self.source(operands[0]) if operands and operands[0] in self.owner else ""
+
+    def _part(self, instruction: Instruction, index: tuple[int, ...]) -> Instruction | None:
+        """Of a fusion with several results, the instruction inside that makes this one."""
+        if instruction.opcode != "fusion" or len(index) != 1:
+            return None
+        inner = self.graph.computations[instruction.called["calls"][0]]
+        root = inner.instructions[inner.root]
+        operands = root.operands if root.opcode == "tuple" else []
+        return inner.instructions[operands[index[0]]] if index[0] < len(operands) else None
+
+
+def instruction_names(module: Any) -> dict[int, str]:
+    """The names of a jaxlib module's instructions by the ids that a buffer assignment has for them."""
+    names: dict[int, str] = {}
+    for part in message(module.as_serialized_hlo_module_proto()):
+        if part.number != COMPUTATIONS:
+            continue
+        for field in message(part.value):
+            if field.number == INSTRUCTIONS and field.kind == BYTES:
+                instruction = message(field.value)
+                (number,) = (value for each in instruction if each.number == ID for value in each.numbers)
+                (name,) = (each.value.decode() for each in instruction if each.number == NAME)
+                names[number] = name
+    return names
