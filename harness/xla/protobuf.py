@@ -43,6 +43,14 @@ def message(data: bytes) -> list[MessageField]:
     return fields
 
 
+def possible_message(data: bytes) -> list[MessageField]:
+    """The fields of bytes that may be a message; empty where they are something else, such as a text."""
+    try:
+        return message(data)
+    except ValueError:
+        return []
+
+
 def encode(fields: Iterable[MessageField]) -> bytes:
     """The bytes of a message of these fields."""
     parts: list[bytes] = []

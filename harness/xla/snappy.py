@@ -6,7 +6,7 @@ from harness.xla.protobuf import read_varint
 def decompress(data: bytes) -> bytes:
     r"""The bytes that were compressed. ValueError where they are cut short, or more than announced.
 
-    >>> decompress(b"\x08\x04ab\x15\x02")
+    >>> decompress(b"\x08\x04ab\x09\x02")
     b'abababab'
     """
     size, at = read_varint(data, 0)

@@ -1,0 +1,98 @@
+"""Owners of a TPU's plan, by the report of HBM in its executable.
+
+libtpu names the temporaries that are alive at their peak, with their padded sizes, and what is unused between
+them. Arguments and results have the sizes of their tiled layouts. When a buffer is made and read for the last
+time is replayed from the schedule, and so is the curve: without the compiler's own decisions of what takes
+another's place, so that it may rise higher than the plan.
+"""
+
+from collections.abc import Iterator
+
+from harness.core.owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.xla.hlo import Instruction
+from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
+from harness.xla.owners.names import Names
+from harness.xla.owners.tiled import tiled_arrays
+from harness.xla.owners.timeline import SAME, Position, Timeline
+
+HBM = 0
+POINTER, POINTERS = 8, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
+# They make no array of their own: what they hand on has its memory from another, or is in the program's code.
+HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
+CALLERS = ("while", "conditional", "call")
+IN_PLACE = ("dynamic-update-slice", "scatter", "async-done")
+
+
+def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
+    """The owners of a plan of `planned_bytes`."""
+    timeline = Timeline(names.graph)
+    last = len(timeline.order) - 1
+    made = {place: size for each in timeline.order for place, size in _arrays_of(each)}
+    lives = {place: timeline.life(place, made.keys()) for place in made}
+    held = [*_arguments(names, last), *_results(names, last)]
+    temporaries = [_temporary(buffer, names, timeline, lives) for buffer in report.buffers]
+    kept = sum(owner.bytes for owner in held)
+    alive = [(*lives[place], size) for place, size in made.items() if lives[place][1] < last]
+    curve = live_curve(last + 1, alive, kept)
+    named, others = largest_first([*held, *temporaries])
+    return Owners(
+        peak_bytes=kept + report.size,
+        difference_bytes=kept + report.size - planned_bytes,
+        gap_bytes=report.size - sum(owner.bytes for owner in temporaries),
+        at=max(curve, key=lambda corner: corner[1])[0],
+        instructions=last + 1,
+        owners=named,
+        others=others,
+        curve=thinned(curve),
+    )
+
+
+def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:
+    """The arrays in HBM that an instruction makes, with their bytes."""
+    if instruction.opcode in (*HANDED_ON, *CALLERS, *IN_PLACE):
+        return
+    tupled = instruction.shape.startswith("(")
+    for place, array in enumerate(tiled_arrays(instruction.shape)):
+        source = instruction.opcode == "copy-start" and place > 0
+        if array.space == HBM and not source:
+            yield (instruction.name, (place,) if tupled else ()), array.bytes
+
+
+def _temporary(
+    buffer: ReportedBuffer, names: Names, timeline: Timeline, lives: dict[Position, tuple[int, int]]
+) -> Owner:
+    if buffer.name not in names.owner:
+        return Owner(buffer.name, "temp", buffer.bytes, "", "", "", 0, 0)
+    instruction = names.instruction(buffer.name)
+    sizes = f"[{','.join(map(str, buffer.sizes))}]"
+    arrays = enumerate(tiled_arrays(instruction.shape))
+    index = tuple(place for place, array in arrays if buffer.sizes and array.shape.endswith(sizes))[:1]
+    place = (buffer.name, index if instruction.shape.startswith("(") else ())
+    first, last = lives.get(place, (timeline.step.get(buffer.name, 0),) * 2)
+    shape = names.shape(*place)
+    source = names.source(*place)
+    return Owner(buffer.name, "temp", buffer.bytes, instruction.opcode, shape, source, first, last)
+
+
+def _arguments(names: Names, last: int) -> Iterator[Owner]:
+    for each in names.graph.computations[names.graph.entry].instructions.values():
+        if each.opcode == "parameter":
+            size, shape = _size(each), names.shape(each.name, ())
+            yield Owner(names.argument(each.name), "argument", size, each.opcode, shape, "", 0, last)
+
+
+def _results(names: Names, last: int) -> Iterator[Owner]:
+    entry = names.graph.computations[names.graph.entry]
+    root = entry.instructions[entry.root]
+    parts = root.operands if root.opcode == "tuple" else [root.name]
+    for name in parts:
+        each = entry.instructions[name]
+        shape, source = names.shape(name, ()), names.source(name)
+        yield Owner(name, "output", _size(each), each.opcode, shape, source, 0, last)
+    if root.opcode == "tuple":
+        table = -(-POINTER * len(parts) // POINTERS) * POINTERS
+        yield Owner(root.name, "output", table, root.opcode, "", "", 0, last)
+
+
+def _size(instruction: Instruction) -> int:
+    return sum(array.bytes for array in tiled_arrays(instruction.shape))
