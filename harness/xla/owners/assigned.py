@@ -49,22 +49,14 @@ def assigned_owners(
     )
 
 
-def _owner(
-    names: Names, kind: str, place: Position, size: int, life: tuple[int, int]
-) -> Owner:
+def _owner(names: Names, kind: str, place: Position, size: int, life: tuple[int, int]) -> Owner:
     name, index = place
     instruction = names.instruction(name)
-    argument = instruction.opcode == "parameter" and kind == "argument"
-    return Owner(
-        name=names.argument(name) if argument else name,
-        kind=kind,
-        bytes=size,
-        operator=instruction.opcode,
-        shape=names.shape(name, index),
-        source="" if argument else names.source(name, index),
-        first=life[0],
-        last=life[1],
-    )
+    if instruction.opcode == "parameter" and kind == "argument":
+        operator, source, name = "", "", names.argument(name)
+    else:
+        operator, source = names.made_by(*place)
+    return Owner(name, kind, size, operator, names.shape(*place), source, *life)
 
 
 def _lives_in(allocation: Allocation, lives: dict[int, tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -15,13 +15,17 @@ FORWARDED = ("bitcast", "copy", "copy-done", "copy-start", "get-tuple-element", 
 
 
 class Names:
-    """The instructions of a module, whose text has its metadata, by name."""
+    """The instructions of a module by name; its text has their metadata."""
 
     def __init__(self, graph: Graph, text: str) -> None:
         self.graph, self.places = graph, Places(text)
-        self.owner: dict[str, Computation] = {
-            name: part for part in graph.computations.values() for name in part.instructions
-        }
+        self.owner: dict[str, Computation] = {}
+        self.readers: dict[str, list[str]] = {}
+        for part in graph.computations.values():
+            for name, instruction in part.instructions.items():
+                self.owner[name] = part
+                for operand in instruction.operands:
+                    self.readers.setdefault(operand, []).append(name)
 
     def instruction(self, name: str) -> Instruction:
         return self.owner[name].instructions[name]
@@ -39,16 +43,30 @@ class Names:
             return parts[0] if parts else ""
         return parts[index[0]] if len(index) == 1 and index[0] < len(parts) else ""
 
-    def source(self, name: str, index: tuple[int, ...] = ()) -> str:
-        """`file:line` of what made a buffer; of what only moves another's values, that one's line."""
+    def made_by(self, name: str, index: tuple[int, ...] = ()) -> tuple[str, str]:
+        """(operator, `file:line`) of what made a buffer.
+
+        The operator is jax's, such as `dot_general`; XLA's opcode where the module does not name it. A buffer
+        that is the compiler's own has the line of what reads it: it is there for that one's sake.
+        """
         instruction = self.instruction(name)
-        inner = self._part(instruction, index)
-        if inner is not None and (place := self.places.of(inner, self.graph)):
-            return place
-        if place := self.places.of(instruction, self.graph):
-            return place
-        operands = instruction.operands if instruction.opcode in FORWARDED else []
-        return self.source(operands[0]) if operands and operands[0] in self.owner else ""
+        for each in (self._part(instruction, index), instruction):
+            if each is not None and (place := self.places.of(each, self.graph)):
+                return self._operator(each), place
+        operator = self._operator(instruction)
+        if instruction.opcode in FORWARDED and instruction.operands:
+            return operator, self.made_by(instruction.operands[0])[1]
+        waiting, seen = [*self.readers.get(name, ())], {name}
+        for reader in waiting:
+            if place := self.places.of(self.instruction(reader), self.graph):
+                return f"{operator} for {self._operator(self.instruction(reader))}", place
+            seen.add(reader)
+            waiting += [each for each in self.readers.get(reader, ()) if each not in seen]
+        return operator, ""
+
+    def _operator(self, instruction: Instruction) -> str:
+        match = OP_NAME.search(instruction.attributes)
+        return match[1].split(";")[0].split("/")[-1] if match else instruction.opcode
 
     def _part(self, instruction: Instruction, index: tuple[int, ...]) -> Instruction | None:
         """Of a fusion with several results, the instruction inside that makes this one."""

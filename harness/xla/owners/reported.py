@@ -68,17 +68,16 @@ def _temporary(
     arrays = enumerate(tiled_arrays(instruction.shape))
     index = tuple(place for place, array in arrays if buffer.sizes and array.shape.endswith(sizes))[:1]
     place = (buffer.name, index if instruction.shape.startswith("(") else ())
+    operator, source = names.made_by(*place)
     first, last = lives.get(place, (timeline.step.get(buffer.name, 0),) * 2)
-    shape = names.shape(*place)
-    source = names.source(*place)
-    return Owner(buffer.name, "temp", buffer.bytes, instruction.opcode, shape, source, first, last)
+    return Owner(buffer.name, "temp", buffer.bytes, operator, names.shape(*place), source, first, last)
 
 
 def _arguments(names: Names, last: int) -> Iterator[Owner]:
     for each in names.graph.computations[names.graph.entry].instructions.values():
         if each.opcode == "parameter":
             size, shape = _size(each), names.shape(each.name, ())
-            yield Owner(names.argument(each.name), "argument", size, each.opcode, shape, "", 0, last)
+            yield Owner(names.argument(each.name), "argument", size, "", shape, "", 0, last)
 
 
 def _results(names: Names, last: int) -> Iterator[Owner]:
@@ -87,8 +86,8 @@ def _results(names: Names, last: int) -> Iterator[Owner]:
     parts = root.operands if root.opcode == "tuple" else [root.name]
     for name in parts:
         each = entry.instructions[name]
-        shape, source = names.shape(name, ()), names.source(name)
-        yield Owner(name, "output", _size(each), each.opcode, shape, source, 0, last)
+        operator, source = names.made_by(name)
+        yield Owner(name, "output", _size(each), operator, names.shape(name, ()), source, 0, last)
     if root.opcode == "tuple":
         table = -(-POINTER * len(parts) // POINTERS) * POINTERS
         yield Owner(root.name, "output", table, root.opcode, "", "", 0, last)

@@ -41,4 +41,3 @@ def _array(kind: str, sizes: str, order: str, layout: str) -> TiledArray:
     space = SPACE.search(layout)
     size = -(-math.prod(padded) * bits(kind) // 8)
     return TiledArray(f"{kind}[{sizes}]", size, int(space[1]) if space else 0)
-
