@@ -16,7 +16,8 @@ def peak_sentence(owners: Owners) -> str:
     """`peak 33.1 GiB: 32 GiB is eq at broadcast.py:21, alive over instructions 12–19 of 40`."""
     largest = [owner for owner in owners.owners if owner.bytes >= WORTH * owners.peak_bytes][:FEW]
     parts = [f"{short_bytes(owner.bytes)} is {place_of(owner)}" for owner in largest]
-    parts = [f"{part}, {_alive(owner, owners)}" for part, owner in zip(parts, largest, strict=True)]
+    if owners.instructions:
+        parts = [f"{part}, {_alive(owner, owners)}" for part, owner in zip(parts, largest, strict=True)]
     said = (
         "; ".join(parts) or f"none of its buffers is a tenth of it, {place_of(owners.owners[0])} is largest"
     )

@@ -1,6 +1,7 @@
 """The buffers at a planned peak as a table, and of two implementations what differs."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from harness.analysis.owner_changes import owner_changes
 from harness.analysis.results import label_of
@@ -32,6 +33,8 @@ def owners_lines(record: Record, target: str) -> list[str]:
         why = figures.unavailable.get("owners") or figures.unavailable.get("temp_bytes") if figures else None
         return [f"{case}: nobody owns the peak: {why or record.reason or 'it was not asked for'}."]
     lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
+    if not owners.curve:
+        return lines
     top = max(alive for _, alive in owners.curve)
     return [*lines, f"live {curve_line(owners)} at most {short_bytes(top)}, at instruction {owners.at}"]
 
@@ -51,7 +54,7 @@ def owners_table(record: Record, target: str, owners: Owners) -> TableData:
 def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
     """Of two implementations of one workload what each makes at its peak that the other does not."""
     lines: list[str] = []
-    for first, second in zip(records, records[1:], strict=False):
+    for first, second in pairwise(records):
         pair = [record.static.get(target) for record in (first, second)]
         before, now = (figures.owners if figures is not None else None for figures in pair)
         if before is None or now is None or (first.workload, first.mode) != (second.workload, second.mode):
@@ -66,7 +69,7 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
 
 def _cells(owner: Owner, owners: Owners) -> list[str]:
     made = place_of(owner) if owner.kind == "argument" else owner.operator
-    lives = f"{owner.first}–{owner.last}"
+    lives = f"{owner.first}–{owner.last}" if owners.instructions else ""
     amount = _amount(owner.bytes, owners)
     return [owner.name, made, owner.source, *amount, owner.kind, lives, owner.shape]
 

@@ -50,7 +50,7 @@ def assigned_owners(
 
 
 def _owner(names: Names, kind: str, place: Position, size: int, life: tuple[int, int]) -> Owner:
-    name, index = place
+    name, _ = place
     instruction = names.instruction(name)
     if instruction.opcode == "parameter" and kind == "argument":
         operator, source, name = "", "", names.argument(name)

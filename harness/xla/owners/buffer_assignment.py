@@ -18,7 +18,7 @@ PEAK_VALUES = 2
 
 @dataclass(frozen=True)
 class Allocation:
-    """A block of memory; `values` are (value, offset, bytes), `peak` the values that are alive at its peak."""
+    """A block of memory; `values` are (value, offset, bytes), `peak` those that are alive at its peak."""
 
     size: int
     kind: str  # `argument`, `output` or `temp`
@@ -28,7 +28,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class BufferAssignment:
-    """The allocations of a program's plan. `made` says where each value is: (instruction's id, tuple's part)."""
+    """The allocations of a plan. `made` says where each value is made: (instruction's id, tuple's part)."""
 
     allocations: tuple[Allocation, ...]
     made: dict[int, tuple[int, tuple[int, ...]]]

@@ -52,7 +52,7 @@ class TemporariesReport:
 
 
 def tpu_temporaries(executable: bytes) -> TemporariesReport:
-    """libtpu's report of the temporaries in HBM. ValueError where it says nothing, or in another form."""
+    """The report of a TPU's temporaries in HBM. ValueError where it says nothing, or in another form."""
     for record in _records(executable):
         programs = _inside([record], PROGRAM)
         for memory in _inside(_inside(_inside(programs, BODY), REPORT), MEMORY):

@@ -1,4 +1,4 @@
-"""What a buffer of a program is called: the instruction that makes it, its operator, shape and source line."""
+"""What a buffer of a program is called: its instruction, its operator, its shape and its source line."""
 
 import re
 from typing import Any
