@@ -13,14 +13,13 @@ from harness.xla.hlo import Instruction
 from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
 from harness.xla.owners.names import Names
 from harness.xla.owners.tiled import tiled_arrays
-from harness.xla.owners.timeline import SAME, Position, Timeline
+from harness.xla.owners.timeline import IN_PLACE, SAME, Position, Timeline, part_of
 
 HBM = 0
 POINTER, POINTERS = 8, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
 # They make no array of their own: what they hand on has its memory from another, or is in the program's code.
 HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
-CALLERS = ("while", "conditional", "call")
-IN_PLACE = ("dynamic-update-slice", "scatter", "async-done")
+CALLERS = ("while", "conditional", "call", "async-done")
 
 
 def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
@@ -28,11 +27,14 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
     timeline = Timeline(names.graph)
     last = len(timeline.order) - 1
     made = {place: size for each in timeline.order for place, size in _arrays_of(each)}
+    for place in _rewritten(timeline):
+        made.pop(place, None)
     lives = {place: timeline.life(place, made.keys()) for place in made}
     held = [*_arguments(names, last), *_results(names, last)]
     temporaries = [_temporary(buffer, names, timeline, lives) for buffer in report.buffers]
     kept = sum(owner.bytes for owner in held)
-    alive = [(*lives[place], size) for place, size in made.items() if lives[place][1] < last]
+    returned = {place for place in made if _is_result(place, timeline, made)}
+    alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
     curve = live_curve(last + 1, alive, kept)
     named, others = largest_first([*held, *temporaries])
     return Owners(
@@ -45,6 +47,27 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
         others=others,
         curve=thinned(curve),
     )
+
+
+def _rewritten(timeline: Timeline) -> Iterator[Position]:
+    """What a turn of a loop makes for the next one: it is written where the loop has had the last turn's."""
+    for loop in timeline.order:
+        if loop.opcode == "while":
+            body = timeline.graph.computations[loop.called["body"][0]]
+            root = body.instructions[body.root]
+            for name in root.operands if root.opcode == "tuple" else [root.name]:
+                each = body.instructions[name]
+                while each.opcode in SAME:
+                    each = body.instructions[each.operands[0]]
+                if each.opcode == "get-tuple-element":
+                    yield each.operands[0], (part_of(each),)
+                else:
+                    yield each.name, ()
+
+
+def _is_result(place: Position, timeline: Timeline, made: dict[Position, int]) -> bool:
+    root = timeline.order[-1].name
+    return any(name == root for name, _ in timeline.reached(place, made.keys()))
 
 
 def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:

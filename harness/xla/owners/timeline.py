@@ -13,7 +13,9 @@ from harness.xla.hlo import STARTS, Graph, Instruction
 Position = tuple[str, tuple[int, ...]]  # an instruction's name, and the place in its result's tuple
 
 ENTERED = ("while", "call", "conditional", *STARTS)  # their computations are scheduled, a fusion's are not
+# What these make is their first operand, or is written into it where nobody else still reads that.
 SAME = ("bitcast", "add-dependency", "optimization-barrier", "domain", "async-update")
+IN_PLACE = ("dynamic-update-slice", "scatter")
 
 
 class Timeline:
@@ -62,22 +64,24 @@ class Timeline:
 
         `definitions` are the positions at which other buffers begin: it is not handed on to these.
         """
+        reached = self.reached(start, definitions)
+        return self.step.get(start[0], 0), max(map(self._last_read, reached))
+
+    def reached(self, start: Position, definitions: Collection[Position]) -> set[Position]:
+        """The positions at which the buffer is that is made at `start`."""
         seen, waiting = {start}, [start]
-        first = last = self.step.get(start[0], 0)
         while waiting:
-            position = waiting.pop()
-            last = max(last, self._last_read(position))
-            for further in self._handed_on(position):
+            for further in self._handed_on(waiting.pop()):
                 if further not in seen and further not in definitions:
                     seen.add(further)
                     waiting.append(further)
-        return first, last
+        return seen
 
     def _last_read(self, position: Position) -> int:
         name, index = position
         last = self.step.get(name, 0)
         for reader in self.readers[name]:
-            if reader.opcode == "get-tuple-element" and index[:1] != (_part(reader),):
+            if reader.opcode == "get-tuple-element" and index[:1] != (part_of(reader),):
                 continue
             entered = reader.opcode == "while"  # from then on the loop's own parameter has it
             last = max(last, (self.entered if entered else self.step)[reader.name])
@@ -93,9 +97,9 @@ class Timeline:
                     if operand == name
                 )
             elif reader.opcode == "get-tuple-element":
-                if index[:1] == (_part(reader),):
+                if index[:1] == (part_of(reader),):
                     yield reader.name, index[1:]
-            elif reader.opcode in SAME and reader.operands[0] == name:
+            elif reader.opcode in (*SAME, *IN_PLACE) and reader.operands[0] == name:
                 yield reader.name, index
             elif reader.opcode == "copy-start" and not index:
                 yield reader.name, (1,)  # the source is read until the copy is done
@@ -104,7 +108,7 @@ class Timeline:
         yield from ((to, index) for to in self.carried[name])
 
 
-def _part(reader: Instruction) -> int:
+def part_of(reader: Instruction) -> int:
     """Which part of a tuple a get-tuple-element takes."""
     _, _, number = reader.attributes.partition("index=")
     return int(number.split(",")[0].split("}")[0])
