@@ -13,7 +13,7 @@ from sysconfig import get_path
 from typing import Any
 
 import torch
-from torch.autograd import _get_sequence_nr as next_node
+from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.owners import Owner, Owners, largest_first, live_curve, thinned
 from harness.core.paths import PACKAGE, shown_path
@@ -56,7 +56,7 @@ class StorageLog:
     def enter(self) -> None:
         """Before an operator runs: note its line for its node, and what a backward finds when it begins."""
         self.step += 1
-        node = torch._C._current_autograd_node()
+        node: Any = torch._C._current_autograd_node()  # None outside of a backward
         if node is not None and not self.in_backward:
             self.in_backward = True
             for storage in self.alive.values():
@@ -65,7 +65,7 @@ class StorageLog:
             self.lines.setdefault(next_node() - 1, _user_line())
 
     def made(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
-        node = torch._C._current_autograd_node()
+        node: Any = torch._C._current_autograd_node()  # None outside of a backward
         source = self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
         dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
         shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
