@@ -47,6 +47,7 @@ FLAGS = {
             "--max-seq",
             "--stages",
             "--kernels",
+            "--owners",
             *CASES,
             "--set",
             *MODEL,
