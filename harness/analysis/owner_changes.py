@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 
 Key = Callable[[Owner], Hashable]
 

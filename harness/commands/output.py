@@ -224,7 +224,7 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 
 def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
     """Print who owns every planned peak: the answers first, then a table each, longest length first."""
-    from harness.report.tables.owners import comparison_lines, owners_lines, owners_table
+    from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table
     from harness.report.tables.render import print_tables
 
     for target in targets:

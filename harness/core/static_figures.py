@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from harness.core.errors import require_member
 from harness.core.kernel_figures import KernelFigures
-from harness.core.owners import Owners
+from harness.core.peak_owners import Owners
 from harness.core.tpu_kernel_figures import OnChipOverflow, TpuKernelFigures
 from harness.core.units import format_big, format_bytes, format_ratio
 

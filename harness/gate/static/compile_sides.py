@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness.catalog.accelerators import absent
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
-from harness.core.owners import Owners
+from harness.core.peak_owners import Owners
 from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.core.static_figures import Static

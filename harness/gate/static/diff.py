@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.analysis.kernel_pairs import kernel_pairs
-from harness.core.owners import Owners
+from harness.core.peak_owners import Owners
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
 from harness.gate.static.plan_owners import changed_owners
-from harness.report.owners import change_sentences
+from harness.report.owner_sentences import change_sentences
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"

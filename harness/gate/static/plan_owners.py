@@ -8,7 +8,7 @@ from contextlib import closing
 
 from harness.analysis.owner_changes import OwnerChange, owner_changes
 from harness.core.errors import Unsupported
-from harness.core.owners import Owners
+from harness.core.peak_owners import Owners
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.run.case.case_state import CaseState

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from harness.analysis.results import representative, static_of
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LiveChart, LivePanel
 from harness.report.format import short_bytes, short_label
-from harness.report.owners import peak_sentence, place_of, reservations
+from harness.report.owner_sentences import peak_sentence, place_of, reservations
 
 BANDS = 5  # buffers with a band of their own
 MOST = 6  # panels

@@ -6,7 +6,7 @@ that one's place is another's later on. Which of them are alive at an allocation
 
 from collections import defaultdict
 
-from harness.core.owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
 from harness.xla.owners.buffer_assignment import Allocation, BufferAssignment
 from harness.xla.owners.names import Names
 from harness.xla.owners.timeline import Position, Timeline

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from harness.core.owners import Owners
+from harness.core.peak_owners import Owners
 from harness.xla.hlo import Graph
 from harness.xla.owners.assigned import assigned_owners
 from harness.xla.owners.buffer_assignment import buffer_assignment

@@ -8,7 +8,7 @@ another's place, so that it may rise higher than the plan.
 
 from collections.abc import Iterator
 
-from harness.core.owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
 from harness.xla.hlo import Instruction
 from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
 from harness.xla.owners.names import Names

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Correctness
 from harness.core.static_figures import Static
 from harness.gate.static.diff import StaticFigures, compare

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 from harness.report.charts.drawing.style import style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LivePanel

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes, walk
-from harness.core.owners import Owner, Owners, largest_first
+from harness.core.peak_owners import Owner, Owners, largest_first
 from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole

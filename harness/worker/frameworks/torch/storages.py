@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch._C._autograd import _get_sequence_nr as next_node
 
-from harness.core.owners import Owner, Owners, largest_first, live_curve, thinned
 from harness.core.paths import PACKAGE, shown_path
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
 
 # Folders whose frames are not the implementation's; `<` begins what is in no file.
 INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")

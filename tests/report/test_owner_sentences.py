@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from harness.analysis.owner_changes import OwnerChange
-from harness.core.owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thinned
-from harness.report.owners import change_sentence, curve_line, peak_sentence, place_of, reservations
+from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thinned
+from harness.report.owner_sentences import change_sentence, curve_line, peak_sentence, place_of, reservations
 
 BIG = Owner("fusion.1", "temp", 32 << 30, "eq", "pred[1,2]", "impls/mask/broadcast.py:21", 12, 19)
 INPUT = Owner("q", "argument", 1 << 30, "", "f32[268435456]", "", 0, 39)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from harness.analysis.owner_changes import OwnerChange
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 from harness.report.format import short_bytes
 
 WORTH = 0.1  # of a peak: a buffer of less is in no sentence

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from harness.analysis.owner_changes import owner_changes
 from harness.analysis.results import label_of
-from harness.core.owners import Owner, Owners
+from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report.format import short_bytes, short_label
-from harness.report.owners import change_sentences, curve_line, peak_sentence, place_of, reservations
+from harness.report.owner_sentences import change_sentences, curve_line, peak_sentence, place_of, reservations
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
