@@ -16,6 +16,7 @@ import torch
 from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.paths import PACKAGE, shown_path
+from harness.worker.frameworks.torch.binding import ones
 from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
 
 # Folders whose frames are not the implementation's; `<` begins what is in no file.
@@ -104,7 +105,7 @@ def owners_of(
 def _owner(storage: Storage, argument: str | None, end: int, *, returned: bool) -> Owner:
     last = end if storage.last is None else storage.last
     if argument is None and storage.saved and not storage.source and not storage.first:
-        argument = "cotangent"  # made for the trace, before the call
+        argument = "cotangent"
     if argument is not None:
         return Owner(argument, "argument", storage.bytes, "", storage.shape, "", storage.first, last)
     kind = "output" if returned else "saved" if storage.saved else "temp"
@@ -126,7 +127,7 @@ def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:
 
 def _user_line() -> str:
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and frame.f_code is not ones.__code__:  # a cotangent is made for the trace
         if not _inside(frame.f_code.co_filename):
             return f"{shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
