@@ -16,8 +16,8 @@ import torch
 from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.paths import PACKAGE, shown_path
-from harness.worker.frameworks.torch.binding import ones
 from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.worker.frameworks.torch.binding import ones
 
 # Folders whose frames are not the implementation's; `<` begins what is in no file.
 INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")
