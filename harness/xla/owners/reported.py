@@ -29,11 +29,14 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
     made = {place: size for each in timeline.order for place, size in _arrays_of(each)}
     for place in _rewritten(timeline):
         made.pop(place, None)
-    lives = {place: timeline.life(place, made.keys()) for place in made}
+    reached = {place: timeline.reached(place, made.keys()) for place in made}
+    lives = {place: timeline.life_of(place, reached[place]) for place in made}
+    _reuse(timeline, made, reached, lives)
     held = [*_arguments(names, last), *_results(names, last)]
     temporaries = [_temporary(buffer, names, timeline, lives) for buffer in report.buffers]
     kept = sum(owner.bytes for owner in held)
-    returned = {place for place in made if _is_result(place, timeline, made)}
+    root = timeline.order[-1].name
+    returned = {place for place in made if any(name == root for name, _ in reached[place])}
     alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
     curve = live_curve(last + 1, alive, kept)
     named, others = largest_first([*held, *temporaries])
@@ -65,9 +68,26 @@ def _rewritten(timeline: Timeline) -> Iterator[Position]:
                     yield each.name, ()
 
 
-def _is_result(place: Position, timeline: Timeline, made: dict[Position, int]) -> bool:
-    root = timeline.order[-1].name
-    return any(name == root for name, _ in timeline.reached(place, made.keys()))
+def _reuse(
+    timeline: Timeline,
+    made: dict[Position, int],
+    reached: dict[Position, set[Position]],
+    lives: dict[Position, tuple[int, int]],
+) -> None:
+    """End an operand's life before an instruction that writes a result of its size over it.
+
+    So do sorts and what computes element by element, with an operand that nothing reads later.
+    """
+    holder = {position: place for place, positions in reached.items() for position in positions}
+    for place, size in made.items():
+        instruction, step = timeline.order[timeline.step[place[0]]], timeline.step[place[0]]
+        if instruction.opcode == "fusion" and "kind=kLoop" not in instruction.attributes:
+            continue
+        for operand in instruction.operands:
+            before = holder.get((operand, ()))
+            if before and lives[before][0] < step == lives[before][1] and made[before] == size:
+                lives[before] = (lives[before][0], step - 1)
+                break
 
 
 def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:

@@ -64,7 +64,10 @@ class Timeline:
 
         `definitions` are the positions at which other buffers begin: it is not handed on to these.
         """
-        reached = self.reached(start, definitions)
+        return self.life_of(start, self.reached(start, definitions))
+
+    def life_of(self, start: Position, reached: Collection[Position]) -> tuple[int, int]:
+        """The same of a buffer whose positions are known."""
         return self.step.get(start[0], 0), max(map(self._last_read, reached))
 
     def reached(self, start: Position, definitions: Collection[Position]) -> set[Position]:
