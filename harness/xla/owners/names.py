@@ -47,7 +47,8 @@ class Names:
         """(operator, `file:line`) of what made a buffer.
 
         The operator is jax's, such as `dot_general`; XLA's opcode where the module does not name it. A buffer
-        that is the compiler's own has the line of what reads it: it is there for that one's sake.
+        that is the compiler's own has the line of what reads it: it is there for that one's sake; or, where
+        nothing with a line does, of what it reads.
         """
         instruction = self.instruction(name)
         for each in (self._part(instruction, index), instruction):
@@ -56,13 +57,22 @@ class Names:
         operator = self._operator(instruction)
         if instruction.opcode in FORWARDED and instruction.operands:
             return operator, self.made_by(instruction.operands[0])[1]
-        waiting, seen = [*self.readers.get(name, ())], {name}
-        for reader in waiting:
-            if place := self.places.of(self.instruction(reader), self.graph):
-                return f"{operator} for {self._operator(self.instruction(reader))}", place
-            seen.add(reader)
-            waiting += [each for each in self.readers.get(reader, ()) if each not in seen]
+        for role, neighbours in (("for", self._read_by), ("of", self._reads)):
+            waiting = neighbours(name)
+            seen = {name, *waiting}
+            for each in waiting:
+                if place := self.places.of(self.instruction(each), self.graph):
+                    return f"{operator} {role} {self._operator(self.instruction(each))}", place
+                further = [other for other in neighbours(each) if other not in seen]
+                seen.update(further)
+                waiting += further
         return operator, ""
+
+    def _read_by(self, name: str) -> list[str]:
+        return [*self.readers.get(name, ())]
+
+    def _reads(self, name: str) -> list[str]:
+        return [operand for operand in self.instruction(name).operands if operand in self.owner]
 
     def _operator(self, instruction: Instruction) -> str:
         match = OP_NAME.search(instruction.attributes)

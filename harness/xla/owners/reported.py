@@ -16,7 +16,7 @@ from harness.xla.owners.tiled import tiled_arrays
 from harness.xla.owners.timeline import IN_PLACE, SAME, Position, Timeline, part_of
 
 HBM = 0
-POINTER, POINTERS = 8, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
+POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
 # They make no array of their own: what they hand on has its memory from another, or is in the program's code.
 HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
 CALLERS = ("while", "conditional", "call", "async-done")
