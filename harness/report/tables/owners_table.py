@@ -1,10 +1,10 @@
 """The buffers at a planned peak as a table, and of two implementations what differs."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from harness.analysis.owner_changes import owner_changes
 from harness.analysis.results import label_of
+from harness.core.grouped import grouped
 from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
 from harness.core.units import format_count
@@ -52,17 +52,18 @@ def owners_table(record: Record, target: str, owners: Owners) -> TableData:
 
 
 def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
-    """Of two implementations of one workload what each makes at its peak that the other does not."""
+    """Where two implementations have a workload, what each makes at its peak that the other does not."""
     lines: list[str] = []
-    for first, second in pairwise(records):
-        pair = [record.static.get(target) for record in (first, second)]
-        before, now = (figures.owners if figures is not None else None for figures in pair)
-        if before is None or now is None or (first.workload, first.mode) != (second.workload, second.mode):
+    for together in grouped(records, lambda record: (str(record.workload), record.mode)).values():
+        figures = [record.static.get(target) for record in together]
+        known = [each.owners for each in figures if each is not None and each.owners is not None]
+        if len(together) != 2 or len(known) != 2:
             continue
-        names = [short_label(label_of(record)) for record in (first, second)]
+        (first, second), (before, now) = (short_label(label_of(record)) for record in together), known
         difference = now.peak_bytes - before.peak_bytes
         sizes = f"{short_bytes(abs(difference))} {'more' if difference >= 0 else 'less'}"
-        lines.append(f"{names[1]} plans {sizes} than {names[0]} on {target}:")
+        at = format_count(together[0].seq)
+        lines.append(f"{second} plans {sizes} than {first} at {at} on {target}:")
         lines += [f"  {line}" for line in change_sentences(owner_changes(before, now))]
     return lines
 
