@@ -126,14 +126,19 @@ def _arguments(names: Names, last: int) -> Iterator[Owner]:
 def _results(names: Names, last: int) -> Iterator[Owner]:
     entry = names.graph.computations[names.graph.entry]
     root = entry.instructions[entry.root]
-    parts = root.operands if root.opcode == "tuple" else [root.name]
-    for name in parts:
-        each = entry.instructions[name]
-        operator, source = names.made_by(name)
-        yield Owner(name, "output", _size(each), operator, names.shape(name, ()), source, 0, last)
-    if root.opcode == "tuple":
+    tupled = root.shape.startswith("(")
+    if tupled and root.opcode != "tuple":  # one instruction that has several results
+        parts = [(root.name, (place,)) for place in range(len(tiled_arrays(root.shape)))]
+    else:
+        parts = [(name, ()) for name in (root.operands if tupled else [root.name])]
+    for name, index in parts:
+        operator, source = names.made_by(name, index)
+        arrays = tiled_arrays(names.instruction(name).shape)
+        size = arrays[index[0]].bytes if index else sum(array.bytes for array in arrays)
+        yield Owner(name, "output", size, operator, names.shape(name, index), source, 0, last)
+    if tupled:
         table = -(-POINTER * len(parts) // POINTERS) * POINTERS
-        yield Owner(root.name, "output", table, root.opcode, "", "", 0, last)
+        yield Owner(root.name, "output", table, "tuple", "", "", 0, last)
 
 
 def _size(instruction: Instruction) -> int:
