@@ -106,6 +106,7 @@ def static(
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),
+    owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ."),
     *,
     launch: measuring_options.LaunchFlags,
     selection: options.HostSelectionFlags,
@@ -122,8 +123,10 @@ def static(
     if kernel := launch.kernel_in(suites or ()):
         from harness.commands.static_kernel import print_kernel
 
-        if max_seq or stages_ or shard.on or tables.columns:
-            raise UsageError("a kernel's file has no lengths, stages and columns, and no machines divide it")
+        if max_seq or stages_ or owners or shard.on or tables.columns:
+            raise UsageError(
+                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
+            )
         print_kernel(
             *(kernel, split_words(target), launch.args or "", launch.grid, overrides),
             results=place.project().results,
@@ -138,6 +141,10 @@ def static(
     if kernels and (stages_ or max_seq or columns or shard.on):
         raise UsageError(
             "--kernels: has pages of its own; goes without --stages, --max-seq, --columns and --on"
+        )
+    if owners and (stages_ or kernels or max_seq or columns or shard.on):
+        raise UsageError(
+            "--owners: has pages of its own; goes without --stages, --kernels, --max-seq, --columns and --on"
         )
     if stages_ and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
@@ -159,11 +166,15 @@ def static(
         )
         raise typer.Exit(code)
     schedule = project.plan(named, overrides, ids)
-    done = stages.run_schedule(project, schedule, depth="static", targets=targets, max_seq=max_seq, wait=wait)
+    done = stages.run_schedule(
+        *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
+    )
     if stages_:
         from harness.commands.profile import print_planned_stages
 
         print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
+    elif owners and not json:
+        output.print_owners(done.outcome.records, targets)
     elif kernels and not json:
         output.print_kernels(done.outcome.records, targets)
     else:

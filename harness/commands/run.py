@@ -39,6 +39,7 @@ def run_schedule(
     wait: bool = False,
     extras: ProfileExtras | None = None,
     max_seq: bool = False,
+    owners: bool = False,
     targets: Sequence[str] = (),
 ) -> Done:
     """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
@@ -54,7 +55,7 @@ def run_schedule(
             return conduct(request, progress)
         from harness.run.compile.static_run import static_run
 
-        return static_run(request, tuple(targets), progress, longest=max_seq)
+        return static_run(request, tuple(targets), progress, longest=max_seq, owners=owners)
 
 
 def tell_left_out(schedule: Schedule) -> None:

@@ -10,6 +10,7 @@ from operator import attrgetter
 
 from harness.core.errors import require_member
 from harness.core.kernel_figures import KernelFigures
+from harness.core.peak_owners import Owners
 from harness.core.tpu_kernel_figures import OnChipOverflow, TpuKernelFigures
 from harness.core.units import format_big, format_bytes, format_ratio
 
@@ -105,6 +106,7 @@ class Static:
     kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
     tpu_kernels: tuple[TpuKernelFigures, ...] = ()  # Pallas kernels of a call, in order
     overflow: OnChipOverflow | None = None  # why it does not fit, where that is a core's own memory
+    owners: Owners | None = None  # of the planned peak, where they were asked for; else `unavailable` may say
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:

@@ -48,9 +48,12 @@ class CaseWorker:
         """Apply this case's process-wide settings, after another case of the process has run."""
         self.framework.enter(self.case.mode, wide=self.wide)
 
-    def do_prepare(self, trace_s: float) -> dict[str, Any]:
-        """Load, build and compile or trace; nothing of the workload's size exists yet."""
-        job = self.job
+    def do_prepare(self, trace_s: float, owners: bool = False) -> dict[str, Any]:
+        """Load, build and compile or trace; nothing of the workload's size exists yet.
+
+        With `owners`, the figures also say who owns the planned peak.
+        """
+        job, self.framework.names_owners = self.job, owners
         self.framework.start(self.case.device, job.threads, wide=self.wide)
         self.enter()
         self.threads = leaks.threads()

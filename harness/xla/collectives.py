@@ -68,10 +68,10 @@ def size_of(shape: str) -> int:
 
 def _array(kind: str, sizes: str) -> int:
     elements = math.prod(int(size.removeprefix("<=")) for size in sizes.split(",") if size)
-    return -(-elements * _bits(kind) // 8)
+    return -(-elements * bits(kind) // 8)
 
 
-def _bits(kind: str) -> int:
+def bits(kind: str) -> int:
     """Bits of one element: `pred` takes a byte, `token` none; `bf16`, `s4` and `f8e4m3fn` name theirs."""
     match = re.match(r"[a-z]+(\d+)", kind)
     if match is None:

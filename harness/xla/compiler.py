@@ -48,21 +48,24 @@ class Compiler:
         os.environ.update({**ENVIRONMENT, "TEST_TMPDIR": job.folder})
         self.spent = False  # the compiler has given a warning that it gives once per process only
 
-    def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
-        """The figures of a case for a target, and its other facts that need no run."""
+    def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
+        """The figures of a case for a target, and its other facts that need no run.
+
+        With `owners`, also who owns the planned peak.
+        """
         request = Job.from_json(job)
         case = request.case
         jax.config.update("jax_enable_x64", dict(case.workload).get("dtype") == "f64")
         devices = xla_devices.devices(name)
         built = build(loading.load(request.module), case)
-        static = self._figures(built, case.mode, devices, name)
+        static = self._figures(built, case.mode, devices, name, owners=owners)
         return {
             **built.describe(static),
             "resident_bytes": psutil.Process().memory_info().rss,
             "spent": self.spent,
         }
 
-    def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
+    def _figures(self, built: Built, mode: str, devices: list[Any], name: str, *, owners: bool) -> Static:
         start = time.perf_counter()
         with xla_devices.lowering_for(devices[0]):
             traced = lowerable(built, mode, devices, name).trace()
@@ -89,6 +92,7 @@ class Compiler:
                 lower_s=middle - start,
                 compile_s=end - begun,
                 kernels=[kernel.figures for kernel in kernels],
+                owners=owners,
             )
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 

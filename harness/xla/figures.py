@@ -27,13 +27,14 @@ def figures(
     lower_s: float,
     compile_s: float,
     kernels: Sequence[TpuKernelFigures] = (),
+    owners: bool = False,
 ) -> Static:
     """XLA's memory and cost analysis of one device's program, its collectives and its hash.
 
     Custom calls are listed by the names that the module has for them, the compiler's own helpers too:
     on the TPU `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are.
     Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`. `kernels` are the
-    program's Pallas kernels, whose VMEM the module tells.
+    program's Pallas kernels, whose VMEM the module tells. With `owners`, also who owns the planned peak.
     """
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
@@ -60,7 +61,7 @@ def figures(
         warnings.append("collectives are not counted: the module's text could not be read")
     elif graph and open_ended(graph, turns):
         warnings.append("a collective in a loop of unknown length is counted once")
-    return Static(
+    static = Static(
         **memory,
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
@@ -83,6 +84,21 @@ def figures(
         },
         warnings=(*warnings, *cost.warnings),
     )
+    return _with_owners(static, compiled, modules, platform) if owners else static
+
+
+def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
+    """The figures with who owns the planned peak, or why nobody knows."""
+    from harness.xla.owners import owners
+
+    why = "the plan's peak has no owners: "
+    try:
+        if static.planned_bytes is None:
+            raise ValueError(static.unavailable.get("temp_bytes", "no plan is given"))
+        (module,) = modules
+        return replace(static, owners=owners(compiled, module, platform, static.planned_bytes))
+    except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
+        return replace(static, unavailable={**static.unavailable, "owners": f"{why}{error}"})
 
 
 def _modules(compiled: Any) -> tuple[list[Any], str | None]:

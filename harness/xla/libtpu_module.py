@@ -12,7 +12,8 @@ configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.prot
 import importlib
 from typing import Any
 
-from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, records
+from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message
+from harness.xla.riegeli import records
 
 CONFIGURED, MODULE = 2, 1  # the path in a record: a module with its configuration, and the module there
 COMPUTATIONS, SCHEDULE = 3, 7  # in a module
@@ -36,22 +37,14 @@ def module_proto(executable: bytes) -> bytes:
     configured = [part for record in records(executable) for part in _parts(record, CONFIGURED)]
     modules = [part for parent in configured for part in _parts(parent, MODULE)]
     # A field number says nothing of the type: other records have fields of these numbers too.
-    modules = [part for part in modules if {field.number for field in _fields(part)} >= NAMED]
+    modules = [part for part in modules if {field.number for field in possible_message(part)} >= NAMED]
     if len(modules) != 1:
         raise ValueError(f"{len(modules)} modules in the executable")
     return modules[0]
 
 
 def _parts(data: bytes, number: int) -> list[bytes]:
-    return [field.value for field in _fields(data) if field.number == number and field.kind == BYTES]
-
-
-def _fields(data: bytes) -> list[MessageField]:
-    """The fields of bytes that may be a message; empty where they are something else, such as a text."""
-    try:
-        return message(data)
-    except ValueError:
-        return []
+    return [field.value for field in possible_message(data) if field.number == number and field.kind == BYTES]
 
 
 def bind_late_operands(proto: bytes) -> bytes:

@@ -10,10 +10,9 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from harness.core.paths import PROJECT
+from harness.core.paths import shown_path
 from harness.core.static_figures import OperatorWeight
 from harness.xla.hlo import STARTS, Computation, Graph, Instruction
 
@@ -128,12 +127,4 @@ class Places:
         if location not in self.locations:
             return ""
         file, line = self.locations[location]
-        return f"{_short(*self.files[file])}:{line}" if file in self.files else ""
-
-
-def _short(file: str) -> str:
-    """A path relative to the repository, else the file's name alone: never a machine's folders."""
-    path = Path(file)
-    if path.is_relative_to(PROJECT) and "site-packages" not in path.relative_to(PROJECT).parts:
-        return path.relative_to(PROJECT).as_posix()
-    return path.name
+        return f"{shown_path(*self.files[file])}:{line}" if file in self.files else ""

@@ -51,6 +51,7 @@ FLAGS = {
             "--max-seq",
             "--stages",
             "--kernels",
+            "--owners",
             *CASES,
             "--set",
             *MODEL,

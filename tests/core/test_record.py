@@ -37,7 +37,7 @@ def test_the_documented_record_survives_the_round_trip():
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
     joined = {key: [] for key in ("collectives", "operator_weights", "stages", "kernels", "tpu_kernels")}
-    joined |= {"overflow": None, "body_only": False, "opcodes": {}, "weighed": [0, 0]}
+    joined |= {"overflow": None, "owners": None, "body_only": False, "opcodes": {}, "weighed": [0, 0]}
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},

@@ -17,7 +17,7 @@ from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
 from tests.xla.alone import answer_of
 from tests.xla.test_figures_foreign import TPU, scanned, sharded
-from tests.xla.test_protobuf import in_blocks, simple
+from tests.xla.test_riegeli import in_blocks, simple
 
 LENGTH = 4096  # of places looked up
 

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from harness.catalog.accelerators import absent
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
+from harness.core.peak_owners import Owners
 from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.static.exact_kernel import ExactKernel
-from harness.gate.timed.paired_case import CANDIDATE
+from harness.gate.static.plan_owners import plan_owners, plans_more
+from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.case.case_state import CaseState
 from harness.run.events import Listener
@@ -36,6 +38,7 @@ class CompiledSides(NamedTuple):
 
     states: dict[str, dict[str, CaseState]]  # settled
     kernels: dict[str, dict[str, KernelsByTarget]]
+    owners: dict[str, dict[str, Owners | None]]  # of the planned peak, where the candidate plans more
 
 
 class BySide:
@@ -66,7 +69,7 @@ def compile_sides(
     of a case's id.
     """
     catalog = sides[CANDIDATE].catalog
-    compiled = CompiledSides({}, {})
+    compiled = CompiledSides({}, {}, {})
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
         for name, side in sides.items():
@@ -84,6 +87,13 @@ def compile_sides(
             records = GroupRun(context).run()
             listener.group_finished(records, None)
             compiled.states.update({pair[CANDIDATE].id: pair for pair in both_sides})
+            compiled.owners.update(
+                {
+                    pair[CANDIDATE].id: {name: plan_owners(context, state) for name, state in pair.items()}
+                    for pair in both_sides
+                    if BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
+                }
+            )
             compiled.kernels.update(
                 {
                     pair[CANDIDATE].id: {

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.analysis.kernel_pairs import kernel_pairs
+from harness.core.peak_owners import Owners
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
+from harness.gate.static.plan_owners import changed_owners
+from harness.report.owner_sentences import change_sentences
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
@@ -51,6 +54,7 @@ class StaticFigures:
         default_factory=dict[str, tuple[ExactKernel, ...]]
     )
     compiles: int = 0
+    owners: Owners | None = None  # of the planned peak, where a side plans more than the other
     status: str = "ok"
     reason: str | None = None
     expected: bool = False
@@ -178,7 +182,13 @@ def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[s
 
 
 def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
-    return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
+    """The figures that are more, and of memory which buffers are: those that came or grew."""
+    increases: list[tuple[str, str]] = []
+    for name, old, new in _pairs(base, candidate):
+        if new > old:
+            buffers = change_sentences(changed_owners(base.owners, candidate.owners, name))
+            increases.append((name, "; ".join([change(name, old, new), *buffers])))
+    return increases
 
 
 def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:

@@ -126,7 +126,7 @@ def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]
     groups = plan.groups()
     progress.total = len(groups)
     if not groups:
-        return CompiledSides({}, {})
+        return CompiledSides({}, {}, {})
     return compile_sides(groups, plan.opponents, plan.sides, progress, kept)
 
 
@@ -167,7 +167,8 @@ def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[Gat
 def _pairs(plan: GatePlan, compiled: CompiledSides) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
     def figures(case: Case, side: str) -> StaticFigures:
         kernels = compiled.kernels.get(case.id, {}).get(side, {})
-        return _static_figures(compiled.states[case.id][side], kernels)
+        figures = _static_figures(compiled.states[case.id][side], kernels)
+        return replace(figures, owners=compiled.owners.get(case.id, {}).get(side))
 
     return {
         case: (

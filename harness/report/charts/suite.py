@@ -19,6 +19,7 @@ from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.model import AnyChart
 from harness.report.charts.occupancy import occupancy
+from harness.report.charts.owners import owners
 from harness.report.charts.recall import recall
 from harness.report.charts.scaling import scaling
 from harness.report.charts.speedup import speedup
@@ -53,8 +54,8 @@ def figures_of(
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
     A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling`, `recall`, `occupancy` and
-    `bound` are there where they have a figure.
+    way to times has no `static`. `scaling`, `recall`, `occupancy`,
+    `bound` and `owners` are there where they have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -74,6 +75,7 @@ def figures_of(
         "recall": recall(grid),
         "occupancy": occupancy(grid),
         "bound": bound(grid),
+        "owners": owners(grid),
     }
     dressed = looks(grid.labels, suite.baseline)
     return {

@@ -36,6 +36,7 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
         "target": target_.name,
         "device": str(target_.accelerator),
         "source": info.hash,
+        **request.extras,
         **surroundings(),
         **host,
     }

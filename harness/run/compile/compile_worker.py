@@ -65,7 +65,9 @@ class CompileWorker:
         self.working = worker
         try:
             trace_s = min(TRACE_SECONDS, settings.timeout_s / 2)
-            return CompileResult.of(worker.ask("prepare", settings.timeout_s, trace_s=trace_s))
+            return CompileResult.of(
+                worker.ask("prepare", settings.timeout_s, trace_s=trace_s, **request.extras)
+            )
         finally:
             self.working = None
             worker.close()
@@ -97,7 +99,8 @@ class CompileWorker:
         self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")
-            answer = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=request.target)
+            asked = {"job": job.to_json(), "name": request.target, **request.extras}
+            answer = worker.ask("compile", TURNS * settings.timeout_s, **asked)
             reusable = answer["resident_bytes"] < LASTING_BYTES and not answer["spent"]
         except Unsupported:
             reusable = True

@@ -20,6 +20,12 @@ from harness.cubin.occupancy import on_device
 class CompileRequest:
     case: Case
     target: str
+    owners: bool = False  # whether to say who owns the planned peak, too
+
+    @property
+    def extras(self) -> Mapping[str, bool]:
+        """What a worker, or the cache, is asked for beside the figures."""
+        return {"owners": True} if self.owners else {}
 
 
 @dataclass(frozen=True)

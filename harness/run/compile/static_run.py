@@ -55,10 +55,12 @@ def static_run(
     listener: Listener,
     *,
     longest: bool = False,
+    owners: bool = False,
     warm: WarmCompilers | None = None,
 ) -> Done:
     """Compile a schedule to its end, or to Ctrl-C; compiled cases are stored and not compiled again.
 
+    With `owners`, the figures also say who owns each planned peak.
     With `longest`, also search lengths beyond the schedule's for the largest one that fits each target.
     Compilers that are `warm` are used and stay so; without them the run has its own.
     """
@@ -86,7 +88,7 @@ def static_run(
         folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))
-        run = _StaticRun(request, targets, listener, warm.pool, folder)
+        run = _StaticRun(request, targets, listener, warm.pool, folder, owners)
         run.ask_all()  # a framework is imported while the machine is probed
         run.provenance = write_provenance(folder, warm.machine, settings.seed)
         return run.run(longest=longest)
@@ -112,6 +114,7 @@ class _StaticRun:
     listener: Listener
     pool: Pool
     folder: RunFolder
+    owners: bool
     provenance: Provenance = field(init=False)
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
     written: dict[str, Record] = field(default_factory=dict[str, Record])  # by case
@@ -130,7 +133,7 @@ class _StaticRun:
         for group in self.request.schedule.groups:
             for case in group.cases:
                 for name in self.targets:
-                    self._ask(CompileRequest(case, name), group)
+                    self._ask(CompileRequest(case, name, self.owners), group)
 
     def run(self, *, longest: bool) -> Done:
         fits: list[Fit] = []

@@ -70,6 +70,7 @@ class Framework(Protocol):
     memory is exhausted.
     """
 
+    names_owners: bool = False  # whether static figures also say who owns the planned peak
     refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
 
     def preload(self, *, tracing: bool) -> None:

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Correctness
 from harness.core.static_figures import Static
 from harness.gate.static.diff import StaticFigures, compare
@@ -65,6 +66,29 @@ def test_every_worse_figure_is_named_and_what_is_better_noted():
         "FLOPs 6.55e4 -> 1.31e5 (2.00×); temp 4.00 MiB -> 8.00 MiB (2.00×)",
         ("outputs 1.00 MiB -> 512 KiB (0.500×)",),
     )
+
+
+def planned(*buffers):
+    """The owners of a planned peak of these buffers."""
+    total = sum(buffer.bytes for buffer in buffers)
+    return Owners(total, 0, 0, 1, 9, buffers, (0, 0), ((0, total),))
+
+
+def test_more_memory_names_the_buffer_that_came_at_its_line():
+    score = Owner("fusion", "temp", 4 * MIB, "eq", "pred[4194304]", "mask.py:22", 2, 3)
+    copy = Owner("copy.1", "temp", 4 * MIB, "copy", "f32[1048576]", "mask.py:24", 3, 4)
+    base = replace(BASE, owners=planned(score))
+    candidate = with_changes(temp_bytes=8 * MIB, owners=planned(score, copy))
+    reason = "temp 4.00 MiB -> 8.00 MiB (2.00×); came: 4 MiB, copy at mask.py:24, f32[1048576]"
+    assert compare(base, candidate, never) == ("regressed", reason, ())
+    accepted = compare(base, candidate, accept_only("temp_bytes"))
+    assert accepted.notes == ("accepted: temp 4.00 MiB -> 8.00 MiB (2.00×): it is meant",)
+
+
+def test_a_buffer_that_no_larger_figure_counts_is_not_blamed():
+    result = Owner("copy.1", "output", 4 * MIB, "copy", "f32[1048576]", "mask.py:24", 3, 4)
+    candidate = with_changes(temp_bytes=8 * MIB, owners=planned(result))
+    assert "came" not in compare(replace(BASE, owners=planned()), candidate, never).reason
 
 
 def test_equal_sides():

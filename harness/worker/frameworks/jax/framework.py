@@ -149,7 +149,10 @@ class Jax(Framework):
         compiled = lowered.compile()
         end = time.perf_counter()
         static = xla_figures.figures(
-            compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle
+            *(compiled, self.device.platform),
+            lower_s=middle - start,
+            compile_s=end - middle,
+            owners=self.names_owners,
         )
         steps = {"trace": after_trace - start, "lower": middle - after_trace, "compile": end - middle}
         return CompiledProgram(program, compiled, steps), static

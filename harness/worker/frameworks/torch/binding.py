@@ -40,7 +40,7 @@ def bind(
 
     if mode == "bwd":
         result = function(**arguments)
-        ties = _ties(result, cotangent or _ones(result))
+        ties = _ties(result, cotangent or ones(result))
 
         def pullback() -> Any:
             with stage(BACKWARD):
@@ -49,7 +49,7 @@ def bind(
         return pullback
     if cotangent is None:
         with torch.no_grad():
-            cotangent = _ones(function(**arguments))
+            cotangent = ones(function(**arguments))
 
     def both() -> Any:
         result = function(**arguments)
@@ -80,5 +80,6 @@ def _floating_leaves(result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
 
 
-def _ones(result: Any) -> list[torch.Tensor]:
+def ones(result: Any) -> list[torch.Tensor]:
+    """A cotangent of ones for every floating result."""
     return [torch.ones_like(output) for output in _floating_leaves(result)]

@@ -8,12 +8,14 @@ each place is extrapolated by itself: at its first and last pass and at its high
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes, walk
+from harness.core.peak_owners import Owner, Owners, largest_first
 from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
@@ -31,6 +33,7 @@ class Survey:
 
     operators: int = 0
     places: dict[Any, list[int]] = field(default_factory=dict[Any, list[int]])
+    buffers: list[Owner] = field(default_factory=list[Owner])  # at the peak, where they were asked for
 
     def add(self, place: Any, live: int) -> None:
         self.operators += 1
@@ -82,13 +85,20 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         extrapolated = _extrapolate(traces, beyond)
         description = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
         if extrapolated:
-            return Static(
+            static = Static(
                 **extrapolated,
                 flops_source="matmul_only",
                 lower_s=time.perf_counter() - start,
                 unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
                 warnings=(f"FLOPs and bytes {description}: a whole trace has some {expected} operators",),
             )
+            if traces[0][0].owners is None:
+                return static
+            found = _owners([survey.buffers for _, survey in traces], beyond, static.planned_bytes or 0)
+            if found is None:
+                why = f"other buffers are the peak's at each of {lengths[0]} to {lengths[-1]} tokens"
+                return replace(static, unavailable={**static.unavailable, "owners": why})
+            return replace(static, owners=found)
     return Static.none(f"cannot be {description}")
 
 
@@ -125,6 +135,29 @@ def _stages(traces: Sequence[Sequence[StageWork]], beyond: int) -> tuple[StageWo
             return ()
         found.append(StageWork(works[0].stage, *integers))
     return tuple(found)
+
+
+def _owners(traces: Sequence[Sequence[Owner]], beyond: int, planned_bytes: int) -> Owners | None:
+    """The buffers of the peak, those of one line together; None unless all traces have the same ones.
+
+    A longer call has more operators, so that nobody knows when these buffers are alive in it.
+    """
+    sizes = [Counter[tuple[str, ...]]() for _ in traces]
+    for total, buffers in zip(sizes, traces, strict=True):
+        for owner in buffers:
+            total[owner.name, owner.kind, owner.operator, owner.source] += owner.bytes
+    if any(total.keys() != sizes[0].keys() for total in sizes):
+        return None
+    found: list[Owner] = []
+    for key in sizes[0]:
+        size = extrapolate([total[key] for total in sizes], beyond)
+        if size is None:
+            return None
+        name, kind, operator, source = key
+        found.append(Owner(name, kind, size, operator, "", source, 0, 0))
+    named, others = largest_first(found)
+    peak = sum(owner.bytes for owner in found)
+    return Owners(peak, peak - planned_bytes, 0, 0, 0, named, others, ())
 
 
 def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:

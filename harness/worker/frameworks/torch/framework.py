@@ -129,7 +129,7 @@ class Torch(Framework):
         survey: extrapolation.Survey | None = None,
     ) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, survey)
+        return figures(bind, fake, patience, survey, owners=self.names_owners)
 
     def put(self, tree: Any) -> Any:
         with without_modes():

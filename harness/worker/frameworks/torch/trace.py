@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
 from typing import Any
@@ -29,6 +30,7 @@ from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
 from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
+from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
@@ -47,9 +49,12 @@ class Stopped(BaseException):
 class TraceTotals(OperatorCounts):
     """Live bytes and FLOPs over a trace, and the operators it ran; the only mode above the fake tensors'."""
 
-    def __init__(self, patience: Patience, fakes: Fakes, survey: Survey | None) -> None:
+    def __init__(
+        self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None
+    ) -> None:
         super().__init__()
-        self.survey = survey
+        self.survey, self.log = survey, log
+        self.peak_at = 0  # the step of the log
         self.live: dict[int, int] = {}
         self.numbers: dict[int, int] = {}
         self.refs: dict[int, Any] = {}
@@ -72,21 +77,29 @@ class TraceTotals(OperatorCounts):
         self.peak = self.now
         self.digest = sha256()
         self.timed = True
+        if self.log:
+            self.log.begin()
+            self.peak_at = 0
         if self.survey:
             self.survey.places["begin"] = [self.now] * 3
         return self.now
 
-    def hold(self, tree: Any) -> None:
-        for key, storage in storages(tree):
+    def hold(self, tree: Any, operator: str = "") -> None:
+        for key, storage, tensor in storages(tree):
             if key not in self.live:
                 self.live[key] = storage.nbytes()
                 self.numbers[key] = next(self.next_number)
                 self.now += self.live[key]
+                if self.log:
+                    self.log.made(key, tensor, self.live[key], operator)
+                    self.peak_at = self.log.step if self.now > self.peak else self.peak_at
                 self.peak = max(self.peak, self.now)
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
 
     def _release(self, key: int, _: Any) -> None:
         self.now -= self.live.pop(key, 0)
+        if self.log:
+            self.log.let_go(key)
         self.numbers.pop(key, None)
         self.refs.pop(key, None)
 
@@ -102,11 +115,13 @@ class TraceTotals(OperatorCounts):
             with self:
                 return func.decompose(*args, **kwargs)
         spelled = spell((args, kwargs), self.numbers)
+        if self.log:
+            self.log.enter()
         result = self.fakes.call(func, args, kwargs)
         if func is not DEVICE:
             name = self.names.get(func) or self.names.setdefault(func, str(func))
             self.digest.update(f"{name} {spelled}\n".encode())
-            self.hold(result)
+            self.hold(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
                 if not func.is_view:
@@ -161,12 +176,12 @@ def spell(value: Any, numbers: Mapping[int, int]) -> Any:
     return repr(value) if value is None or isinstance(value, PLAIN) else str(kind)
 
 
-def storages(tree: Any) -> Iterator[tuple[int, Any]]:
-    """(key, storage) of every tensor of a tree."""
+def storages(tree: Any) -> Iterator[tuple[int, Any, torch.Tensor]]:
+    """(key, storage, tensor) of every tensor of a tree."""
     for tensor in pytree.tree_leaves(tree):
         if isinstance(tensor, torch.Tensor):
             storage = tensor.untyped_storage()
-            yield storage._cdata, storage
+            yield storage._cdata, storage, tensor
 
 
 def figures(
@@ -174,10 +189,15 @@ def figures(
     fake_inputs: Callable[[], Mapping[str, Any]],
     patience: Patience,
     survey: Survey | None = None,
+    *,
+    owners: bool = False,
 ) -> Static:
-    """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
+    """Trace what `bind` returns, filling in `survey`; with `owners` also note who owns the peak.
+
+    An untraceable call has no figures, with the reason.
+    """
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, Fakes(mode), survey)
+    totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None)
     start = time.perf_counter()
     try:
         with _uncompiled() as compiled, mode:
@@ -196,8 +216,8 @@ def figures(
         return Static.none(OPAQUE.format(operator[1]) if operator else _untraceable(error))
     except Exception as error:
         return Static.none(_untraceable(error))
-    input_keys = {key for key, _ in storages(inputs)}
-    returned = {key: storage.nbytes() for key, storage in storages(result)}
+    input_keys = {key for key, _, _ in storages(inputs)}
+    returned = {key: storage.nbytes() for key, storage, _ in storages(result)}
     # Results in an argument's storage are in `before` already; the
     # others are live at the end, and no temporaries.
     alias = sum(size for key, size in returned.items() if key in input_keys)
@@ -208,7 +228,7 @@ def figures(
     flops = totals.counts().flops
     if not flops:
         unavailable["flops"] = "no matrix product or attention kernel to count"
-    return Static(
+    static = Static(
         argument_bytes=before,
         output_bytes=output,
         temp_bytes=None if compiled else max(0, totals.peak - before - (output - alias)),
@@ -221,6 +241,14 @@ def figures(
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
     )
+    if totals.log is None or static.planned_bytes is None:
+        return static
+    found, buffers = totals.log.owners(
+        dict(argument_names(inputs)), returned, totals.peak_at, static.planned_bytes
+    )
+    if survey:
+        survey.buffers = buffers
+    return replace(static, owners=found)
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class KernelCompiler:
     def __init__(self, job: Job) -> None:
         self.cache = Path(job.folder) / "triton"
 
-    def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
+    def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
         """The figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
         wanted = gpu_of(name)
@@ -49,7 +49,9 @@ class KernelCompiler:
         use_absent_gpu(wanted)  # a builder may ask Triton for it
         built = build(loading.load(request.module), request.case)
         static = compile_call(
-            built, request.case.mode, wanted, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
+            *(built, request.case.mode, wanted),
+            Patience(TRACE_SECONDS, request.memory_bytes * 1000),
+            owners=owners,
         )
         return {
             **built.describe(static),
@@ -81,7 +83,9 @@ def use_absent_gpu(wanted: Target) -> None:
     cache.triton_key = lambda: triton.__version__
 
 
-def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) -> Static:
+def compile_call(
+    built: Built, mode: str, wanted: Target, patience: Patience, *, owners: bool = False
+) -> Static:
     """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
     import torch
 
@@ -106,6 +110,7 @@ def compile_call(built: Built, mode: str, wanted: Target, patience: Patience) ->
             recorder.of_timed_call(bind),
             lambda: {name: empty(shape, device) for name, shape in inputs.items()},
             patience,
+            owners=owners,
         )
     if stands_in:
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))

@@ -1,0 +1,79 @@
+"""The buffers at a planned peak as a table, and of two implementations what differs."""
+
+from collections.abc import Sequence
+
+from harness.analysis.owner_changes import owner_changes
+from harness.analysis.results import label_of
+from harness.core.grouped import grouped
+from harness.core.peak_owners import Owner, Owners
+from harness.core.record import Record
+from harness.core.units import format_count
+from harness.report.format import short_bytes, short_label
+from harness.report.owner_sentences import change_sentences, curve_line, peak_sentence, place_of, reservations
+from harness.report.tables.table_data import Column, TableData
+
+COLUMNS = (
+    Column("buffer", right=False, rank=2, folds=True),
+    Column("made by", right=False, folds=True),
+    Column("line", right=False, folds=True),
+    Column("bytes"),
+    Column("share", caption="share: of the planned peak."),
+    Column("kind", right=False, rank=3),
+    Column("lives", rank=1, caption="lives: the first and the last instruction, as scheduled."),
+    Column("shape", right=False, rank=4, folds=True),
+)
+
+
+def owners_lines(record: Record, target: str) -> list[str]:
+    """The answer for one case on one target, with its reservations, or why there is none."""
+    figures = record.static.get(target)
+    case = f"{short_label(label_of(record))} at {format_count(record.seq)} on {target}"
+    owners = figures.owners if figures is not None else None
+    if owners is None:
+        why = figures.unavailable.get("owners") or figures.unavailable.get("temp_bytes") if figures else None
+        return [f"{case}: nobody owns the peak: {why or record.reason or 'it was not asked for'}."]
+    lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
+    if not owners.curve:
+        return lines
+    top = max(alive for _, alive in owners.curve)
+    return [*lines, f"live {curve_line(owners)} at most {short_bytes(top)}, at instruction {owners.at}"]
+
+
+def owners_table(record: Record, target: str, owners: Owners) -> TableData:
+    """A row per buffer at the peak, the largest first; what is smaller, and what is none, together."""
+    rows = [_cells(owner, owners) for owner in owners.owners]
+    count, size = owners.others
+    if count:
+        rows.append([f"{count} more", "", "", *_amount(size, owners), "", "", ""])
+    if owners.gap_bytes:
+        rows.append(["no buffer", "holes, alignment", "", *_amount(owners.gap_bytes, owners), "", "", ""])
+    title = f"{label_of(record)} at {format_count(record.seq)}, {record.mode}, on {target}"
+    return TableData.of_sections(title, COLUMNS, [((), rows)])
+
+
+def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
+    """Where two implementations have a workload, what each makes at its peak that the other does not."""
+    lines: list[str] = []
+    for together in grouped(records, lambda record: (str(record.workload), record.mode)).values():
+        figures = [record.static.get(target) for record in together]
+        known = [each.owners for each in figures if each is not None and each.owners is not None]
+        if len(together) != 2 or len(known) != 2:
+            continue
+        (first, second), (before, now) = (short_label(label_of(record)) for record in together), known
+        difference = now.peak_bytes - before.peak_bytes
+        sizes = f"{short_bytes(abs(difference))} {'more' if difference >= 0 else 'less'}"
+        at = format_count(together[0].seq)
+        lines.append(f"{second} plans {sizes} than {first} at {at} on {target}:")
+        lines += [f"  {line}" for line in change_sentences(owner_changes(before, now))]
+    return lines
+
+
+def _cells(owner: Owner, owners: Owners) -> list[str]:
+    made = place_of(owner) if owner.kind == "argument" else owner.operator
+    lives = f"{owner.first}–{owner.last}" if owners.instructions else ""
+    amount = _amount(owner.bytes, owners)
+    return [owner.name, made, owner.source, *amount, owner.kind, lives, owner.shape]
+
+
+def _amount(size: int, owners: Owners) -> list[str]:
+    return [short_bytes(size), f"{100 * size / owners.peak_bytes:.3g} %" if owners.peak_bytes else ""]

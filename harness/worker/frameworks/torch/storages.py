@@ -1,0 +1,139 @@
+"""When each storage of a traced call is made and let go, and the line of Python that makes it.
+
+The line is the innermost frame that is neither torch's nor the harness's. Autograd runs a backward without
+such frames: a node of it has the line of the forward's operator that made the node, by its sequence number.
+"""
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from sysconfig import get_path
+from typing import Any
+
+import torch
+from torch._C._autograd import _get_sequence_nr as next_node
+
+from harness.core.paths import PACKAGE, shown_path
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.worker.frameworks.torch.binding import ones
+
+# Folders whose frames are not the implementation's; `<` begins what is in no file.
+INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")
+LIBRARY = get_path("stdlib")
+DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
+
+
+@dataclass
+class Storage:
+    """One storage: `first` is the operator that made it, `last` the one after which it was let go."""
+
+    bytes: int
+    operator: str
+    shape: str
+    source: str
+    first: int
+    last: int | None = None
+    saved: bool = False
+
+
+class StorageLog:
+    """The storages of a trace, by the trace's keys for them, which later storages may have again."""
+
+    def __init__(self) -> None:
+        self.step = -1
+        self.alive: dict[int, Storage] = {}
+        self.gone: list[tuple[int, Storage]] = []
+        self.lines: dict[int, str] = {}  # of the forward, by the sequence number of autograd's node
+        self.in_backward = False
+
+    def begin(self) -> None:
+        """Begin the timed part: what is alive now, and no input, is saved for it."""
+        self.step, self.gone = 0, []
+        for storage in self.alive.values():
+            storage.first, storage.saved = 0, True
+
+    def enter(self) -> None:
+        """Before an operator runs: note its line for its node, and what a backward finds when it begins."""
+        self.step += 1
+        node: Any = torch._C._current_autograd_node()  # None outside of a backward
+        if node is not None and not self.in_backward:
+            self.in_backward = True
+            for storage in self.alive.values():
+                storage.saved = True
+        if node is None and torch.is_grad_enabled():
+            self.lines.setdefault(next_node() - 1, _user_line())
+
+    def made(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
+        node: Any = torch._C._current_autograd_node()  # None outside of a backward
+        source = self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
+        dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
+        shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
+        self.alive[key] = Storage(size, operator, shape, source, max(self.step, 0))
+
+    def let_go(self, key: int) -> None:
+        if (storage := self.alive.pop(key, None)) is not None:
+            storage.last = max(self.step, storage.first)
+            self.gone.append((key, storage))
+
+    def owners(
+        self, arguments: Mapping[int, str], results: Collection[int], peak_at: int, planned_bytes: int
+    ) -> tuple[Owners, list[Owner]]:
+        """(who owns the peak at this step, all of its buffers); `arguments` are names by a storage's key."""
+        end = self.step
+        entries = [*self.gone, *self.alive.items()]
+        lives = [(each.first, end if each.last is None else each.last, each.bytes) for _, each in entries]
+        found = [
+            _owner(storage, arguments.get(key), end, returned=storage.last is None and key in results)
+            for key, storage in entries
+            if storage.bytes and storage.first <= peak_at <= (end if storage.last is None else storage.last)
+        ]
+        return owners_of(found, planned_bytes, peak_at, end + 1, lives), found
+
+
+def owners_of(
+    found: list[Owner], planned_bytes: int, at: int, steps: int, lives: list[tuple[int, int, int]]
+) -> Owners:
+    """The owners of a plan from all of its buffers and, of a whole trace, how long each is alive."""
+    named, others = largest_first(found)
+    peak = sum(owner.bytes for owner in found)
+    curve = thinned(live_curve(steps, lives))
+    return Owners(peak, peak - planned_bytes, 0, at, steps, named, others, curve)
+
+
+def _owner(storage: Storage, argument: str | None, end: int, *, returned: bool) -> Owner:
+    last = end if storage.last is None else storage.last
+    if argument is None and storage.saved and not storage.source and not storage.first:
+        argument = "cotangent"
+    if argument is not None:
+        return Owner(argument, "argument", storage.bytes, "", storage.shape, "", storage.first, last)
+    kind = "output" if returned else "saved" if storage.saved else "temp"
+    operator, shape, source = storage.operator, storage.shape, storage.source
+    return Owner(operator, kind, storage.bytes, operator, shape, source, storage.first, last)
+
+
+def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:
+    """(a storage's key, the argument's name) of every tensor in a call's inputs, such as `weights['wq']`."""
+    if isinstance(inputs, torch.Tensor):
+        yield inputs.untyped_storage()._cdata, path
+    elif isinstance(inputs, Mapping):
+        for name, part in inputs.items():
+            yield from argument_names(part, f"{path}['{name}']" if path else str(name))
+    elif isinstance(inputs, Iterable):
+        for place, part in enumerate(inputs):
+            yield from argument_names(part, f"{path}[{place}]")
+
+
+def _user_line() -> str:
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not ones.__code__:  # a cotangent is made for the trace
+        if not _inside(frame.f_code.co_filename):
+            return f"{shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+@cache
+def _inside(file: str) -> bool:
+    return file.startswith(INSIDE) or (file.startswith(LIBRARY) and "site-packages" not in file)

@@ -1,0 +1,145 @@
+"""Owners of a TPU's plan, by the report of HBM in its executable.
+
+libtpu names the temporaries that are alive at their peak, with their padded sizes, and what is unused between
+them. Arguments and results have the sizes of their tiled layouts. When a buffer is made and read for the last
+time is replayed from the schedule, and so is the curve: without the compiler's own decisions of what takes
+another's place, so that it may rise higher than the plan.
+"""
+
+from collections.abc import Iterator
+
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.xla.hlo import Instruction
+from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
+from harness.xla.owners.names import Names
+from harness.xla.owners.tiled import tiled_arrays
+from harness.xla.owners.timeline import IN_PLACE, SAME, Position, Timeline, part_of
+
+HBM = 0
+POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
+# They make no array of their own: what they hand on has its memory from another, or is in the program's code.
+HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
+CALLERS = ("while", "conditional", "call", "async-done")
+
+
+def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
+    """The owners of a plan of `planned_bytes`."""
+    timeline = Timeline(names.graph)
+    last = len(timeline.order) - 1
+    made = {place: size for each in timeline.order for place, size in _arrays_of(each)}
+    for place in _rewritten(timeline):
+        made.pop(place, None)
+    reached = {place: timeline.reached(place, made.keys()) for place in made}
+    lives = {place: timeline.life_of(place, reached[place]) for place in made}
+    _reuse(timeline, made, reached, lives)
+    held = [*_arguments(names, last), *_results(names, last)]
+    temporaries = [_temporary(buffer, names, timeline, lives) for buffer in report.buffers]
+    kept = sum(owner.bytes for owner in held)
+    root = timeline.order[-1].name
+    returned = {place for place in made if any(name == root for name, _ in reached[place])}
+    alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
+    curve = live_curve(last + 1, alive, kept)
+    named, others = largest_first([*held, *temporaries])
+    return Owners(
+        peak_bytes=kept + report.size,
+        difference_bytes=kept + report.size - planned_bytes,
+        gap_bytes=report.size - sum(owner.bytes for owner in temporaries),
+        at=max(curve, key=lambda corner: corner[1])[0],
+        instructions=last + 1,
+        owners=named,
+        others=others,
+        curve=thinned(curve),
+    )
+
+
+def _rewritten(timeline: Timeline) -> Iterator[Position]:
+    """What a turn of a loop makes for the next one: it is written where the loop has had the last turn's."""
+    for loop in timeline.order:
+        if loop.opcode == "while":
+            body = timeline.graph.computations[loop.called["body"][0]]
+            root = body.instructions[body.root]
+            for name in root.operands if root.opcode == "tuple" else [root.name]:
+                each = body.instructions[name]
+                while each.opcode in SAME:
+                    each = body.instructions[each.operands[0]]
+                if each.opcode == "get-tuple-element":
+                    yield each.operands[0], (part_of(each),)
+                else:
+                    yield each.name, ()
+
+
+def _reuse(
+    timeline: Timeline,
+    made: dict[Position, int],
+    reached: dict[Position, set[Position]],
+    lives: dict[Position, tuple[int, int]],
+) -> None:
+    """End an operand's life before an instruction that writes a result of its size over it.
+
+    So do sorts and what computes element by element, with an operand that nothing reads later.
+    """
+    holder = {position: place for place, positions in reached.items() for position in positions}
+    for place, size in made.items():
+        instruction, step = timeline.order[timeline.step[place[0]]], timeline.step[place[0]]
+        if instruction.opcode == "fusion" and "kind=kLoop" not in instruction.attributes:
+            continue
+        for operand in instruction.operands:
+            before = holder.get((operand, ()))
+            if before and lives[before][0] < step == lives[before][1] and made[before] == size:
+                lives[before] = (lives[before][0], step - 1)
+                break
+
+
+def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:
+    """The arrays in HBM that an instruction makes, with their bytes."""
+    if instruction.opcode in (*HANDED_ON, *CALLERS, *IN_PLACE):
+        return
+    tupled = instruction.shape.startswith("(")
+    for place, array in enumerate(tiled_arrays(instruction.shape)):
+        source = instruction.opcode == "copy-start" and place > 0
+        if array.space == HBM and not source:
+            yield (instruction.name, (place,) if tupled else ()), array.bytes
+
+
+def _temporary(
+    buffer: ReportedBuffer, names: Names, timeline: Timeline, lives: dict[Position, tuple[int, int]]
+) -> Owner:
+    if buffer.name not in names.owner:
+        return Owner(buffer.name, "temp", buffer.bytes, "", "", "", 0, 0)
+    instruction = names.instruction(buffer.name)
+    sizes = f"[{','.join(map(str, buffer.sizes))}]"
+    arrays = enumerate(tiled_arrays(instruction.shape))
+    index = tuple(place for place, array in arrays if buffer.sizes and array.shape.endswith(sizes))[:1]
+    place = (buffer.name, index if instruction.shape.startswith("(") else ())
+    operator, source = names.made_by(*place)
+    first, last = lives.get(place, (timeline.step.get(buffer.name, 0),) * 2)
+    return Owner(buffer.name, "temp", buffer.bytes, operator, names.shape(*place), source, first, last)
+
+
+def _arguments(names: Names, last: int) -> Iterator[Owner]:
+    for each in names.graph.computations[names.graph.entry].instructions.values():
+        if each.opcode == "parameter":
+            size, shape = _size(each), names.shape(each.name, ())
+            yield Owner(names.argument(each.name), "argument", size, "", shape, "", 0, last)
+
+
+def _results(names: Names, last: int) -> Iterator[Owner]:
+    entry = names.graph.computations[names.graph.entry]
+    root = entry.instructions[entry.root]
+    tupled = root.shape.startswith("(")
+    if tupled and root.opcode != "tuple":  # one instruction that has several results
+        parts = [(root.name, (place,)) for place in range(len(tiled_arrays(root.shape)))]
+    else:
+        parts = [(name, ()) for name in (root.operands if tupled else [root.name])]
+    for name, index in parts:
+        operator, source = names.made_by(name, index)
+        arrays = tiled_arrays(names.instruction(name).shape)
+        size = arrays[index[0]].bytes if index else sum(array.bytes for array in arrays)
+        yield Owner(name, "output", size, operator, names.shape(name, index), source, 0, last)
+    if tupled:
+        table = -(-POINTER * len(parts) // POINTERS) * POINTERS
+        yield Owner(root.name, "output", table, "tuple", "", "", 0, last)
+
+
+def _size(instruction: Instruction) -> int:
+    return sum(array.bytes for array in tiled_arrays(instruction.shape))

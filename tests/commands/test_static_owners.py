@@ -1,0 +1,62 @@
+"""`seqsweep static --owners`: what goes with it, and its pages of records."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.commands import output
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.core.peak_owners import Owner, Owners
+from tests.report.charts.suites import record, static
+
+MIB = 1 << 20
+INPUT = Owner("topk_indices", "argument", 4 * MIB, "", "s32[1048576]", "", 0, 9)
+PAIRS = Owner("fusion", "temp", 32 * MIB, "eq", "pred[33554432]", "impls/mask/broadcast.py:22", 3, 5)
+CURVE = ((0, 4 * MIB), (3, 36 * MIB), (6, 4 * MIB))
+PEAK = Owners(36 * MIB, 0, 0, 4, 10, (PAIRS, INPUT), (0, 0), CURVE)
+SMALL = Owners(4 * MIB, 0, 0, 0, 10, (INPUT,), (0, 0), ((0, 4 * MIB),))
+
+
+@pytest.mark.parametrize("words", [["--stages"], ["--kernels"], ["--max-seq"], ["--columns", "time"]])
+def test_it_has_pages_of_its_own(words, capsys):
+    assert call_app(app, ["static", "mask", "--owners", *words]) == 2
+    assert "--owners: has pages of its own; goes without --stages" in capsys.readouterr().err
+
+
+def case(name, seq, found, **unavailable):
+    figures = static(MIB)
+    return record(
+        name,
+        seq,
+        static={
+            "tpu:v5p": replace(figures, owners=found, unavailable={**figures.unavailable, **unavailable})
+        },
+    )
+
+
+def test_the_answer_comes_first_then_what_differs_then_a_table_of_the_longest(capsys):
+    records = [
+        case(name, seq, found)
+        for seq in (1024, 4096)
+        for name, found in (("broadcast", PEAK), ("scatter", SMALL))
+    ]
+    output.print_owners(records, ["tpu:v5p"])
+    said = capsys.readouterr().out
+    first, *_ = said.splitlines()
+    assert first.startswith(
+        "broadcast at 1Ki on tpu:v5p: peak 36 MiB: 32 MiB is eq at impls/mask/broadcast.py:22, "
+        "alive over instructions 3–5 of 10"
+    )
+    assert "scatter plans 32 MiB less than broadcast at 4Ki on tpu:v5p:" in said
+    assert "  went: 32 MiB, eq at impls/mask/broadcast.py:22, pred[33554432]" in said
+    assert "mask/broadcast at 4Ki, fwd, on tpu:v5p" in said
+    assert "mask/broadcast at 1Ki, fwd, on tpu:v5p" not in said
+    row = next(line for line in said.splitlines() if line.startswith("fusion"))
+    assert row.split()[:6] == ["fusion", "eq", "impls/mask/broadcast.py:22", "32", "MiB", "88.9"]
+
+
+def test_why_nobody_owns_a_peak(capsys):
+    output.print_owners([case("broadcast", 1024, None, owners="the compiler tells nothing")], ["tpu:v5p"])
+    said = capsys.readouterr().out
+    assert said == "broadcast at 1Ki on tpu:v5p: nobody owns the peak: the compiler tells nothing.\n"

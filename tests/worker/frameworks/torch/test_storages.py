@@ -1,0 +1,147 @@
+"""Owners of torch's peaks: storages with the lines that make them, against hand counts and the allocator."""
+
+import inspect
+
+import pytest
+
+pytestmark = pytest.mark.torch
+N = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def trace(torch):
+    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.trace import figures
+
+    def read(function, size=N, mode="fwd", owners=True):
+        def bind(inputs, cotangent):
+            return bind_call(function, ("x",), mode, inputs, cotangent)
+
+        with torch.set_grad_enabled(mode != "fwd"):
+            return figures(bind, lambda: {"x": torch.empty(size)}, Patience(30.0, 1 << 50), owners=owners)
+
+    return read
+
+
+def line_of(function, offset):
+    return f"tests/worker/frameworks/torch/test_storages.py:{inspect.getsourcelines(function)[1] + offset}"
+
+
+def rows(owners):
+    return [(each.kind, each.operator or each.name, each.bytes, each.source) for each in owners.owners]
+
+
+def test_the_peak_s_storages_with_their_lines(trace):
+    def function(x):
+        one = x + 1
+        two = one * 2
+        return two.sum()
+
+    static = trace(function)
+    owners = static.owners
+    assert (owners.exact, owners.peak_bytes, owners.gap_bytes) == (True, static.planned_bytes, 0)
+    assert sorted(rows(owners)) == [
+        ("argument", "x", 4 * N, ""),
+        ("output", "sum", 4, line_of(function, 3)),
+        ("temp", "add", 4 * N, line_of(function, 1)),
+        ("temp", "mul", 4 * N, line_of(function, 2)),
+    ]
+    assert max(alive for _, alive in owners.curve) == owners.peak_bytes
+    assert trace(function, owners=False).owners is None
+
+
+def test_a_loop_s_storages_are_let_go_turn_by_turn(trace):
+    def function(x):
+        for _ in range(4):
+            x = x * 2
+        return x
+
+    owners = trace(function).owners
+    assert owners.exact
+    assert owners.peak_bytes == 3 * 4 * N  # the argument, what a turn reads, and what it makes
+    assert {each.operator for each in owners.owners if each.kind != "argument"} == {"mul"}
+
+
+def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(trace):
+    def function(x):
+        bent = x.exp()
+        return bent.sin()
+
+    whole = trace(function, mode="fwd_bwd").owners
+    assert whole.exact
+    saved = [(each.operator, each.source) for each in whole.owners if each.kind == "saved"]
+    assert ("exp", line_of(function, 1)) in saved
+    backward = [each for each in whole.owners if each.operator in {"cos", "mul"}]
+    assert {each.source for each in backward} <= {line_of(function, 1), line_of(function, 2)}
+    assert backward
+    assert ("argument", "cotangent") in [(each.kind, each.name) for each in whole.owners]
+    pullback = trace(function, mode="bwd").owners
+    assert pullback.exact
+    assert ("saved", "exp", 4 * N, line_of(function, 1)) in rows(pullback)
+
+
+def test_the_peak_is_the_allocator_s_high_water_mark(torch, trace):
+    from torch.profiler import ProfilerActivity, profile
+
+    def function(x):
+        square = x.view(1024, 1024)
+        scores = square @ square.T
+        return (torch.softmax(scores, -1) @ square + scores.cumsum(-1)).relu()
+
+    owners = trace(function).owners
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        function(torch.ones(N))
+    events = [event for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"]
+    now = highest = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        highest = max(highest, now)
+    assert owners.peak_bytes == pytest.approx(highest, rel=0.02)
+
+
+@pytest.mark.full
+def test_of_a_trace_that_is_extrapolated_each_line_s_bytes_are(torch):
+    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch import extrapolation
+    from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.trace import figures
+
+    def function(x):
+        kept = x * 2
+        total = x.new_zeros(1)
+        for part in kept.split(4):
+            for _ in range(2):
+                total = total + (part @ part.T).sum()
+        return total
+
+    def at(length):
+        survey = extrapolation.Survey()
+
+        def bind(inputs, cotangent):
+            return bind_call(function, ("x",), "fwd", inputs, cotangent)
+
+        fake = {"x": (length, 8)}
+        static = figures(
+            bind,
+            lambda: {name: torch.empty(shape) for name, shape in fake.items()},
+            Patience(60.0, 1 << 50),
+            survey,
+            owners=True,
+        )
+        return static, survey
+
+    static = extrapolation.figures(at, 1 << 16)
+    assert static.planned_bytes is not None
+    owners = static.owners
+    assert (owners.exact, owners.curve, owners.instructions) == (True, (), 0)
+    assert sorted((each.kind, each.bytes) for each in owners.owners[:2]) == [
+        ("argument", 8 * 4 << 16),
+        ("temp", 8 * 4 << 16),
+    ]
+    assert {each.source for each in owners.owners if each.operator == "mul"} == {line_of(function, 1)}
