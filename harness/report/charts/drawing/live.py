@@ -11,6 +11,8 @@ from harness.report.format import short_bytes
 
 HEIGHT = 1.7  # inches of a panel with its axis
 NAME = 2.6  # inches that a band's name may take
+PEAK = 2.3  # inches that the words of the peak may take, half a panel at most
+HEADROOM = 1.45  # of the peak: three lines of words above it
 SIZE = 6.5  # points
 OTHERS = "all other buffers"
 
@@ -33,17 +35,17 @@ def _draw_panel(axes: Axes, panel: LivePanel) -> None:
     areas[-1].set_alpha(FAINT)
     top = max(map(sum, zip(*layers, strict=True)))
     axes.set_xlim(0, panel.steps)
-    axes.set_ylim(0, 1.25 * top)
+    axes.set_ylim(0, HEADROOM * top)
     step = 1 << max(0, top.bit_length() - 2)  # two to four ticks, at whole powers of two
     set_ticks(axes.yaxis, {size: short_bytes(size) for size in range(0, top + 1, step)})
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.tick_params(labelsize=SIZE)
     at, words = panel.peak
     axes.axvline(at, color=INK, lw=0.8, ls=":")
-    right = at > 0.6 * panel.steps
+    right = at > panel.steps / 2
     axes.annotate(
-        words,
-        (at, 1.25 * top),
+        wrap(words, PEAK, SIZE),
+        (at, HEADROOM * top),
         (-3 if right else 3, -3),
         textcoords="offset points",
         ha="right" if right else "left",
