@@ -11,7 +11,7 @@ from harness.catalog.own_semantics import OwnSemantics
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
-from harness.core.workload import axis
+from harness.core.workload import Workload, axis
 
 __all__ = [
     "Array",
@@ -30,6 +30,7 @@ __all__ = [
     "Sharding",
     "Trial",
     "Unsupported",
+    "Workload",
     "axis",
     "cast",
     "exact",

@@ -6,7 +6,7 @@ the command line can plan a plugin's family without importing the plugin.
 
 import dataclasses
 import functools
-import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
+LARGEST = 2**63 - 1  # what a record can store
 
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -59,39 +60,73 @@ class Field:
     def parse(self, raw: object) -> Value:
         """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
         if raw is None or raw == "none":
+            return self.check(None)
+        if self.kind == "int":
+            return self.check(parse_count(raw), str(raw))
+        if self.kind == "float":
+            return self.check(_number(raw), str(raw))
+        if self.kind == "bool" and str(raw).lower() in {"true", "false"}:
+            return str(raw).lower() == "true"
+        return self.check(raw if self.kind == "bool" else str(raw))
+
+    def check(self, value: object, written: str | None = None) -> Value:
+        """The value, which the field can have; a whole number is a float where the field is one.
+
+        ValueError says why it cannot, with the value as it was `written`.
+        """
+        shown = f'"{value}"' if isinstance(value, str) else written or repr(value)
+        if value is None:
             if self.optional:
                 return None
             raise ValueError(f"{self.name} needs a value")
         if self.kind == "int":
-            value = parse_count(raw)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"{self.name} must be a whole number, not {shown}")
             if value < self.minimum:
                 raise ValueError(f"{self.name} must be at least {self.minimum}, not {value}")
+            if value > LARGEST:
+                raise ValueError(f"{self.name} is too large: {shown}")
             return value
         if self.kind == "float":
-            return _parse_float(self.name, raw)
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise ValueError(f"{self.name} must be a number, not {shown}")
+            if not -sys.float_info.max <= value <= sys.float_info.max:
+                raise ValueError(f"{self.name} must be a finite number, not {shown}")
+            return float(value)
         if self.kind == "bool":
-            return _parse_bool(self.name, raw)
-        if self.choices and raw not in self.choices:
-            raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}')
-        return str(raw)
+            if not isinstance(value, bool):
+                raise ValueError(f"{self.name} must be true or false, not {shown}")
+            return value
+        if not isinstance(value, str):
+            raise ValueError(f"{self.name} must be a text, not {shown}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f'unknown {self.name} "{value}"{nearest(value, self.choices)}')
+        return value
 
 
-def _parse_float(name: str, raw: object) -> float:
+def _number(raw: object) -> object:
+    """The number that a text means; anything else as it is."""
     try:
-        value = float(str(raw))
+        return float(str(raw))
     except ValueError:
-        raise ValueError(f'{name} must be a number, not "{raw}"') from None
-    if not math.isfinite(value):
-        raise ValueError(f'{name} must be a finite number, not "{raw}"')
-    return value
-
-
-def _parse_bool(name: str, raw: object) -> bool:
-    if isinstance(raw, bool):
         return raw
-    if str(raw).lower() in {"true", "false"}:
-        return str(raw).lower() == "true"
-    raise ValueError(f'{name} must be true or false, not "{raw}"')
+
+
+class Workload:
+    """What a family's workload derives from: built by whomever, it holds what its fields declare."""
+
+    def __post_init__(self) -> None:
+        """Hold every value but a default to its field. UsageError says what bench.yaml would say."""
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            if not field.required and value is field.default:
+                continue
+            try:
+                held = field.check(value)
+            except ValueError as error:
+                raise UsageError(f"{type(self).__name__}: {error}") from None
+            if held is not value:
+                object.__setattr__(self, field.name, held)
 
 
 def canonical(value: Value) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import Workload, axis
 
 STAGES = (
     "attention",
@@ -19,7 +19,7 @@ STAGES = (
 
 
 @dataclass(frozen=True)
-class AttentionWorkload:
+class AttentionWorkload(Workload):
     """`seq` queries of `heads` heads on as many keys of `kv_heads` heads, all `head_dim` wide.
 
     The sparse forms read blocks of `block` tokens, `selected` of them for each tile of `tile`

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import axis
+from harness import Workload, axis
 
 
 @dataclass(frozen=True)
-class OffsetsWorkload:
+class OffsetsWorkload(Workload):
     """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only.
 
     `head_dim` is the width of queries, keys and values of `heads` heads, for attention that walks the
