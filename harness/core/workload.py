@@ -97,11 +97,10 @@ class Field:
             if not isinstance(value, bool):
                 raise ValueError(f"{self.name} must be true or false, not {shown}")
             return value
-        if not isinstance(value, str):
-            raise ValueError(f"{self.name} must be a text, not {shown}")
-        if self.choices and value not in self.choices:
-            raise ValueError(f'unknown {self.name} "{value}"{nearest(value, self.choices)}')
-        return value
+        if isinstance(value, str) and (not self.choices or value in self.choices):
+            return value
+        unknown = isinstance(value, str) and f'unknown {self.name} "{value}"{nearest(value, self.choices)}'
+        raise ValueError(unknown or f"{self.name} must be a text, not {shown}")
 
 
 def _number(raw: object) -> object:
