@@ -39,10 +39,11 @@ def encode(records: Sequence[Record], packer: Packer) -> bytes:
     """
     definitions, lines = packer.pack(records)
     parts = [{**line, "append": [index, len(lines)]} for index, line in enumerate(lines, start=1)]
-    return b"".join(map(_seal, [*definitions, *parts]))
+    return b"".join(map(seal, [*definitions, *parts]))
 
 
-def _seal(data: Mapping[str, Any]) -> bytes:
+def seal(data: Mapping[str, Any]) -> bytes:
+    """The line of an object, with its checksum and its newline."""
     text = _canonical(data)
     return b'%b%b%b"}\n' % (text.removesuffix(b"}"), CHECKSUM, _checksum(text).encode())
 

@@ -140,5 +140,5 @@ def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkey
     (sentence,) = conduct.heard.messages()
     assert sentence == (
         f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "
-        "start no second run --resume of this run"
+        "start no second run --resume of it"
     )
