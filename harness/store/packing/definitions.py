@@ -113,7 +113,7 @@ def name_of(kind: str, part: Any) -> str:
 def read_definition(data: Any) -> tuple[str, dict[str, Any]]:
     """(name, the fields that it gives) of a definition's line. ValueError where its name is another's."""
     name, kind, value = (data.get(key) for key in ("define", "of", "value"))
-    if kind not in FORMS or not isinstance(value, dict):
+    if kind not in tuple(FORMS) or not isinstance(value, dict):
         raise ValueError("not a definition: it defines nothing")
     if "squeezed" in value:
         value = plain_of(value["squeezed"])

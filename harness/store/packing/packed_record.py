@@ -85,11 +85,11 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
         identity = _identity(base | own)
     values: dict[str, Any] = {**identity, **base, **own, "schema": WHOLE}
     values.pop("append", None)
-    if timing := own.get("timing"):
-        values["timing"] = _timing(timing, known)
-    if static := own.get("static"):
-        values["static"] = {target: _static(each, known) for target, each in static.items()}
     try:
+        if timing := own.get("timing"):
+            values["timing"] = _timing(timing, known)
+        if static := own.get("static"):
+            values["static"] = {target: _static(each, known) for target, each in static.items()}
         return Record(**values)
     except TypeError as error:  # a field without a value, or one that a record has not
         raise ValueError(f"not a record: {error}") from None
