@@ -181,7 +181,8 @@ WORDS = st.text(
 )
 PARSERS = (
     split_label, split_list, parse_count, parse_bytes, parse_seconds,
-    lambda text: chosen([text], ["mask/a@seq=1:fwd:cpu"]), lambda text: Selection((), (), (text,), (text,)), expression.parse,
+    expression.parse, lambda text: chosen([text], ["mask/a@seq=1:fwd:cpu"]),
+    lambda text: Selection((), (), (text,), (text,)),
 )  # fmt: skip
 
 
