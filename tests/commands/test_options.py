@@ -62,6 +62,7 @@ FLAGS = {
         *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
         *("--ops", "--trace", "--cold", "--graphs", "--budget", "--resume"),
     ],
+    "sentinel": ["--python", "--target", "--seq", "--config", "--json"],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
     "report": ["--run", "--into", "--check", "--html", "--pr", "--chart", "--config", "--results", "--json"],
