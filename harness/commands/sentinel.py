@@ -11,7 +11,7 @@ from harness.commands.output import print_json
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.gate.outcome import UNCHANGED
-from harness.gate.static.sentinel import (
+from harness.gate.static.two_environments import (
     CompiledChange,
     compile_under,
     compiled_changes,
@@ -23,7 +23,7 @@ Versions = Mapping[str, tuple[str | None, str | None]]
 
 
 def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool) -> int:
-    """Compile under both, print what changed, and say it with the exit code: 1 where a figure did, 3 without one."""
+    """Compile under both and print what changed; the exit code: 1 where a figure did, 3 without any."""
     if len(pythons) != 2:
         raise UsageError("--python: give it twice, the environment of before and the one of now")
     with tempfile.TemporaryDirectory(prefix="seqsweep-sentinel-") as scratch:

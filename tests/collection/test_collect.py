@@ -288,3 +288,19 @@ def test_a_folder_without_runs_is_refused(tmp_path):
         collect([tmp_path], tmp_path / "all")
     with pytest.raises(UsageError, match="holds no runs"):
         collect([Path("/nowhere")], tmp_path / "all")
+
+
+@pytest.mark.parametrize("left", [None, b"{}"])
+def test_collecting_that_was_killed_before_run_json_is_finished_by_the_next(tmp_path, left):
+    source, results = tmp_path / "theirs", tmp_path / "ours"
+    folder = store_shard(source, 1)
+    info = {key: value for key, value in folder.info.items() if key != "shard"}
+    folder.write_info(info)
+    collect([source], results)
+    path = results / "runs" / folder.id / "run.json"
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    collect([source], results)
+    assert all_runs(results)[0].info == info
+    assert collect([source], results).copied == ()

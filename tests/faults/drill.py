@@ -78,17 +78,18 @@ class Drill:
         for _ in range(2):
             if code == 2 and "no run" in more:  # it was ended before there was anything to go on with
                 code, more = self.finish(folder, words)
-        left = [path.name for path in (folder / "tmp").iterdir() if path.suffix != ".lock" and path.is_dir()]
+        # A runner that is killed before it has started who would remove its scratch folder leaves it.
+        left = [path for path in (folder / "tmp").iterdir() if path.is_dir()]
+        spilled = sum(path.stat().st_size for path in (folder / "tmp").rglob("*") if path.is_file())
         same = result(folder) == expected
-        good = same and "Traceback" not in said + more and not left
-        self.counts[
-            name, number.name, "landed" if landed else "too late", "same result" if good else "FAILED"
-        ] += 1
+        good = same and "Traceback" not in said + more and spilled < 1 << 16
+        ended = ("same result, empty folder left" if left else "same result") if good else "FAILED"
+        self.counts[name, number.name, "landed" if landed else "too late", ended] += 1
         if not good:
             print(
-                f"{name} {number.name}: exit {code}, same {same}, left {left}\n{said}\n{more}",
-                file=sys.stderr,
+                f"{name} {number.name}: exit {code}, same {same}, {spilled} B left in {left}", file=sys.stderr
             )
+            print(said, more, sep="\n", file=sys.stderr)
         shutil.rmtree(folder)
         return good
 

@@ -8,7 +8,7 @@ import pytest
 from harness.commands.sentinel import compare_pythons, sentence
 from harness.core.errors import SideError, UsageError
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.sentinel import compile_under, compiled_changes, interpreter, version_changes
+from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
 from tests.records import kernel_of, record_of, static_of
 from tests.stores import RUNS, store
 
