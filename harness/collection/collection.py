@@ -126,7 +126,7 @@ def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) ->
 
 
 def _lags(ours: Path, theirs: Path) -> bool:
-    """Whether an end before run.json, which is written last, left ours with theirs' records and without that."""
+    """Whether collecting was ended before run.json, which is written last."""
     infos = [RunFolder(path).readable_info([]) for path in (ours, theirs)]
     return not infos[0] or bool(infos[1].get("finished") and not infos[0].get("finished"))
 
