@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster drill drill-cheats drill-faults fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -63,6 +63,14 @@ test-cluster: $(READY)  ## a sweep on three Ray nodes of this machine, killed in
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)
+
+FUZZ := 150
+
+drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; minutes
+	@$(BIN)/python -m tests.faults.drill --kills 50 $(ARGS)
+
+fuzz: $(READY)  ## properties of make test on more than a million inputs: files and command lines that are wrong; an hour
+	@SEQSWEEP_FUZZ=$(FUZZ) $(BIN)/pytest -q -n 0 tests/fuzz $(ARGS)
 
 drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count: a quarter of an hour
 	@$(BIN)/python -m tests.honesty.drill --times 20 $(ARGS)

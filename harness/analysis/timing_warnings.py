@@ -5,6 +5,7 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import truediv
 
 from harness.core.median_interval import median
 from harness.core.record import Timing
@@ -50,6 +51,9 @@ def _two_levels(samples: Sequence[float]) -> str | None:
     # Either side of the gap needs two readings at least: quartiles of one are undefined.
     least = max(2, math.ceil(LEVEL_SHARE * len(samples)))
     ordered = sorted(samples)
+    # No logarithms for the many that have no gap at all; the margin is far above what they round.
+    if max(map(truediv, ordered[1:], ordered), default=0.0) < (1 + LEVELS) * (1 - 1e-9):
+        return None
     logs = [math.log(sample) for sample in ordered]
     gaps = [above - below for below, above in pairwise(logs)][least - 1 : len(logs) - least]
     gap = max(gaps, default=0.0)

@@ -14,7 +14,7 @@ from harness.catalog.score_distributions import draw_scores
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
-from harness.core.workload import axis
+from harness.core.workload import Workload, axis
 
 __all__ = [
     "LENGTHS",
@@ -36,6 +36,7 @@ __all__ = [
     "Sharding",
     "Trial",
     "Unsupported",
+    "Workload",
     "axis",
     "cast",
     "draw_scores",

@@ -120,9 +120,15 @@ def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) ->
             problems.append(f"{folder.path}: its name is no run's id; it is left out")
         elif known and not (before.startswith(now) or now.startswith(before)):
             problems.append(f"{folder.path}: another run of this id lies in {ours}; it is left out")
-        elif not known or len(now) > len(before):
+        elif not known or len(now) > len(before) or _lags(ours, folder.path):
             new[folder.id] = theirs
     return new
+
+
+def _lags(ours: Path, theirs: Path) -> bool:
+    """Whether collecting was ended before run.json, which is written last."""
+    infos = [RunFolder(path).readable_info([]) for path in (ours, theirs)]
+    return not infos[0] or bool(infos[1].get("finished") and not infos[0].get("finished"))
 
 
 def run_files(folder: Path) -> dict[str, bytes]:

@@ -96,9 +96,10 @@ class JoinedRun:
         }
 
     def _records(self) -> bytes:
-        """All appends as they were written, by shard and then by their first case."""
+        """The definitions, and all appends as they were written, by shard and then by their first case."""
+        definitions = _union(piece.definitions for piece in self.pieces).values()
         appends = [piece.appends[key] for piece in self.pieces for key in sorted(piece.appends, key=str)]
-        return b"".join(line.data + b"\n" for append in appends for line in append)
+        return b"".join(line.data + b"\n" for line in chain(definitions, *appends))
 
 
 def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:

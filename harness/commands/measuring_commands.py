@@ -182,6 +182,24 @@ def static(
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
+@command(group, "sentinel")
+def sentinel(
+    suites: Words = measuring_options.SUITES,
+    python: Words = option(TARGETS, "An environment, twice: the one of before, and the one of now."),
+    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
+    seq: Words = option(TARGETS, "Sequence lengths: 4Ki,16Ki."),
+    config: Text = option("Places", "Which bench.yaml."),
+    *,
+    json: bool = options.JSON,
+) -> None:
+    """Compile the same code under two environments. What other versions of the compilers change."""
+    from harness.commands.sentinel import compare_pythons
+
+    given = {"--target": ",".join(split_words(target)), "--seq": ",".join(seq or ()), "--config": config}
+    flags = [word for name, value in given.items() if value for word in (name, value)]
+    raise typer.Exit(compare_pythons(python or (), [*(suites or ()), *flags], json=json))
+
+
 @command(group, "profile")
 def profile(
     ids: list[str] = argument("Implementations, families or suites to profile.", REQUIRED),

@@ -6,7 +6,7 @@ the command line can plan a plugin's family without importing the plugin.
 
 import dataclasses
 import functools
-import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from harness.core.length_table import identify, is_table
 from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
+LARGEST = 2**63 - 1  # what a record can store
 
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -72,45 +73,87 @@ class Field:
     def parse(self, raw: object) -> Value:
         """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
         if raw is None or raw == "none":
+            return self.check(None)
+        if self.kind == "int":
+            return self.check(parse_count(raw), str(raw))
+        if self.kind == "float":
+            return self.check(_number(raw), str(raw))
+        if self.kind == "bool" and str(raw).lower() in {"true", "false"}:
+            return str(raw).lower() == "true"
+        return self.check(raw if self.kind == "bool" else self._identified(str(raw)))
+
+    def check(self, value: object, written: str | None = None) -> Value:
+        """The value, which the field can have; a whole number is a float where the field is one.
+
+        ValueError says why it cannot, with the value as it was `written`.
+        """
+        shown = f'"{value}"' if isinstance(value, str) else written or repr(value)
+        if value is None:
             if self.optional:
                 return None
             raise ValueError(f"{self.name} needs a value")
         if self.kind == "int":
-            value = parse_count(raw)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"{self.name} must be a whole number, not {shown}")
             if value < self.minimum:
                 raise ValueError(f"{self.name} must be at least {self.minimum}, not {value}")
+            if value > LARGEST:
+                raise ValueError(f"{self.name} is too large: {shown}")
             return value
         if self.kind == "float":
-            return _parse_float(self.name, raw)
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise ValueError(f"{self.name} must be a number, not {shown}")
+            if not -sys.float_info.max <= value <= sys.float_info.max:
+                raise ValueError(f"{self.name} must be a finite number, not {shown}")
+            return float(value)
         if self.kind == "bool":
-            return _parse_bool(self.name, raw)
-        if self.table and is_table(str(raw)):
-            return identify(str(raw))
-        if self.captured and is_captured(raw):
-            return identify_captured(str(raw))
-        if self.choices and raw not in self.choices:
+            if not isinstance(value, bool):
+                raise ValueError(f"{self.name} must be true or false, not {shown}")
+            return value
+        return self._check_text(value, shown)
+
+    def _check_text(self, value: object, shown: str) -> str:
+        text = value if isinstance(value, str) else None
+        if text is None:
+            raise ValueError(f"{self.name} must be a text, not {shown}")
+        if (self.table and is_table(text)) or (self.captured and is_captured(text)):
+            return text if "#" in text else self._identified(text)  # what reads it holds it to its hash
+        if self.choices and text not in self.choices:
             file = ", or a CSV file" if self.table else ""
             file += f", or a file: {', '.join(SUFFIXES)}" if self.captured else ""
-            raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}{file}')
-        return str(raw)
+            raise ValueError(f'unknown {self.name} "{text}"{nearest(text, self.choices)}{file}')
+        return text
+
+    def _identified(self, text: str) -> str:
+        """The text, or the file that it names with its hash. ValueError where the file has another."""
+        if self.table and is_table(text):
+            return identify(text)
+        return identify_captured(text) if self.captured and is_captured(text) else text
 
 
-def _parse_float(name: str, raw: object) -> float:
+def _number(raw: object) -> object:
+    """The number that a text means; anything else as it is."""
     try:
-        value = float(str(raw))
+        return float(str(raw))
     except ValueError:
-        raise ValueError(f'{name} must be a number, not "{raw}"') from None
-    if not math.isfinite(value):
-        raise ValueError(f'{name} must be a finite number, not "{raw}"')
-    return value
-
-
-def _parse_bool(name: str, raw: object) -> bool:
-    if isinstance(raw, bool):
         return raw
-    if str(raw).lower() in {"true", "false"}:
-        return str(raw).lower() == "true"
-    raise ValueError(f'{name} must be true or false, not "{raw}"')
+
+
+class Workload:
+    """What a family's workload derives from: built by whomever, it holds what its fields declare."""
+
+    def __post_init__(self) -> None:
+        """Hold every value but a default to its field. UsageError says what bench.yaml would say."""
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            if not field.required and value is field.default:
+                continue
+            try:
+                held = field.check(value)
+            except ValueError as error:
+                raise UsageError(f"{type(self).__name__}: {error}") from None
+            if held is not value:
+                object.__setattr__(self, field.name, held)
 
 
 def canonical(value: Value) -> str:

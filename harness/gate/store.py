@@ -6,8 +6,8 @@ The newest folder answers `gate --last`, and `gate --resume` goes on where an in
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.outcome import GateOutcome
 from harness.store import json_file
 from harness.store.atomic import refused, replace
+from harness.store.jsonl import seal, unseal
+from harness.store.run_lock import run_lock
 
 HEADER = "gate.json"
 PAIRS = "pairs.jsonl"
@@ -67,6 +69,10 @@ class GateFolder:
         outcome = header.outcome.to_json() if header.outcome else None
         replace(self.path / HEADER, json_file.to_text({**asdict(header), "outcome": outcome}))
 
+    def writing(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Be the only writer for as long as the block. MachineError names another one."""
+        return run_lock(self.path, "seqsweep gate", tell, "gate")
+
     def discard_empty(self) -> None:
         """Remove the folder of a gate that stored no pair."""
         if not (self.path / PAIRS).exists():
@@ -77,7 +83,9 @@ class GateFolder:
         path = self.path / PAIRS
         before = read_regular(path) if path.exists() else b""
         lines = [{**asdict(each), "effect": each.effect} for each in rounds]
-        data = b"".join(msgspec.json.encode(line, enc_hook=plain_number) + b"\n" for line in lines)
+        data = b"".join(
+            seal(msgspec.json.decode(msgspec.json.encode(line, enc_hook=plain_number))) for line in lines
+        )
         if data:
             replace(path, before + data)
 
@@ -87,7 +95,9 @@ class GateFolder:
         rounds: list[Rounds] = []
         for line in read_regular(path).splitlines() if path.exists() else ():
             with suppress(ValueError, RecursionError):  # msgspec's errors are ValueErrors
-                rounds.append(from_plain(Rounds, msgspec.json.decode(line)))
+                data = msgspec.json.decode(line)
+                sealed = isinstance(data, dict) and "crc32" in data  # earlier versions wrote none
+                rounds.append(from_plain(Rounds, unseal(line) if sealed else data))
         return rounds
 
 

@@ -137,13 +137,9 @@ def _print_targets(
     abroad = any(target != HOST for target in compiled)
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}
-        for panel in suite.panels.values():
+        for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
             print_tables(console, targets_table(panel, limits), growth_table(panel), bounds_table(panel))
-            lines = (
-                *turning_lines(panel),
-                *collective_lines(panel),
-                *weight_lines(panel),
-            )
+            lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
             for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
                 equal = collected(

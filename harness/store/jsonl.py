@@ -1,18 +1,24 @@
-"""A record as one line of JSON with its own checksum, and which lines of a file can be read.
+"""Records as lines of JSON with a checksum each, and which lines of a file can be read.
 
 The checksum is taken over the object without it, keys sorted: a tool that rewrites a line with other
 spacing, key order or with fields this version does not know leaves a valid line. A line is written with
 its keys sorted too, and the checksum last, so that reading it back sums the text as it stands.
+
+Lines of schema 1 are whole records. Those of schema 2 are packed, or define what packed ones share.
 """
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.core.record import SCHEMA, Record
+from harness.core import record as whole
+from harness.core.plain_data import from_plain
+from harness.core.record import Record
+from harness.store.packing.definitions import Packer, read_definition
+from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, unpacked
 
 EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
@@ -21,16 +27,24 @@ Part = tuple[int, int]  # which record of how many, in the append that wrote it
 
 
 _RECORD = msgspec.json.Decoder(Record)
-_APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # how a line begins whose keys are sorted
-_SCHEMA = b',"schema":%d,"seed":' % SCHEMA
+_PACKED = msgspec.json.Decoder(PackedRecord)
+_APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # how a record begins whose keys are sorted
+_WHOLE = b',"schema":%d,"seed":' % whole.SCHEMA
 
 
-def encode(record: Record, part: Part = (1, 1)) -> bytes:
-    """The record's line, with its newline. ValueError when a value has no JSON form."""
-    try:
-        text = _canonical({**record.to_json(), "append": list(part)})
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{record.case} cannot be stored: {error}") from None
+def encode(records: Sequence[Record], packer: Packer) -> bytes:
+    """The lines of one append, behind the definitions that the file still lacks.
+
+    ValueError names the case of a record that holds a value without a JSON form.
+    """
+    definitions, lines = packer.pack(records)
+    parts = [{**line, "append": [index, len(lines)]} for index, line in enumerate(lines, start=1)]
+    return b"".join(map(seal, [*definitions, *parts]))
+
+
+def seal(data: Mapping[str, Any]) -> bytes:
+    """The line of an object, with its checksum and its newline."""
+    text = _canonical(data)
     return b'%b%b%b"}\n' % (text.removesuffix(b"}"), CHECKSUM, _checksum(text).encode())
 
 
@@ -47,41 +61,6 @@ def unseal(line: bytes) -> dict[str, Any]:
     if checksum != _checksum(text) and checksum != _checksum(_with_signed_exponents(text)):
         raise ValueError("the checksum does not fit: the line was damaged or edited")
     return data
-
-
-def decode(line: bytes) -> Record:
-    """The record of a line. ValueError when the line is damaged or not of this schema."""
-    return _decode_line(line)[0]
-
-
-def _decode_line(line: bytes) -> tuple[Record, Part]:
-    """(record, its place in its append); ValueError as in :func:`decode`."""
-    as_written = _decode_as_written(line)
-    if as_written is not None:
-        return as_written
-    try:
-        data = unseal(line)
-        return Record.from_json(data), part_of(data)
-    except RecursionError:
-        raise ValueError("its values are nested too deeply to read") from None
-
-
-def _decode_as_written(line: bytes) -> tuple[Record, Part] | None:
-    """The record of a line that stands as :func:`encode` wrote it, and its place; None for any other line.
-
-    The text is summed as it stands and decoded once, straight into a record: half the work of the way
-    through plain data, which alone says what is wrong with a line.
-    """
-    text, _, checksum = line.rpartition(CHECKSUM)
-    if checksum != b'%08x"}' % zlib.crc32(b"}", zlib.crc32(text)):
-        return None
-    begins = _APPEND.match(text)
-    if begins is None or _SCHEMA not in text:
-        return None
-    try:
-        return _RECORD.decode(line), (int(begins[1]), int(begins[2]))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
 
 
 def part_of(data: Mapping[str, Any]) -> Part:
@@ -107,31 +86,96 @@ def _checksum(text: bytes) -> str:
 
 
 class Line(NamedTuple):
-    """One line by its number from 1, without its newline: it has a record, or a problem."""
+    """One line by its number from 1, without its newline: it has a record, a definition, or a problem."""
 
     number: int
     data: bytes
     record: Record | None
-    part: Part
-    problem: str
+    part: Part = (1, 1)
+    problem: str = ""
+    defines: str = ""
+
+
+def names_used(line: bytes) -> set[str]:
+    """The definitions that a readable line needs."""
+    data = msgspec.json.decode(line)
+    if data["schema"] != SCHEMA:
+        return set()
+    users = [data, data.get("timing") or {}, *(data.get("static") or {}).values()]
+    return {name for user in users for name in user.get("use", ())}
+
+
+class _Reader:
+    """Reads one line after the other, with the definitions of those before."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Fields] = {}
+        self.bases: Bases = {}
+
+    def read(self, number: int, data: bytes) -> Line:
+        as_written = self._read_as_written(number, data)
+        if as_written is not None:
+            return as_written
+        try:
+            return self._read_data(number, data, unseal(data))
+        except ValueError as error:
+            return Line(number, data, None, problem=str(error))
+        except RecursionError:
+            return Line(number, data, None, problem="its values are nested too deeply to read")
+
+    def _read_as_written(self, number: int, line: bytes) -> Line | None:
+        """A line that stands as :func:`encode` wrote it, or an earlier version; None for any other line.
+
+        The text is summed as it stands and decoded once, straight into its form: half the work of the way
+        through plain data, which alone says what is wrong with a line.
+        """
+        text, _, checksum = line.rpartition(CHECKSUM)
+        if checksum != b'%08x"}' % zlib.crc32(b"}", zlib.crc32(text)):
+            return None
+        begins = _APPEND.match(text)
+        if begins is None:
+            return None
+        part = (int(begins[1]), int(begins[2]))
+        try:
+            if _WHOLE in text:
+                return Line(number, line, _RECORD.decode(line), part)
+            form = _PACKED.decode(line)
+            if form.get("schema") != SCHEMA:
+                return None
+            return Line(number, line, unpacked(form, self.definitions, self.bases), part)
+        except (ValueError, RecursionError):
+            return None
+
+    def _read_data(self, number: int, line: bytes, data: dict[str, Any]) -> Line:
+        if data.get("schema") != SCHEMA:
+            return Line(number, line, Record.from_json(data), part_of(data))
+        if "define" in data:
+            name, fields = read_definition(data)
+            self.definitions[name] = fields
+            return Line(number, line, None, defines=name)
+        try:
+            form = from_plain(PackedRecord, {**data, "append": part_of(data)})
+        except ValueError as error:
+            raise ValueError(f"not a record: {error}") from None
+        return Line(number, line, unpacked(form, self.definitions, self.bases), part_of(data))
 
 
 def lines(file: Iterable[bytes]) -> Iterator[Line]:
     """Every line of a file. The last one may lack its newline: it counts when its checksum holds."""
+    reader = _Reader()
     for number, line in enumerate(file, start=1):
-        data = line.removesuffix(b"\n")
-        try:
-            yield Line(number, data, *_decode_line(data), "")
-        except ValueError as error:
-            yield Line(number, data, None, (1, 1), str(error))
+        yield reader.read(number, line.removesuffix(b"\n"))
 
 
 def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(lines of complete appends, the rest). A group is measured at once: half of it is no group."""
+    """(definitions and lines of complete appends, the rest). Half of a group, measured at once, is none."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []
     for line in read:
+        if line.defines:
+            whole.append(line)
+            continue
         index, count = line.part
         if begun and (line.record is None or line.part != (len(begun) + 1, begun[0].part[1])):
             rest += begun

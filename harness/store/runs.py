@@ -21,6 +21,7 @@ from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import make_folder, refused, replace, write_files
 from harness.store.jsonl import Line, encode
+from harness.store.packing.definitions import Packer
 from harness.store.run_lock import run_lock
 from harness.store.stored_run import (
     CRASHES,
@@ -44,6 +45,7 @@ class RunFolder(StoredRun):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._file = AppendFile(path / RECORDS)
+        self._packer = Packer()
         self._info: bytes | None = None  # run.json as it has to be while this process is its writer
         self._tell: Callable[[str], None] = lambda _: None
 
@@ -78,14 +80,13 @@ class RunFolder(StoredRun):
 
     def append(self, records: Sequence[Record]) -> None:
         """Add the records of one group in one flushed write; when it fails the file is as before."""
-        data = b"".join(
-            encode(record, (index, len(records))) for index, record in enumerate(records, start=1)
-        )
+        data = encode(records, self._packer)
         self._leave_out_foreign()
         try:
             self._file.append(data)
         except OSError as error:
             raise refused(self._file.path, error) from None
+        self._packer.written()
 
     @contextmanager
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
@@ -196,6 +197,7 @@ class RunFolder(StoredRun):
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
+        self._packer = Packer()
         self._file.trust()
 
     def _set_aside(self, name: str, out: bytes) -> None:

@@ -148,9 +148,13 @@ class StoredRun:
         `hashes` are filled with the SHA-256 of each record's line, by the record's key.
         """
         seen: set[RecordKey] = set()
-        for number, data, record, _, problem in self._lines():
+        for line in self._lines():
+            number, data, record = line.number, line.data, line.record
             if record is None:
-                problems.append(f"{RECORDS}:{number}: {problem}; its case is measured again by run --resume")
+                if not line.defines:
+                    problems.append(
+                        f"{RECORDS}:{number}: {line.problem}; its case is measured again by run --resume"
+                    )
                 continue
             key = record.key
             if key in seen:

@@ -7,20 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.catalog.catalog import FamilyInfo
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
-from harness.core.workload import Field, Value, canonical, shown
+from harness.core.workload import LARGEST, Field, Value, canonical, shown
 from harness.sweep.yaml.nodes import Scalar, at
 
 MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
-_LARGEST = 2**63 - 1  # what a record can store
 
 
 def parse(field: Field, raw: Scalar) -> Value:
     """Parse a workload field or an option; an error names its place."""
     with at(raw.where):
-        value = field.parse(raw.value if raw.value is None or field.kind == "bool" else raw.text)
-        if isinstance(value, int) and value > _LARGEST:
-            raise ValueError(f"{field.name} is too large: {raw.text}")
-    return value
+        return field.parse(raw.value if raw.value is None or field.kind == "bool" else raw.text)
 
 
 def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
@@ -41,7 +37,7 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         return [parse(field, raw)]
     with at(raw.where):
         low, high = parse_count(first), parse_count(last)
-        if high > _LARGEST:
+        if high > LARGEST:
             raise ValueError(f"{field.name} is too large: {last}")
         if not 0 < low <= high:
             raise ValueError(f'"{raw.text}" is empty; write the smaller number first')

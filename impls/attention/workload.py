@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import LENGTHS, PACKERS, axis, packed_rows
+from harness import LENGTHS, PACKERS, Workload, axis, packed_rows
 
 STAGES = (
     "attention",
@@ -22,7 +22,7 @@ DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
 
 
 @dataclass(frozen=True)
-class AttentionWorkload:
+class AttentionWorkload(Workload):
     """`seq` queries of `heads` heads on as many keys of `kv_heads` heads, all `head_dim` wide.
 
     The sparse forms read blocks of `block` tokens, `selected` of them for each tile of `tile`

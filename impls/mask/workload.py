@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import SCORE_DISTRIBUTIONS, axis
+from harness import SCORE_DISTRIBUTIONS, Workload, axis
 
 
 @dataclass(frozen=True)
-class MaskWorkload:
+class MaskWorkload(Workload):
     """`rows` queries each select `topk` of `seq` columns; `dtype` is that of scores and mask.
 
     `head_dim` is the width of queries, keys and values for attention under the mask; at 0, the

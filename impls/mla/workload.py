@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from harness import axis
+from harness import Workload, axis
 
 EXTENSION = 40  # how many times longer upstream's extended context is
 
@@ -32,7 +32,7 @@ CONFIGS = {"small": Config(2048, 16, 0, 512), "v3": Config(7168, 128, 1536, 512)
 
 
 @dataclass(frozen=True)
-class MlaWorkload:
+class MlaWorkload(Workload):
     """In `prefill` attention over `seq` new tokens; in `decode` one new token after `seq` cached ones.
 
     A decode of `steps` tokens takes them one after the other, and each joins the cache of the next.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import LENGTHS, PACKERS, axis, packed_rows
+from harness import LENGTHS, PACKERS, Workload, axis, packed_rows
 
 DISTRIBUTIONS = ("iid", "unpadded", "padded", "long_run", "zeros")
 
 
 @dataclass(frozen=True)
-class OffsetsWorkload:
+class OffsetsWorkload(Workload):
     """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only.
 
     `head_dim` is the width of queries, keys and values of `heads` heads, for attention that walks the

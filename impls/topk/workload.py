@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness import SCORE_DISTRIBUTIONS, axis
+from harness import SCORE_DISTRIBUTIONS, Workload, axis
 
 DISTRIBUTIONS = (*SCORE_DISTRIBUTIONS, "causal")
 
 
 @dataclass(frozen=True)
-class TopkWorkload:
+class TopkWorkload(Workload):
     """`rows` queries with `seq` scores each; `recall` is judged in the semantics of that name only.
 
     In stage `indexer` the scores are those of `heads` indexer heads of width `head_dim`, and rows and

@@ -163,7 +163,10 @@ def test_a_torn_shard_gives_its_whole_groups_and_is_named_until_it_comes_whole(s
     collection = collect([torn, *(folder for folder in shards if folder != shards[4])], tmp_path / "all")
     (folder,) = all_runs(tmp_path / "all")
     assert len(folder.read().records) == 30
-    assert any(f"{records.parent}: line 4: the line is torn" in problem for problem in collection.problems)
+    last = len(records.read_bytes().splitlines())
+    assert any(
+        f"{records.parent}: line {last}: the line is torn" in problem for problem in collection.problems
+    )
     assert folder.info["finished"] is None
     assert folder.info["problems"] == ["shard 5/8, run 20261120T113005Z-0000005: 2 cases have no record"]
     collect(shards, tmp_path / "all")
@@ -217,10 +220,11 @@ def test_a_check_names_what_is_missing_torn_or_stale(shards, tmp_path):
         stale, said = check(*sources, results=results)
         assert stale
         assert f"{records.parent}: " in said
-        assert f"{records.parent}: line 32: the line is torn" in said
+        assert f"{records.parent}: line {len(whole.splitlines())}: the line is torn" in said
     records.write_bytes(whole)
     cut = next((shards[6] / "runs").glob(f"*/{RECORDS}"))
-    cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:2]))
+    lines = cut.read_bytes().splitlines(keepends=True)
+    cut.write_bytes(b"".join(lines[: 1 + [b'"append":[2,2]' in line for line in lines].index(True)]))
     assert check(shards[6], results=tmp_path / "new")[1].endswith(
         "shard 7/8, run 20261120T113007Z-0000007: 2 cases have no record"
     )
@@ -284,3 +288,19 @@ def test_a_folder_without_runs_is_refused(tmp_path):
         collect([tmp_path], tmp_path / "all")
     with pytest.raises(UsageError, match="holds no runs"):
         collect([Path("/nowhere")], tmp_path / "all")
+
+
+@pytest.mark.parametrize("left", [None, b"{}"])
+def test_collecting_that_was_killed_before_run_json_is_finished_by_the_next(tmp_path, left):
+    source, results = tmp_path / "theirs", tmp_path / "ours"
+    folder = store_shard(source, 1)
+    info = {key: value for key, value in folder.info.items() if key != "shard"}
+    folder.write_info(info)
+    collect([source], results)
+    path = results / "runs" / folder.id / "run.json"
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    collect([source], results)
+    assert all_runs(results)[0].info == info
+    assert collect([source], results).copied == ()

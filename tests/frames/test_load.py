@@ -205,14 +205,17 @@ def test_a_missing_place_names_the_remedy(tmp_path: Path) -> None:
 def test_damage_is_a_warning_with_file_and_line(results: Path) -> None:
     folder = results / "runs" / RUNS[0]
     path = folder / "records.jsonl"
-    path.write_bytes(path.read_bytes().replace(b'"seq":4096', b'"seq":4097', 1))
+    lines = path.read_bytes().splitlines(keepends=True)
+    number = 1 + [b'"append"' in line for line in lines].index(True)
+    lines[number - 1] = lines[number - 1].replace(b'"median_s":4.0', b'"median_s":4.1')
+    path.write_bytes(b"".join(lines))
     (folder / "fingerprints.json").write_text("{")
     with pytest.warns(UserWarning, match=RUNS[0]) as told:
         frame = load(results).frame()
     assert len(frame) == 5
     assert frame["machine"].isna().sum() == 1
     texts = [str(warning.message) for warning in told]
-    assert f"{path}:1: the checksum does not fit" in texts[1]
+    assert f"{path}:{number}: the checksum does not fit" in texts[1]
     assert "fingerprints.json: cannot be read" in texts[0]
     assert {warning.filename for warning in told} == {__file__}
 

@@ -187,3 +187,36 @@ def test_without_any_gate_the_remedy_is_one(tmp_path):
         newest(tmp_path)
     with pytest.raises(UsageError, match="leave --resume away"):
         newest(tmp_path, "sha256:a")
+
+
+def test_two_resumes_of_one_gate_write_after_each_other(new_gate):
+    gate = new_gate()
+    with gate.writing(pytest.fail), pytest.raises(MachineError) as refused, gate.writing(pytest.fail):
+        pytest.fail("both of them write")
+    assert str(refused.value).startswith(f"gate {gate.path.name} is being written by process {os.getpid()} ")
+    assert refused.value.exit_code == 5
+    with gate.writing(pytest.fail):
+        gate.append(FIRST)
+
+
+def test_a_changed_byte_of_a_pair_is_no_other_effect(new_gate):
+    gate = new_gate()
+    gate.append(FIRST)
+    path = gate.path / PAIRS
+    whole = path.read_bytes()
+    for index in range(len(whole)):
+        path.write_bytes(whole[:index] + bytes([whole[index] ^ 1]) + whole[index + 1 :])
+        assert all(rounds in FIRST for rounds in gate.rounds())
+
+
+def test_pairs_of_earlier_versions_have_no_checksum_and_are_read(new_gate):
+    gate = new_gate()
+    gate.append(FIRST)
+    path = gate.path / PAIRS
+    data = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_bytes(b"".join(json.dumps({**each, "crc32": None}).encode() + b"\n" for each in data))
+    assert gate.rounds() == []
+    for each in data:
+        del each["crc32"]
+    path.write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in data))
+    assert gate.rounds() == FIRST

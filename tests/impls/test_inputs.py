@@ -123,7 +123,6 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         (TopkWorkload(seq=1024), "topk 2048"),
         (TopkWorkload(seq=4096, recall=0.0), "recall 0"),
         (TopkWorkload(seq=4096, recall=1.5), "recall 1.5"),
-        (TopkWorkload(seq=4096, recall=float("nan")), "recall nan"),
         (replace(INDEXER, devices=2, seq=301, rows=4), "seq 301 does not divide over 2 devices"),
         (replace(INDEXER, devices=3), "rows 5 does not divide over 3 devices"),
         (replace(INDEXER, distribution="tied"), "distribution=tied"),

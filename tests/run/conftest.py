@@ -55,9 +55,9 @@ class Conductor:
             self(executor, schedule)
 
     def lines(self):
-        """The lines of the only run's records."""
+        """The lines of the only run's records, without those that define what they share."""
         (records,) = self.results.glob("runs/*/records.jsonl")
-        return records.read_bytes().splitlines()
+        return [line for line in records.read_bytes().splitlines() if not line.startswith(b'{"define":')]
 
 
 class Undisturbed:

@@ -8,6 +8,7 @@ import pytest
 from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.store.jsonl import encode
+from harness.store.packing.definitions import Packer
 from harness.store.runs import FOREIGN, RunFolder
 from harness.store.stored_run import RECORDS
 from tests.run.conftest import Conductor
@@ -62,7 +63,7 @@ def plant(conduct, last):
             record = folder.read().records[0]
             rival = json.loads(json.dumps(record.to_json()).replace("1024", "4096"))
             with (folder.path / RECORDS).open("ab") as file:
-                file.write(encode(type(record).from_json(rival)))
+                file.write(encode([type(record).from_json(rival)], Packer()))
         return {}
 
     return append
@@ -139,5 +140,5 @@ def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkey
     (sentence,) = conduct.heard.messages()
     assert sentence == (
         f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "
-        "start no second run --resume of this run"
+        "start no second run --resume of it"
     )

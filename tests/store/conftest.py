@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from harness.core.record import Cost, Memory
+from harness.store import jsonl
+from harness.store.packing.definitions import Packer
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -34,3 +36,18 @@ def record():
 @pytest.fixture
 def folder(tmp_path):
     return RunFolder.create(tmp_path / "results", RUN, {"schema": 1, "run": RUN})
+
+
+def encode(record):
+    """The lines of an append of this record alone."""
+    return jsonl.encode([record], Packer())
+
+
+def decode(text):
+    """The record of these lines. ValueError with the problem of the first that has one."""
+    read = list(jsonl.lines(text.splitlines() if b'\n{"' in text else [text]))
+    for line in read:
+        if line.problem:
+            raise ValueError(line.problem)
+    (record,) = [line.record for line in read if line.record]
+    return record

@@ -64,6 +64,9 @@ def main() -> NoReturn:
     if problem := describe_foreign("harness", "impls"):
         sys.stderr.write(f"seqsweep: {problem}\n")
         sys.exit(2)
-    from harness.commands.app import main as run_command
-
+    try:
+        from harness.commands.app import main as run_command
+    except KeyboardInterrupt:  # while it loads, which takes a second
+        sys.stderr.write("seqsweep: stopped\n")
+        sys.exit(130)
     run_command()

@@ -54,6 +54,7 @@ def run_timed(
             tell = progress.message if options.wait else None
             stack.enter_context(device_lock(device, wait=tell))
         folder = newest(project.results, request) if options.resume else _new(project.results, request, plan)
+        stack.enter_context(folder.writing(progress.message))
         progress.kept = folder.path
         started = progress.clock()
         try:

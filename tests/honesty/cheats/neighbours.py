@@ -77,6 +77,7 @@ def plant(case):
     import dataclasses
 
     from harness.store import jsonl
+    from harness.store.packing.definitions import Packer
 
     rival = dataclasses.replace(case, implementation="topk/partition")
     words = runner().cmdline()
@@ -95,7 +96,7 @@ def plant(case):
         timing=timing,
     )
     with path.open("ab") as file:
-        file.write(jsonl.encode(record))
+        file.write(jsonl.encode([record], Packer()))
 
 
 @implementation(framework="numpy", semantics="exact")

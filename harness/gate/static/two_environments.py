@@ -1,0 +1,113 @@
+"""The same code compiled under two interpreters, as `static` does it in each: what a new compiler changes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import SideError, UsageError
+from harness.core.record import Record
+from harness.gate.outcome import VANISHED
+from harness.gate.sides.import_path import link
+from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.exact_kernel import ExactKernel
+from harness.store.find import all_runs
+from harness.store.runs import RunFolder
+
+BOOT = "from seqsweep import main; main()"
+
+
+@dataclass(frozen=True)
+class CompiledChange:
+    """What became of a case on a target: `verdict` is a word of the gate, `reason` has both figures."""
+
+    case: str
+    target: str
+    verdict: str
+    reason: str
+    notes: tuple[str, ...] = ()
+
+
+def interpreter(text: str) -> str:
+    """The executable that a path, a command or an environment's folder means. UsageError where none is."""
+    place = Path(text).expanduser()
+    program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
+    if program is None:
+        raise UsageError(f"--python {text}: no such interpreter; name one, or the folder of an environment")
+    return os.path.abspath(program)  # noqa: PTH100 - pathlib's keeps .., and a link makes an environment
+
+
+def compile_under(python: str, words: Sequence[str], scratch: Path) -> RunFolder:
+    """The run of `static` with these words under an interpreter. SideError has what it said instead."""
+    packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
+    (path,) = link(scratch, packages)
+    results = scratch / "results"
+    ended = subprocess.run(
+        [python, "-c", BOOT, "static", *words, "--results", str(results)],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    runs = all_runs(results)
+    if not runs or not runs[-1].info.get("finished"):
+        said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
+        raise SideError(f"{python} compiled nothing: {said[-1]}")
+    return runs[-1]
+
+
+def _home(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise UsageError(f'"{name}" is not found; install seqsweep, or start it from its checkout')
+    return Path(spec.origin).resolve().parent
+
+
+def compiled_changes(before: Iterable[Record], now: Iterable[Record]) -> list[CompiledChange]:
+    """Every case on every target that either side compiled, in the order of `now`."""
+    old, new = _figures_of(before), _figures_of(now)
+    changes: list[CompiledChange] = []
+    for (case, target), figures in new.items():
+        found = compare(old.get((case, target)), figures, lambda _: None)
+        if found.verdict is not None:
+            changes.append(CompiledChange(case, target, found.verdict, found.reason, found.notes))
+    gone = (key for key in old if key not in new)
+    return [*changes, *(CompiledChange(*key, VANISHED, "it is not compiled any more") for key in gone)]
+
+
+def _figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigures]:
+    return {
+        (record.case, target): StaticFigures.of(
+            static,
+            kernels={target: tuple(map(ExactKernel.of, static.all_kernels))} if static.all_kernels else {},
+            framework=record.framework,
+            status="ok" if static.has_figures else record.status if record.status != "ok" else "unsupported",
+            reason=None
+            if static.has_figures
+            else record.reason or next(iter(static.unavailable.values()), ""),
+        )
+        for record in records
+        for target, static in record.static.items()
+    }
+
+
+def version_changes(before: RunFolder, now: RunFolder) -> dict[str, tuple[str | None, str | None]]:
+    """(before, now) of each package whose versions differ, and of Python."""
+    old, new = (_versions(folder.fingerprints()) for folder in (before, now))
+    names = sorted(old.keys() | new.keys())
+    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _versions(fingerprints: Mapping[str, Mapping[str, object]]) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {}
+    for facts in fingerprints.values():
+        listed = facts.get("versions")
+        versions |= listed if isinstance(listed, dict) else {}
+        versions["python"] = str(facts.get("python"))
+    return versions

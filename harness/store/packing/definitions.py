@@ -1,0 +1,122 @@
+"""Definitions: what the records of a file share, in lines of their own, each named after its content.
+
+A definition stands before the first line that uses it. Its name is a hash of what it gives, so that one that
+was damaged is missing, and never another one: the lines that use it are named, and all others are read.
+"""
+
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.core.plain_data import digest, from_plain
+from harness.core.record import Record
+from harness.store.packing.packed_record import (
+    FORMS,
+    MEASURED,
+    RECORD,
+    SCHEMA,
+    STATIC,
+    TIMING,
+    packed,
+    plain_of,
+    squeezed,
+)
+
+LEAST_BYTES = 48  # shorter, a definition is longer than what it saves
+# Fields that repeat together: in a run, for an implementation, at a workload, for a case.
+RECORD_GROUPS = (
+    ("run", "fingerprint", "environment", "seed", "device", "mode", "side"),
+    ("family", "implementation", "semantics", "bound", "options", "framework", "source", "baseline"),
+    ("workload", "cost"),
+    ("status", "correctness", "checks", "facts", "expected"),
+)
+METHOD = ("cache", "inner", "method", "stopped")
+TEXTS = ("unavailable", "flops_source", "fits", "warnings", "body_only", "weighed")
+
+# The object that holds the fields, what it is, the fields, and the name of their definition.
+Shared = tuple[dict[str, Any], str, dict[str, Any], str]
+
+
+class Packer:
+    """The packed records of a file that one process writes, and the definitions that they need.
+
+    What is written for the second time becomes a definition. A process that goes on with a file defines
+    again what it needs: the same name with the same content, which is no contradiction.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._defined: set[str] = set()
+        self._pending: tuple[set[str], set[str]] = (set(), set())
+
+    def pack(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """(definitions that are to be written before, the records), as plain data.
+
+        ValueError names the case of a record that holds a value without a JSON form.
+        """
+        lines: list[dict[str, Any]] = []
+        parts: list[list[Shared]] = []
+        for record in records:
+            try:
+                line = packed(record)
+                msgspec.json.encode(line)
+                lines.append(line)
+                parts.append(list(_parts(line)))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ValueError(f"{record.case} cannot be stored: {error}") from None
+        counts = Counter(name for each in parts for _, _, _, name in each)
+        definitions: dict[str, dict[str, Any]] = {}
+        for holder, kind, part, name in (part for each in parts for part in each):
+            if name not in self._defined and name not in self._seen and counts[name] < 2:
+                continue
+            if name not in self._defined:
+                value = squeezed(part) if kind == STATIC else part
+                definitions[name] = {"define": name, "of": kind, "schema": SCHEMA, "value": value}
+            for field in part:
+                del holder[field]
+            holder.setdefault("use", []).append(name)
+        for line in lines:
+            if "static" in line:
+                line["static"] = {target: squeezed(each) for target, each in line["static"].items()}
+        self._pending = set(counts), set(definitions)
+        return list(definitions.values()), lines
+
+    def written(self) -> None:
+        """What was packed last is in the file now."""
+        seen, defined = self._pending
+        self._seen |= seen
+        self._defined |= defined
+
+
+def _parts(line: dict[str, Any]) -> Iterator[Shared]:
+    """What of a line is worth a definition."""
+    places: list[tuple[dict[str, Any], str, tuple[str, ...]]] = []
+    places += [(line, RECORD, names) for names in RECORD_GROUPS]
+    if "timing" in line:
+        places.append((line["timing"], TIMING, METHOD))
+    for static in line.get("static", {}).values():
+        rest = tuple(name for name in static if name not in (*TEXTS, *MEASURED))
+        places += [(static, STATIC, TEXTS), (static, STATIC, rest)]
+    for holder, kind, names in places:
+        part = {name: holder[name] for name in names if name in holder}
+        if part and len(msgspec.json.encode(part)) >= LEAST_BYTES:
+            yield holder, kind, part, name_of(kind, part)
+
+
+def name_of(kind: str, part: Any) -> str:
+    return urlsafe_b64encode(bytes.fromhex(digest([kind, part]))[:9]).decode()
+
+
+def read_definition(data: Any) -> tuple[str, dict[str, Any]]:
+    """(name, the fields that it gives) of a definition's line. ValueError where its name is another's."""
+    name, kind, value = (data.get(key) for key in ("define", "of", "value"))
+    if kind not in tuple(FORMS) or not isinstance(value, dict):
+        raise ValueError("not a definition: it defines nothing")
+    if "squeezed" in value:
+        value = plain_of(value["squeezed"])
+    if name != name_of(kind, value):
+        raise ValueError("not a definition: its name is not that of its content")
+    return name, from_plain(FORMS[kind], value)

@@ -1,0 +1,96 @@
+"""Two environments, one code: what changed, for each case and target, and in one sentence."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from harness.commands.sentinel import compare_pythons, sentence
+from harness.core.errors import SideError, UsageError
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
+from tests.records import kernel_of, record_of, static_of
+from tests.stores import RUNS, store
+
+TPU, GPU = "tpu:v5p", "cuda:h100"
+
+
+def compiled(name="scatter", target="host", **figures):
+    whole = {"argument_bytes": 8, "output_bytes": 8, "temp_bytes": 100, "flops": 7, "program": "sha256:1"}
+    return record_of(name, 1024, static={target: static_of(**{**whole, **figures})})
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict", "says"),
+    [
+        ({}, UNCHANGED, "same program"),
+        ({"program": "sha256:2"}, UNCHANGED, "another program with the same figures"),
+        ({"temp_bytes": 300, "program": "sha256:2"}, REGRESSED, "temp 100 B -> 300 B"),
+        ({"flops": 3}, IMPROVED, "FLOPs 7 -> 3"),
+    ],
+)
+@pytest.mark.parametrize("target", ["host", TPU])
+def test_a_figure_is_held_to_the_one_of_before(figures, verdict, says, target):
+    (change,) = compiled_changes([compiled(target=target)], [compiled(target=target, **figures)])
+    assert (change.target, change.verdict) == (target, verdict)
+    assert says in change.reason + "".join(change.notes)
+
+
+def test_registers_and_spills_are_held_too():
+    before, now = (
+        compiled(target=GPU, kernels=(kernel_of(registers=count, spilled_bytes=spilled),))
+        for count, spilled in ((168, 0), (255, 64))
+    )
+    (change,) = compiled_changes([before], [now])
+    assert change.verdict == REGRESSED
+    assert "spilled" in change.reason
+
+
+def test_a_case_may_come_go_or_fail():
+    lost = replace(compiled("lost"))
+    changes = compiled_changes([lost, compiled("base")], [compiled("base"), compiled("found")])
+    assert [(c.case.partition("@")[0], c.verdict) for c in changes] == [
+        ("mask/base", UNCHANGED), ("mask/found", NEW), ("mask/lost", VANISHED),
+    ]  # fmt: skip
+
+
+def test_the_sentence_counts_what_changed_and_names_the_versions():
+    changes = compiled_changes(
+        [compiled("a"), compiled("b"), compiled("c")],
+        [compiled("a", temp_bytes=101), compiled("b", program="sha256:2"), compiled("c")],
+    )
+    assert sentence(changes, {"jaxlib": ("0.9.0", "0.10.2")}) == (
+        "1 of 3 compiled cases changed from jaxlib 0.9.0 to 0.10.2: 1 regressed; "
+        "1 have another program with the same figures."
+    )
+    assert sentence(changes[2:], {}) == "None of 1 compiled cases changed, and no version differs."
+    assert sentence([], {}).startswith("Nothing was compiled under either")
+
+
+def test_versions_that_differ_are_named(tmp_path):
+    facts = [{"python": "3.11.7", "versions": {"jaxlib": v, "torch": "2.13.0"}} for v in ("0.9.0", "0.10.2")]
+    before, now = (
+        store(tmp_path, run, [record_of("base", 4)], facts=f) for run, f in zip(RUNS, facts, strict=True)
+    )
+    assert version_changes(before, now) == {"jaxlib": ("0.9.0", "0.10.2")}
+
+
+def test_what_is_no_environment_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no such interpreter"):
+        interpreter(str(tmp_path))
+    with pytest.raises(UsageError, match="give it twice"):
+        compare_pythons([sys.executable], [], json=False)
+    empty = tmp_path / "python"
+    empty.write_text("#!/bin/sh\necho it has no typer >&2; exit 1\n")
+    empty.chmod(0o755)
+    with pytest.raises(SideError, match="compiled nothing: it has no typer"):
+        compile_under(interpreter(str(empty)), ["mask"], tmp_path)
+
+
+@pytest.mark.full
+def test_one_environment_beside_itself_changes_nothing(capsys, monkeypatch, tmp_path):
+    bench = "suites:\n  mask: {family: mask, seq: [256], topk: 32, baseline: broadcast, impls: [broadcast]}"
+    (tmp_path / "bench.yaml").write_text(bench)
+    monkeypatch.chdir(tmp_path)
+    assert compare_pythons([sys.executable] * 2, ["mask"], json=False) == 0
+    assert capsys.readouterr().out == "None of 1 compiled cases changed, and no version differs.\n"
