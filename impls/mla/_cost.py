@@ -25,7 +25,8 @@ def cost(w: MlaWorkload) -> Cost:
     keys = w.seq + (w.steps + 1) / 2 if w.phase == "decode" else of_prefill
     attention = c.heads * (c.nope + c.rope + c.v) * keys
     arrays = shapes(w)
-    read = [name for name in arrays if name not in {"cache_k", "cache_v"}]
+    twice = {"cache_k", "cache_v", "pages_ckv", "pages_kpe", "page_table"}  # other forms of the same cache
+    read = [name for name in arrays if name not in twice]
     moved = sum(_bytes(arrays[name]) for name in read) + tokens * c.dim * BYTES[w.dtype]
     return Cost(flops=2.0 * tokens * (projections + attention), bytes=moved)
 

@@ -56,6 +56,13 @@ def shapes(w: MlaWorkload) -> Shapes:
         arrays["cache_v"] = Array((*cached, c.heads, c.v), w.dtype)
         arrays["cache_ckv"] = Array((*cached, c.kv_lora), w.dtype)
         arrays["cache_kpe"] = Array((*cached, c.rope), w.dtype)
+    if w.page and w.phase != "decode":
+        raise Unsupported(f"page={w.page}: a prefill has no cache; use phase=decode or page=0")
+    if w.page:
+        in_pages = (w.batch * w.pages, w.page)
+        arrays["pages_ckv"] = Array((*in_pages, c.kv_lora), w.dtype)
+        arrays["pages_kpe"] = Array((*in_pages, c.rope), w.dtype)
+        arrays["page_table"] = Array((w.batch, w.pages), "i32")
     return arrays
 
 
@@ -104,12 +111,21 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
         else:
             weights[name], weights[f"{name}_scale"] = quantise(made)
     arrays = {"x": x, "weights": weights, "freqs": frequencies(w)}
-    return {**arrays, **cache(w, weights, rng)} if w.phase == "decode" else arrays
+    if w.phase == "decode":
+        arrays |= cache(w, weights, rng)
+    if w.page:
+        table = rng.permutation(w.batch * w.pages).reshape(w.batch, w.pages).astype("int32")
+        arrays |= paged(w, table, arrays["cache_ckv"], arrays["cache_kpe"])
+    return arrays
 
 
 def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """With a decode's cache in both forms where the file has the latents alone, or the weights."""
     parts = {"cache_ckv", "cache_kpe"}
+    if given & {"pages_ckv", "pages_kpe", "page_table"}:
+        raise ValueError("pages are made from the cache: capture cache_ckv and cache_kpe")
+    if w.page:
+        arrays |= paged(w, arrays["page_table"], arrays["cache_ckv"], arrays["cache_kpe"])
     if w.phase != "decode" or given >= {"cache_k", "cache_v"}:
         return arrays
     if given & {"cache_k", "cache_v"}:
@@ -159,6 +175,23 @@ def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positio
     shared = np.broadcast_to(kpe[:, :, None], (*ckv.shape[:2], c.heads, c.rope))
     k = np.concatenate([made[..., : c.nope], shared], -1)
     return {"cache_k": k, "cache_v": made[..., c.nope :].copy(), "cache_ckv": ckv, "cache_kpe": kpe}
+
+
+def paged(w: MlaWorkload, table: Any, *caches: Any) -> dict[str, Any]:
+    """The latents and rotated keys of a cache, a page of `w.page` tokens where the table has it.
+
+    What of a last page no token fills holds numbers that no answer may depend on.
+    """
+    import numpy as np
+
+    arrays: dict[str, Any] = {"page_table": table}
+    for name, cached in zip(("pages_ckv", "pages_kpe"), caches, strict=True):
+        filled = np.full((w.batch, w.pages * w.page, cached.shape[-1]), LARGEST, cached.dtype)
+        filled[:, : w.seq] = cached
+        pages = np.empty((w.batch * w.pages, w.page, cached.shape[-1]), cached.dtype)
+        pages[table.ravel()] = filled.reshape(pages.shape)
+        arrays[name] = pages
+    return arrays
 
 
 def quantise(weight: Any) -> tuple[Any, Any]:

@@ -6,15 +6,16 @@ import triton.language as tl
 
 @triton.jit
 def attend_part(
-    content, position, ckv, kpe, new_ckv, new_kpe, mixed, largest, total,
-    keys, keys_of_part, heads,
+    content, position, ckv, kpe, new_ckv, new_kpe, table, mixed, largest, total,
+    keys, keys_of_part, heads, pages,
     SCALE: tl.constexpr, LATENT: tl.constexpr, ROPE: tl.constexpr, ROPE_PADDED: tl.constexpr,
-    HEADS: tl.constexpr, KEYS: tl.constexpr,
+    HEADS: tl.constexpr, KEYS: tl.constexpr, PAGE: tl.constexpr,
 ):  # fmt: skip
     """Of some heads and the keys of one part: the weighted sum of latents, and its largest score and total.
 
     Heads are the rows of the products: all share one key. The new token opens the first part. A scale
-    that were no constant would reach the kernel as f32, whatever the dtype.
+    that were no constant would reach the kernel as f32, whatever the dtype. With a PAGE the cache lies in
+    pages of so many tokens, and `table` has those of each sequence.
     """
     part, parts = tl.program_id(0), tl.num_programs(0)
     head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
@@ -40,12 +41,17 @@ def attend_part(
 
     begin = part * keys_of_part
     end = tl.minimum(begin + keys_of_part, keys)
-    ckv += batch * keys * LATENT
-    kpe += batch * keys * ROPE
+    if not PAGE:
+        ckv += batch * keys * LATENT
+        kpe += batch * keys * ROPE
     for start in range(begin, end, KEYS):
         key = start + tl.arange(0, KEYS)
         there = key < end
-        at = key.to(tl.int64)
+        if PAGE:
+            page = tl.load(table + batch * pages + key // PAGE, mask=there, other=0)
+            at = page.to(tl.int64) * PAGE + key % PAGE
+        else:
+            at = key.to(tl.int64)
         c = tl.load(ckv + at[:, None] * LATENT + latent[None, :], mask=there[:, None], other=0.0)
         p = tl.load(
             kpe + at[:, None] * ROPE + rope[None, :], mask=there[:, None] & turned[None, :], other=0.0

@@ -44,6 +44,7 @@ class MlaWorkload(Workload):
     such a context's frequencies. Tokens are `input_scale` times normal ones.
     Under `weights=fp8_block` linear weights are float8_e4m3 with a f32 scale per 128 × 128 block,
     four to an int32; they are for inference and have no gradient.
+    With a `page` a decode's latents lie in pages as well, in a drawn order that a table names per sequence.
     """
 
     batch: int = axis(1)  # independent sequences
@@ -71,6 +72,7 @@ class MlaWorkload(Workload):
     heads: int = axis(0, minimum=0, later=True)  # of queries, keys and values; 0: the configuration's
     q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
     kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
+    page: int = axis(0, minimum=0, later=True)  # tokens of a page of the paged cache; 0: there is none
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
     )  # how tokens and queries are drawn
@@ -87,6 +89,11 @@ class MlaWorkload(Workload):
     def new(self) -> int:
         """Tokens that are not cached yet."""
         return self.steps if self.phase == "decode" else self.seq
+
+    @property
+    def pages(self) -> int:
+        """Pages of one sequence's cache, the last one filled in part."""
+        return -(-self.seq // self.page) if self.page else 0
 
     @property
     def scale(self) -> float:

@@ -97,3 +97,17 @@ def test_the_cache_is_made_of_the_quantised_weight():
     want = run(FAMILY.semantics["dense"].reference(w, None), arrays, wide=True)
     for variant in (V.naive, V.absorb):
         np.testing.assert_allclose(run(variant(w), arrays), want, atol=1e-12)
+
+
+def test_a_table_has_the_pages_of_the_cache_and_the_form_that_is_not_read_costs_nothing():
+    w = MlaWorkload(seq=50, batch=2, phase="decode", page=16, dtype="f64")
+    arrays = FAMILY.inputs(w, np.random.default_rng(0))
+    table = arrays["page_table"]
+    assert sorted(table.ravel()) == list(range(2 * 4))
+    for pages, cache in (("pages_ckv", "cache_ckv"), ("pages_kpe", "cache_kpe")):
+        in_rows = arrays[pages][table].reshape(2, 64, -1)
+        np.testing.assert_array_equal(in_rows[:, :50], arrays[cache])
+        assert (in_rows[:, 50:] == 448).all()
+    assert cost(w) == cost(MlaWorkload(seq=50, batch=2, phase="decode", dtype="f64"))
+    with pytest.raises(Unsupported, match="use phase=decode or page=0"):
+        FAMILY.shapes(MlaWorkload(seq=50, page=16))

@@ -4,6 +4,7 @@ import pytest
 
 from harness import Unsupported
 from impls.mla.family import MlaWorkload
+from impls.mla.triton_paged_decode import triton_paged_decode
 from impls.mla.triton_prefill import triton_prefill
 from tests.impls.interpreted import KERNELS, assert_right, interpret
 
@@ -19,6 +20,18 @@ def test_lengths_that_no_block_divides(tmp_path):
         tmp_path, "mla", "triton_decode", "1,333", dtype="f32,bf16", rope="8", batch="2", **NARROW
     )
     assert_right(records, 4)
+
+
+@pytest.mark.full
+def test_a_paged_cache(tmp_path):
+    """Pages that no block of keys divides, a last one that is cut, and sequences whose pages lie mixed."""
+    axes = {"dtype": "f32,bf16", "rope": "8", "batch": "2", "page": "24", **NARROW}
+    assert_right(interpret(tmp_path, "mla", "triton_paged_decode", "1,130", **axes), 4)
+
+
+def test_a_cache_without_pages_is_refused():
+    with pytest.raises(Unsupported, match="use page=64, or triton_decode"):
+        triton_paged_decode(MlaWorkload(seq=64, phase="decode"))
 
 
 @pytest.mark.long
