@@ -1,8 +1,8 @@
 """`triton_decode` over a paged cache (arXiv 2309.06180): latents lie in pages of `page` tokens.
 
 A table names each sequence's pages, in a drawn order, as a server's allocator leaves them. A key's place is
-looked up per block of keys, and nothing is copied to lie in a row. Beside `triton_decode`, which gets the same
-tokens in one piece, it says what paging costs.
+looked up per block of keys, and nothing is copied to lie in a row. Beside `triton_decode`, which gets the
+same tokens in one piece, it says what paging costs.
 """
 
 from harness import Unsupported, implementation
