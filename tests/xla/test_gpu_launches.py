@@ -1,4 +1,4 @@
-"""Kernels that serialised executables of GPUs launch, as written by hand; the command has tests of real ones."""
+"""Kernels that serialised executables of GPUs launch, as written by hand; tests/cli has real ones."""
 
 import pytest
 
