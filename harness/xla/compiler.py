@@ -99,7 +99,7 @@ class Compiler:
 
 
 def _lowered(traced: Any, wanted: Target) -> Any:
-    """A traced program, lowered; Unsupported where it has Pallas kernels that are none for a GPU."""
+    """A traced program, lowered; Unsupported where its Pallas kernels are for another kind of target."""
     try:
         return traced.lower()
     except Exception as error:

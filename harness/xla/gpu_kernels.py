@@ -26,10 +26,15 @@ BY_MOSAIC = (
     "those lowered by Mosaic GPU are launched by code of their own; give pallas_call "
     "compiler_params=jax.experimental.pallas.triton.CompilerParams()"
 )
+FOR_GPUS = "its Pallas kernels are for GPUs; --target cuda:h100 plans them here"
 FOR_TPUS = (
     "its Pallas kernels are none for GPUs: --target tpu:v5p plans those for TPUs, and one for GPUs has "
     "compiler_params=jax.experimental.pallas.triton.CompilerParams(); jax says: {}"
 )
+GPU_PARAMETERS = (
+    "pallas.triton",
+    "pallas.mosaic_gpu",
+)  # modules of parameters for GPUs
 SAID = 160  # characters of jax's own words
 
 
@@ -53,8 +58,12 @@ def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) 
 
 
 def refuse_unlowered(error: Exception, jaxpr: Any, wanted: Target) -> None:
-    """Unsupported where what could not be lowered for a GPU has Pallas kernels; else nothing."""
-    if wanted.kind == "cuda" and any(pallas_calls(jaxpr.jaxpr)):
+    """Unsupported where kernels for another kind of target could not be lowered; else nothing."""
+    parameters = [call.params["compiler_params"] for call in pallas_calls(jaxpr.jaxpr)]
+    for_gpus = any(part in type(each).__module__ for each in parameters for part in GPU_PARAMETERS)
+    if for_gpus and wanted.kind == "tpu":
+        raise Unsupported(FOR_GPUS) from error
+    if parameters and not for_gpus and wanted.kind == "cuda":
         raise Unsupported(FOR_TPUS.format(str(error).strip().partition("\n")[0][:SAID])) from error
 
 

@@ -58,8 +58,9 @@ def looped(x):
 PROGRAMS = {"twice": twice, "looped": looped, "other": lambda x: call(x, more=1), "least": call}
 
 
-def test_kernels_that_are_none_for_a_gpu_are_refused_in_one_sentence():
+def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
     import jax
+    from jax.experimental.pallas import triton
 
     from harness.xla.gpu_kernels import refuse_unlowered
 
@@ -68,6 +69,10 @@ def test_kernels_that_are_none_for_a_gpu_are_refused_in_one_sentence():
         refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("tpu:v5p"))
+    for_gpus = jax.make_jaxpr(lambda x: call(x, compiler_params=triton.CompilerParams()))(x)
+    refuse_unlowered(error, for_gpus, target("cuda:h100"))
+    with pytest.raises(Unsupported, match="--target cuda:h100 plans them here"):
+        refuse_unlowered(error, for_gpus, target("tpu:v5p"))
 
 
 @pytest.mark.full
