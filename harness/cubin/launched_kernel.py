@@ -8,6 +8,8 @@ from harness.core.kernel_figures import KernelFigures
 from harness.cubin.machine_code import MachineCode
 from harness.cubin.occupancy import occupancy, on_device
 
+NO_COLUMNS = "how many columns of tensor memory a kernel takes stands nowhere in XLA's executable"
+
 
 def launched_kernel(
     code: MachineCode,
@@ -18,7 +20,7 @@ def launched_kernel(
     grid: tuple[int, ...],
     warps: int,
     dynamic_shared_bytes: int,
-    tensor_memory_columns: int = 0,
+    tensor_memory_columns: int | None,
     launches: int = 1,
     configuration: str = "",
 ) -> KernelFigures:
@@ -54,5 +56,6 @@ def launched_kernel(
         refused=refused,
         spilled_at=code.spilled_at,
         occupancy=held.share,
+        unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
     return on_device(alone, wanted)

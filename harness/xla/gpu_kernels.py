@@ -15,7 +15,7 @@ from harness.core.static_figures import Static
 from harness.cubin import machine_code
 from harness.cubin.launched_kernel import launched_kernel
 from harness.cubin.occupancy import THREADS_PER_WARP
-from harness.xla.gpu_launches import gpu_launches
+from harness.xla.gpu_launches import GpuLaunch, gpu_launches
 from harness.xla.hlo import Graph
 from harness.xla.pallas_kernels import name_and_place, pallas_calls
 
@@ -95,18 +95,20 @@ def _kernels(compiled: Any, sources: dict[str, str], wanted: Target) -> tuple[Ke
     called = {name for name in targets if targets[name] == TRITON}
     if missing := called - {launch.instruction for launch in launches}:
         raise ValueError(f"no machine code of {min(missing)}")
-    tools = machine_code.tools_folder()
     alike = grouped(launches, lambda launch: replace(launch, instruction=""))
-    return tuple(
-        launched_kernel(
-            machine_code.read(launch.cubin, tools),
-            wanted,
-            kernel=launch.kernel,
-            source=sources.get(launch.kernel, ""),
-            grid=launch.grid,
-            warps=-(-launch.threads // THREADS_PER_WARP),
-            dynamic_shared_bytes=launch.shared_bytes,
-            launches=len(same),
-        )
-        for launch, same in alike.items()
+    return tuple(_figures(launch, len(same), sources, wanted) for launch, same in alike.items())
+
+
+def _figures(launch: GpuLaunch, count: int, sources: dict[str, str], wanted: Target) -> KernelFigures:
+    code = machine_code.read(launch.cubin, machine_code.tools_folder())
+    return launched_kernel(
+        code,
+        wanted,
+        kernel=launch.kernel,
+        source=sources.get(launch.kernel, ""),
+        grid=launch.grid,
+        warps=-(-launch.threads // THREADS_PER_WARP),
+        dynamic_shared_bytes=launch.shared_bytes,
+        tensor_memory_columns=None if "tensor memory" in code.by_class() else 0,
+        launches=count,
     )
