@@ -38,7 +38,8 @@ class FrameworkTraits:
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
     host_compiler: str = ""  # the distribution whose version decides its exact figures on the host
     cross_compiler: str = ""  # the class of who compiles for targets that are not at hand
-    kernel_compiler: str = ""  # the distribution whose version alone decides its kernels' figures on a target
+    kernel_compiler: str = ""  # whose version alone decides the figures of its kernels that a file keeps
+    kernels_kept_for: str = ""  # the kind of targets whose kernels a committed file keeps
     interpreted_on: tuple[str, ...] = ()  # devices where a call is checked by an interpreter, and not timed
     planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
     program_caches: tuple[str, ...] = ()  # variables that name the folders of programs it keeps unasked

@@ -11,7 +11,7 @@ KERNEL_WORDS = {
     "spilled_bytes": "bytes spilled a thread",
     "shared_bytes": "bytes of shared memory a block",
 }
-MAY_BE_ABSENT = ("occupancy", "waves", "tail")
+MAY_BE_ABSENT = ("occupancy", "waves", "tail", "tensor_memory_columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class KernelFigures:
     registers: int  # of 4 bytes, a thread
     spilled_bytes: int  # of local memory, a thread
     shared_bytes: int  # a block's, without what the system reserves
-    tensor_memory_columns: int  # a block's; 0 where the target has none
+    tensor_memory_columns: int | None  # a block's; 0 where the target has none
     blocks_per_sm: int
     limiter: str
     waves: float | None

@@ -38,7 +38,7 @@ class OperandBlock:
 class OnChipOverflow:
     """A kernel that asks for more of a core's own memory than it gets; sizes as its compiler rounds them."""
 
-    memory: str  # `vmem` or `smem`
+    memory: str  # `vmem` or `smem` of a TPU, `shared memory` of a GPU
     needed_bytes: int
     available_bytes: int
     operand: str = ""  # the largest one, `input 0`; empty where the compiler names none
@@ -53,7 +53,8 @@ class OnChipOverflow:
             if more
             else "smaller blocks"
         )
-        needed = f"{format_bytes(self.needed_bytes)} of {self.memory.upper()}"
+        memory = self.memory.upper() if self.memory in {"vmem", "smem"} else self.memory
+        needed = f"{format_bytes(self.needed_bytes)} of {memory}"
         missing = format_bytes(self.needed_bytes - self.available_bytes)
         return f"needs {needed}, {missing} more than it gets{largest}; use {remedy}"
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 from harness.core.errors import Unsupported
@@ -68,6 +69,14 @@ def instruction_class(opcode: str) -> str:
     return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), OTHER)
 
 
+def tools_folder() -> Path:
+    """Where Triton, which is not loaded for it, has its copies of NVIDIA's tools. Unsupported without it."""
+    triton = find_spec("triton")
+    if triton is None or triton.origin is None:
+        raise Unsupported("machine code is read by tools that come with Triton; pip install -e '.[triton]'")
+    return Path(triton.origin).parent / "backends" / "nvidia" / "bin"
+
+
 @cache
 def read(cubin: bytes, tools: Path) -> MachineCode:
     """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it.
@@ -98,7 +107,7 @@ def of_listings(usage: str, listing: str) -> MachineCode:
         elif instruction := INSTRUCTION.search(text):
             opcodes[instruction["opcode"]] += 1
             digest.update(f"{instruction['opcode']}{instruction['rest']}\n".encode())
-            if instruction["opcode"] in SPILLS:
+            if instruction["opcode"] in SPILLS and place:  # XLA writes no line table
                 spilled[place] += 1
     # From capability 9.0 on a block's shared memory begins behind what the system reserves, which is counted.
     target = TARGET.search(listing)

@@ -18,6 +18,7 @@ PARTITIONS = 4  # of a multiprocessor; a warp lies in one of them
 REGISTER_UNIT = 256  # of a warp's registers
 REGISTERS_PER_SM = 65_536
 SHARED_UNIT = 128  # bytes
+WAVES = ("waves", "tail")  # what a device's number of multiprocessors decides
 RESERVED_SHARED = 1024  # bytes of every block, for the system; from capability 8.0 on
 
 
@@ -64,12 +65,13 @@ def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:
 def on_device(kernel: KernelFigures, gpu: Target) -> KernelFigures:
     """The kernel with what the GPU's number of multiprocessors adds: its waves, and the tail of the last."""
     why = kernel.refused
+    given = {name: reason for name, reason in kernel.unavailable.items() if name not in WAVES}
     if gpu.accelerator is None:
         why = why or f"how many multiprocessors a GPU has is not known of {gpu.name}"
     elif not why:
         filled, tail = waves(kernel.grid, kernel.blocks_per_sm, gpu.accelerator.gpu["core_count"])
-        return replace(kernel, waves=filled, tail=tail, unavailable={})
-    return replace(kernel, waves=None, tail=None, unavailable=dict.fromkeys(("waves", "tail"), why))
+        return replace(kernel, waves=filled, tail=tail, unavailable=given)
+    return replace(kernel, waves=None, tail=None, unavailable={**given, **dict.fromkeys(WAVES, why)})
 
 
 def waves(grid: tuple[int, ...], blocks_per_sm: int, multiprocessors: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import psutil
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from harness.catalog import loading
-from harness.catalog.accelerators import target
+from harness.catalog.accelerators import Target, target
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
@@ -25,8 +25,9 @@ from harness.core.tpu_kernel_figures import OnChipOverflow
 from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
+from harness.xla.gpu_kernels import refuse_unlowered, with_gpu_kernels
 from harness.xla.on_chip_overflow import on_chip_overflow
-from harness.xla.pallas_kernels import LoweredKernel, compiled_alone, pallas_kernels, refuse_for_gpu
+from harness.xla.pallas_kernels import LoweredKernel, compiled_alone, pallas_kernels
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
@@ -69,8 +70,7 @@ class Compiler:
         start = time.perf_counter()
         with xla_devices.lowering_for(devices[0]):
             traced = lowerable(built, mode, devices, name).trace()
-            refuse_for_gpu(traced.jaxpr, target(name))
-            lowered = traced.lower()
+            lowered = _lowered(traced, target(name))
             middle = time.perf_counter()
             kernels = pallas_kernels(traced.jaxpr, devices[0], target(name))
         begun = time.perf_counter()
@@ -94,7 +94,17 @@ class Compiler:
                 kernels=[kernel.figures for kernel in kernels],
                 owners=owners,
             )
+            static = with_gpu_kernels(static, compiled, traced.jaxpr, target(name))
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
+
+
+def _lowered(traced: Any, wanted: Target) -> Any:
+    """A traced program, lowered; Unsupported where its Pallas kernels are for another kind of target."""
+    try:
+        return traced.lower()
+    except Exception as error:
+        refuse_unlowered(error, traced.jaxpr, wanted)
+        raise
 
 
 def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowering.Program:

@@ -1,7 +1,8 @@
-"""What libtpu says where a kernel needs more of a core's own memory than it gets: three wordings of one fact.
+"""What compilers say where a kernel needs more of a core's own memory than it gets.
 
-By 0.0.52: a single allocation that is larger than the memory; a program that is, with its largest
-allocations; and a kernel within the memory and beyond what one is given of it, which names no operand.
+XLA has one wording for a GPU's shared memory. libtpu has three, by 0.0.52: a single allocation that is
+larger than the memory; a program that is, with its largest allocations; and a kernel within the memory and
+beyond what one is given of it, which names no operand.
 """
 
 import re
@@ -15,6 +16,7 @@ KERNEL = re.compile(
     r"and limit ([\d.]+[BKMG])",
     re.DOTALL,
 )
+SHARED = re.compile(r"Shared memory size limit exceeded: requested (\d+), available: (\d+)")
 LARGEST = re.compile(r"1\. Size: ([\d.]+[BKMG])\n")
 OPERAND = re.compile(
     r"(?:window allocation for operator |prefetched SMEM )?(input \d+|output \d+|operand \d+)"
@@ -31,6 +33,8 @@ def on_chip_overflow(message: str) -> OnChipOverflow | None:
     if found := ALLOCATION.search(message):
         size = int(found[1])
         return OnChipOverflow(found[3], size, int(found[2]), named, size)
+    if found := SHARED.search(message):
+        return OnChipOverflow("shared memory", int(found[1]), int(found[2]))
     if found := PROGRAM.search(message):
         largest = LARGEST.search(message)
         held = _bytes(largest[1]) if largest and named else 0

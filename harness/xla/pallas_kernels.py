@@ -14,7 +14,6 @@ from jax.extend import core
 from jax.sharding import SingleDeviceSharding
 
 from harness.catalog.accelerators import Target
-from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
 from harness.core.tpu_kernel_figures import LANES, OperandBlock, TpuKernelFigures
 from harness.xla.hlo import Graph
@@ -22,10 +21,6 @@ from harness.xla.mosaic import mosaic_kernels
 from harness.xla.on_chip_overflow import on_chip_overflow
 
 SUBLANES = 8  # rows of a register, of 32 bits
-FOR_GPUS = (
-    "of Pallas kernels those for TPUs alone are planned: jax compiles them for a GPU, but what they take "
-    "of one is not read; --target tpu:v5p plans them here"
-)
 
 
 @dataclass(frozen=True)
@@ -43,16 +38,10 @@ def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKerne
         return []
     calls = [
         _lowered(equation, device, target.accelerator.kernel_vmem_bytes)
-        for equation in _equations(jaxpr.jaxpr)
+        for equation in pallas_calls(jaxpr.jaxpr)
     ]
     alike = grouped(calls, lambda call: (call.figures.label, call.figures.program))
     return [replace(same[0], figures=replace(same[0].figures, calls=len(same))) for same in alike.values()]
-
-
-def refuse_for_gpu(jaxpr: Any, target: Target) -> None:
-    """Unsupported for a program with kernels that is compiled for a GPU which is not here."""
-    if target.kind == "cuda" and any(_equations(jaxpr.jaxpr)):
-        raise Unsupported(FOR_GPUS)
 
 
 def compiled_alone(kernel: LoweredKernel) -> TpuKernelFigures:
@@ -70,13 +59,20 @@ def compiled_alone(kernel: LoweredKernel) -> TpuKernelFigures:
     return replace(kernel.figures, vmem_bytes=given)
 
 
-def _equations(jaxpr: Any) -> Iterator[Any]:
+def pallas_calls(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr that call a kernel, those of a loop's body and of other inner ones too."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "pallas_call":
             yield equation
         else:
             for inner in core.jaxprs_in_params(equation.params):
-                yield from _equations(inner)
+                yield from pallas_calls(inner)
+
+
+def name_and_place(call: Any) -> tuple[str, str]:
+    """What a kernel is called, and `file:line` of its function."""
+    name, _, place = call.params["jaxpr"].debug_info.func_src_info.partition(" at ")
+    return call.params["name"] or name, Path(place).name
 
 
 def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
@@ -93,10 +89,10 @@ def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
     grid = tuple(size if isinstance(size, int) else -1 for size in mapping.grid)
     scratch = [aval for aval in mapping.scratch_avals if not _is_semaphore(aval)]
     asked = getattr(params["compiler_params"], "vmem_limit_bytes", None)
-    name, _, place = kernel.debug_info.func_src_info.partition(" at ")
+    name, place = name_and_place(equation)
     figures = TpuKernelFigures(
-        kernel=params["name"] or name,
-        source=Path(place).name,
+        kernel=name,
+        source=place,
         grid=grid,
         steps=-1 if -1 in grid else math.prod(grid),
         vmem_bytes=None,

@@ -51,6 +51,17 @@ def possible_message(data: bytes) -> list[MessageField]:
         return []
 
 
+def inside(parts: Iterable[bytes], number: int) -> list[bytes]:
+    """What the fields of this number hold, in parts that may be messages."""
+    fields = (field for part in parts for field in possible_message(part))
+    return [field.value for field in fields if field.number == number and field.kind == BYTES]
+
+
+def number_of(fields: list[MessageField], number: int) -> int:
+    """The first whole number of this field; 0, which is not written, where there is none."""
+    return next((n for each in fields if each.number == number for n in each.numbers), 0)
+
+
 def encode(fields: Iterable[MessageField]) -> bytes:
     """The bytes of a message of these fields."""
     parts: list[bytes] = []

@@ -6,7 +6,7 @@ Source: Riegeli's specification of record files. What does not follow it is a Va
 import struct
 from collections.abc import Iterator
 
-from harness.xla.protobuf import read_varint, read_varints, slice_of
+from harness.xla.protobuf import BYTES, possible_message, read_varint, read_varints, slice_of
 from harness.xla.snappy import decompress
 
 # The first block header of every Riegeli file: its hash, no chunk before it, the next one 64 bytes on.
@@ -31,6 +31,16 @@ def records(data: bytes) -> Iterator[bytes]:
         if kind & 0xFF == SIMPLE and chunk[:1] in (PLAIN, SNAPPY):
             yield from _simple(chunk)
         at += CHUNK.size + size
+
+
+def of_executable(executable: bytes) -> Iterator[bytes]:
+    """Those of what `serialize()` gives: a header of jax's behind its length, and a message with the file."""
+    size, at = read_varint(executable, 0)
+    for field in possible_message(executable[at + size :]):
+        if field.kind == BYTES and field.value.startswith(SIGNATURE):
+            yield from records(field.value)
+            return
+    yield from records(executable)
 
 
 def _simple(chunk: bytes) -> Iterator[bytes]:

@@ -1,15 +1,23 @@
 """Kernels in Pallas, from a user's folder to what they take of a TPU that is not here."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
 from harness.catalog.accelerators import absent
+from harness.catalog.known_frameworks import NO_TRITON
 from tests.cli.conftest import call
 from tests.repositories import Repository
 
 pytestmark = pytest.mark.jax
 compiles = pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+
+compiles_gpus = pytest.mark.skipif(absent("cuda") is not None, reason=str(absent("cuda")))
+reads_gpus = pytest.mark.skipif(
+    absent("cuda") is not None or find_spec("triton") is None, reason=f"{absent('cuda')}; {NO_TRITON}"
+)
+FOR_GPU = {"block": 2, "more": "compiler_params=gpu.CompilerParams(num_warps=8)"}
 
 PLUGIN = '''\
 """Points, doubled by a kernel."""
@@ -86,7 +94,7 @@ def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
         assert record["correctness"]["passed"]
         assert record["timing"] is None
         assert "interpreter" in record["reason"]
-        assert "--target tpu:v6e" in record["reason"]
+        assert "--target cuda:h100 or tpu:v6e" in record["reason"]
         assert record["static"]["host"]["flops"] is None
         assert "with a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
 
@@ -135,6 +143,48 @@ def test_too_much_vmem_is_an_outcome_of_its_own(tmp_path):
     said = call(folder, "static", "--target", "tpu:v5p", "--seq", "2000").out
     assert "double of kernel at 2000 needs 32.0 MiB of VMEM, 16.0 MiB more than it gets" in said
     assert "vmem_limit_bytes up to 64.0 MiB" in said
+
+
+@pytest.mark.full
+@reads_gpus
+def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
+    for record in records(written(tmp_path, **FOR_GPU), "static", "--target", "cuda:h100,cuda:a100"):
+        for target, multiprocessors in (("cuda:h100", 132), ("cuda:a100", 108)):
+            (kernel,) = record["static"][target]["kernels"]
+            blocks = -(-record["seq"] // 2)
+            assert (kernel["kernel"], kernel["grid"], kernel["warps"]) == ("double", [blocks], 8)
+            assert kernel["source"].startswith("points.py:")
+            assert 0 < kernel["registers"] <= 255
+            assert kernel["waves"] == blocks / (kernel["blocks_per_sm"] * multiprocessors)
+            assert kernel["instructions"]["global"] > 0
+    said = call(tmp_path, "static", "--target", "cuda:h100", "--kernels").out
+    assert f"{kernel['registers']} registers" in said or "registers a thread" in said
+
+
+@pytest.mark.full
+@reads_gpus
+def test_a_gate_holds_the_registers_of_gpus(tmp_path):
+    work = Repository(tmp_path / "work")
+    work.commit({"points.py": plugin(**FOR_GPU), "bench.yaml": BENCH})
+
+    def verdict(text):
+        work.write({"points.py": text})
+        said = call(tmp_path / "work", "gate", "--static", "--against", "git:HEAD", "--seq", "2000", "--json")
+        (case,) = json.loads(said.out)["cases"]
+        return case["verdict"], case["reason"]
+
+    word, reason = verdict(plugin(**{**FOR_GPU, "block": 8}))
+    assert word == "regressed"
+    assert "cuda:h100: double: registers a thread" in reason
+    assert "cuda:a100: double: registers a thread" in reason
+
+
+@pytest.mark.full
+@compiles_gpus
+def test_what_a_gpu_has_too_little_of_is_an_outcome_and_a_tpu_s_kernel_a_sentence(tmp_path):
+    said = call(written(tmp_path), "static", "--target", "cuda:h100", "--seq", "2000")
+    assert "its Pallas kernels are none for GPUs: --target tpu:v5p plans those" in " ".join(said.out.split())
+    assert "Traceback" not in said.out + said.err
 
 
 @pytest.mark.long

@@ -1,15 +1,16 @@
-"""jax's flash and splash attention, interpreted: grouped heads, packed sequences, gradients, refusals."""
+"""jax's attention kernels for TPUs and for GPUs, interpreted: grouped heads, packing, gradients, refusals."""
 
 import pytest
 
 from harness import Unsupported
 from impls.attention.dense.pallas_flash import pallas_flash
+from impls.attention.dense.pallas_mha import pallas_mha
 from impls.attention.dense.pallas_splash import pallas_splash
 from impls.attention.workload import AttentionWorkload
 from tests.impls.interpreted import assert_right, interpret
 
 pytestmark = pytest.mark.jax
-NAMES = ["pallas_flash", "pallas_splash"]
+NAMES = ["pallas_flash", "pallas_splash", "pallas_mha"]
 GROUPED = {"heads": "4", "kv_heads": "2", "gated": "false", "head_dim": "64"}
 
 
@@ -39,7 +40,7 @@ def test_all_keys(tmp_path, name):
     assert_right(interpret(tmp_path, "attention", name, "256", **GROUPED, causal="false"), 1)
 
 
-@pytest.mark.parametrize("build", [pallas_flash, pallas_splash], ids=NAMES)
+@pytest.mark.parametrize("build", [pallas_flash, pallas_splash], ids=NAMES[:2])
 def test_what_they_cannot_take_is_refused(build):
     with pytest.raises(Unsupported, match="blocks of 128 keys must divide it"):
         build(AttentionWorkload(seq=500))
@@ -47,6 +48,13 @@ def test_what_they_cannot_take_is_refused(build):
         build(AttentionWorkload(seq=512, head_dim=160))
     with pytest.raises(Unsupported, match="multiplies bf16 and f32"):
         build(AttentionWorkload(seq=512, dtype="f64"))
+
+
+def test_blocks_of_the_one_for_gpus_tile_the_tokens():
+    with pytest.raises(Unsupported, match="use a power of two from 16 on that divides them"):
+        pallas_mha(AttentionWorkload(seq=500))
+    with pytest.raises(Unsupported, match="its sums are f32's"):
+        pallas_mha(AttentionWorkload(seq=512, dtype="f64"))
 
 
 def test_a_block_is_whole_registers():

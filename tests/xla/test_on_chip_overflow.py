@@ -39,6 +39,9 @@ Ran out of memory in memory space vmem while allocating on stack for %double.1 =
 custom-call(%x.1), custom_call_target="tpu_custom_call", metadata={op_name="jit(f)/pallas_call"}. Scoped \
 allocation with size 32.00M and limit 16.00M exceeded scoped vmem limit by 16.00M.
 See https://openxla.org/xla/errors/error_1001 for more details."""
+SHARED = (
+    "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 589824, available: 232448, context: []"
+)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +52,9 @@ See https://openxla.org/xla/errors/error_1001 for more details."""
         (PREFETCHED, OnChipOverflow("smem", 2 * MIB, MIB, "operand 0", 2 * MIB)),
         (PROGRAM, OnChipOverflow("vmem", 64 * MIB, round(63.94 * MIB), "output 0", 32 * MIB)),
         (KERNEL, OnChipOverflow("vmem", 32 * MIB, 16 * MIB)),
+        (SHARED, OnChipOverflow("shared memory", 589824, 232448)),
     ],
-    ids=["allocation", "scratch", "prefetched", "program", "kernel"],
+    ids=["allocation", "scratch", "prefetched", "program", "kernel", "a GPU's"],
 )
 def test_each_wording_is_one_outcome(message, overflow):
     assert on_chip_overflow(message) == overflow
@@ -73,4 +77,6 @@ def test_the_sentence_names_the_operand_and_the_way_out():
         "needs 32.0 MiB of VMEM, 16.0 MiB more than it gets: input 0 alone takes 16.0 MiB; "
         "use smaller blocks, or vmem_limit_bytes up to 64.0 MiB"
     )
+    of_gpu = OnChipOverflow("shared memory", 2 * MIB, MIB).sentence()
+    assert of_gpu == "needs 2.00 MiB of shared memory, 1.00 MiB more than it gets; use smaller blocks"
     assert OnChipOverflow("vmem", 128 * MIB, 64 * MIB).sentence(64 * MIB).endswith("; use smaller blocks")

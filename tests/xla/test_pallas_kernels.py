@@ -58,16 +58,21 @@ def looped(x):
 PROGRAMS = {"twice": twice, "looped": looped, "other": lambda x: call(x, more=1), "least": call}
 
 
-def test_a_gpu_that_is_not_here_is_refused_in_one_sentence():
+def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
     import jax
+    from jax.experimental.pallas import triton
 
-    from harness.xla.pallas_kernels import refuse_for_gpu
+    from harness.xla.gpu_kernels import refuse_unlowered
 
-    x = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32")
-    with pytest.raises(Unsupported, match="--target tpu:v5p plans them here"):
-        refuse_for_gpu(jax.make_jaxpr(looped)(x), target("cuda:h100"))
-    refuse_for_gpu(jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
-    refuse_for_gpu(jax.make_jaxpr(looped)(x), target("tpu:v5p"))
+    x, error = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32"), ValueError("no such memory\nand more")
+    with pytest.raises(Unsupported, match=r"--target tpu:v5p plans those .* jax says: no such memory$"):
+        refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("cuda:h100"))
+    refuse_unlowered(error, jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
+    refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("tpu:v5p"))
+    for_gpus = jax.make_jaxpr(lambda x: call(x, compiler_params=triton.CompilerParams()))(x)
+    refuse_unlowered(error, for_gpus, target("cuda:h100"))
+    with pytest.raises(Unsupported, match="--target cuda:h100 plans them here"):
+        refuse_unlowered(error, for_gpus, target("tpu:v5p"))
 
 
 @pytest.mark.full

@@ -22,7 +22,7 @@ def stored(case: StaticFigures) -> StaticFigures:
     entry["kernels"] = {
         target: tuple(ExactKernel(kernel.label, kernel.figures) for kernel in kernels)
         for target, kernels in case.kernels.items()
-        if traits_of(case.framework).kernel_compiler
+        if target.partition(":")[0] == traits_of(case.framework).kernels_kept_for
     }
     return StaticFigures(**entry)
 

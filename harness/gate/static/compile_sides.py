@@ -4,12 +4,13 @@ Of a case whose calls are interpreted here the kernels are compiled for accelera
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import NamedTuple
 
 from harness.catalog.accelerators import absent
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
 from harness.core.peak_owners import Owners
 from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
@@ -107,27 +108,42 @@ def compile_sides(
 
 
 def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
-    """The kernels of a case by target; none where it has none, or its compiler refuses or ends.
+    """The kernels of a case by target; none where it has none, or no compiler gives any.
 
     What a compiler refuses here it refuses on both sides or on one: then there is nothing to compare.
     """
     if not state.is_interpreted:
         return {}
-    timeout_s = COMPILE_TURNS * context.settings.timeout_s
+    traits = traits_of(state.info.framework)
     kernels: dict[str, tuple[ExactKernel, ...]] = {}
-    job = context.job("target", state.info.framework, state)
     context.folder.mkdir(parents=True, exist_ok=True)
     try:
-        with closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler:
-            for target in traits_of(state.info.framework).planned_for:
-                answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
-                static = from_plain(Static, answer["static"])
-                kernels[target] = tuple(map(ExactKernel.of, static.all_kernels))
-    except (Unsupported, Ended):
-        return kernels
+        for kind, targets in grouped(traits.planned_for, kind_of).items():
+            if not traits.by_xla or absent(kind) is None:
+                kernels.update(_compile_for(targets, context, state))
     finally:
         context.close()
     return kernels
+
+
+def _compile_for(targets: Sequence[str], context: GroupContext, state: CaseState) -> KernelsByTarget:
+    """The kernels of a case by target, all of a kind: one process compiles for them."""
+    timeout_s = COMPILE_TURNS * context.settings.timeout_s
+    kernels: dict[str, tuple[ExactKernel, ...]] = {}
+    job = context.job("target", state.info.framework, state)
+    with (
+        suppress(Unsupported, Ended),
+        closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler,
+    ):
+        for target in targets:
+            answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
+            static = from_plain(Static, answer["static"])
+            kernels[target] = tuple(map(ExactKernel.of, static.all_kernels))
+    return kernels
+
+
+def kind_of(target: str) -> str:
+    return target.partition(":")[0]
 
 
 def missing_compilers(frameworks: Iterable[str]) -> list[str]:
@@ -135,9 +151,11 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
     notes: list[str] = []
     for framework in sorted(set(frameworks)):
         traits = traits_of(framework)
-        kinds = {target.partition(":")[0] for target in traits.planned_for if traits.by_xla}
+        kinds = sorted({kind_of(target) for target in traits.planned_for if traits.by_xla})
         notes += [
-            f"kernels of {framework} are not compared: {why}" for kind in kinds if (why := absent(kind))
+            f"kernels of {framework} are not compared on {kind}: {why}"
+            for kind in kinds
+            if (why := absent(kind))
         ]
     return notes
 

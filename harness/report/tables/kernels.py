@@ -92,7 +92,9 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
     """All about one kernel on a target, as a call of a case launches it."""
     classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
     tensor = (
-        f", {kernel.tensor_memory_columns} columns of tensor memory" if kernel.tensor_memory_columns else ""
+        f", {kernel.tensor_memory_columns or 'some'} columns of tensor memory"
+        if kernel.tensor_memory_columns != 0
+        else ""
     )
     shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
     launches = f"{kernel.launches}× in a call of {case}, " if case else ""
@@ -119,13 +121,19 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         str(kernel.registers),
         Cell(short_bytes(kernel.spilled_bytes), style="red" if kernel.spilled_bytes else ""),
         short_bytes(kernel.shared_bytes),
-        str(kernel.tensor_memory_columns),
+        _tensor_cell(kernel),
         Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,
         waves,
         ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
         str(kernel.instructions.get("matrix", 0)),
     ]
+
+
+def _tensor_cell(kernel: KernelFigures) -> Cell:
+    if kernel.tensor_memory_columns is None:
+        return Cell(ABSENT, sentences(kernel.unavailable["tensor_memory_columns"]))
+    return Cell(str(kernel.tensor_memory_columns))
 
 
 def _takes(kernel: KernelFigures) -> str:

@@ -127,8 +127,9 @@ class GroupRun:
             if self.depth == "check" and state.living:
                 self.context.settle(state, "ok")  # what it holds is not needed any more
             elif state.is_interpreted and state.living:
-                target = traits_of(state.info.framework).planned_for[-1]
-                self.context.settle(state, PLANNED, INTERPRETED.format(target))
+                targets = traits_of(state.info.framework).planned_for
+                one_of_a_kind = {target.partition(":")[0]: target for target in targets}.values()
+                self.context.settle(state, PLANNED, INTERPRETED.format(" or ".join(one_of_a_kind)))
         if self.depth == "check":
             return
         correct = [state for state in states if state.living]

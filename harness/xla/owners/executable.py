@@ -1,16 +1,14 @@
 """What serialised executables tell of their plan: a GPU's its buffer assignment, a TPU's its own report.
 
-`serialize()` gives a header of jax's, its length before it, and a message with the compiler's own file of
-records. Field numbers as seen in jaxlib 0.10.2 and libtpu 0.0.52; those of the report are documented nowhere,
+Field numbers as seen in jaxlib 0.10.2 and libtpu 0.0.52; those of the report are documented nowhere,
 and what they are was found by comparing it with libtpu's text of a program that is out of memory.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.xla.owners.buffer_assignment import ALLOCATIONS, PEAKS, VALUES
-from harness.xla.protobuf import BYTES, MessageField, message, possible_message, read_varint
-from harness.xla.riegeli import SIGNATURE, records
+from harness.xla.protobuf import BYTES, MessageField, inside, message, number_of, possible_message
+from harness.xla.riegeli import of_executable
 
 ASSIGNMENT = 2  # of a GPU's executable
 PROGRAM, BODY, REPORT, MEMORY = 1, 2, 12, 1  # the path in a TPU's executable to the report of a memory
@@ -24,7 +22,7 @@ SIZES = 3  # of a shape
 
 def gpu_assignment(executable: bytes) -> bytes:
     """The BufferAssignmentProto in a GPU's serialised executable. ValueError where there is none."""
-    for record in _records(executable):
+    for record in of_executable(executable):
         for field in possible_message(record):
             if field.number == ASSIGNMENT and field.kind == BYTES:
                 numbers = {inner.number for inner in possible_message(field.value)}
@@ -53,18 +51,18 @@ class TemporariesReport:
 
 def tpu_temporaries(executable: bytes) -> TemporariesReport:
     """The report of a TPU's temporaries in HBM. ValueError where it says nothing, or in another form."""
-    for record in _records(executable):
-        programs = _inside([record], PROGRAM)
-        for memory in _inside(_inside(_inside(programs, BODY), REPORT), MEMORY):
+    for record in of_executable(executable):
+        programs = inside([record], PROGRAM)
+        for memory in inside(inside(inside(programs, BODY), REPORT), MEMORY):
             fields = possible_message(memory)
-            if fields and _number(fields, SPACE) == HBM:
-                blocks = [message(block) for block in _inside([memory], BLOCKS)]
-                temporaries = [block for block in blocks if _number(block, KIND) == TEMPORARIES]
+            if fields and number_of(fields, SPACE) == HBM:
+                blocks = [message(block) for block in inside([memory], BLOCKS)]
+                temporaries = [block for block in blocks if number_of(block, KIND) == TEMPORARIES]
                 if not temporaries:
                     return TemporariesReport(0, 0, ())
                 (block,) = temporaries
                 buffers = tuple(_buffer(message(f.value)) for f in block if f.number == BUFFERS)
-                return TemporariesReport(_number(block, BLOCK_SIZE), _number(block, UNUSED), buffers)
+                return TemporariesReport(number_of(block, BLOCK_SIZE), number_of(block, UNUSED), buffers)
     raise ValueError("no report of its memory in the executable")
 
 
@@ -72,22 +70,4 @@ def _buffer(fields: list[MessageField]) -> ReportedBuffer:
     (label,) = (field.value.decode(errors="replace") for field in fields if field.number == LABEL)
     shapes = [message(field.value) for field in fields if field.number == SHAPE]
     sizes = tuple(n for shape in shapes for each in shape if each.number == SIZES for n in each.numbers)
-    return ReportedBuffer(label.partition(" = ")[0], sizes, _number(fields, PADDED))
-
-
-def _records(executable: bytes) -> Iterator[bytes]:
-    size, at = read_varint(executable, 0)
-    for field in possible_message(executable[at + size :]):
-        if field.kind == BYTES and field.value.startswith(SIGNATURE):
-            yield from records(field.value)
-            return
-    yield from records(executable)
-
-
-def _inside(parts: list[bytes], number: int) -> list[bytes]:
-    fields = (field for part in parts for field in possible_message(part))
-    return [field.value for field in fields if field.number == number and field.kind == BYTES]
-
-
-def _number(fields: list[MessageField], number: int) -> int:
-    return next((n for each in fields if each.number == number for n in each.numbers), 0)
+    return ReportedBuffer(label.partition(" = ")[0], sizes, number_of(fields, PADDED))

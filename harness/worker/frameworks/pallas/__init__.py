@@ -1,4 +1,4 @@
-"""Pallas: jax calls of TPU kernels; timed as jax is on a TPU or GPU, interpreted on the cpu."""
+"""Pallas: jax calls of kernels for TPUs and GPUs; timed as jax is on a TPU or GPU, interpreted on the cpu."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ TRAITS = replace(
     JAX,
     runner="harness.worker.frameworks.pallas.framework:Pallas",
     kernel_compiler="libtpu",
+    kernels_kept_for="tpu",
     interpreted_on=("cpu",),
-    planned_for=("tpu:v5p", "tpu:v6e"),
+    planned_for=("cuda:a100", "cuda:h100", "tpu:v5p", "tpu:v6e"),
 )

@@ -13,11 +13,12 @@ from harness.core.static_figures import Static
 from harness.worker.frameworks.base import Patience, Prepared
 from harness.worker.frameworks.jax.framework import Jax
 
-INTERPRETED = (
-    "the program of the cpu is an interpreter's, {}; seqsweep static --target tpu:v5p plans the kernels'"
+INTERPRETED = "the program of the cpu is an interpreter's, {} plans the kernels'"
+TPU = "with a TPU's memories and transfers; seqsweep static --target tpu:v5p"
+PLAIN = (
+    "without a TPU's memories, which its interpreter does not know for these kernels; "
+    "seqsweep static --target cuda:h100, or tpu:v5p,"
 )
-TPU = "with a TPU's memories and transfers"
-PLAIN = "without a TPU's memories, which its interpreter does not know for these kernels"
 
 
 class Pallas(Jax):

@@ -11,6 +11,7 @@ TRAITS = replace(
     packages=(*TORCH.packages, Package("triton", gives="kernels in Triton", fingerprinted=False)),
     cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
     kernel_compiler="triton",
+    kernels_kept_for="cuda",
     interpreted_on=("cpu",),
     planned_for=("cuda:a100", "cuda:h100"),
     program_caches=(*TORCH.program_caches, "TRITON_CACHE_DIR"),

@@ -15,13 +15,13 @@ import psutil
 from harness.catalog import loading
 from harness.catalog.accelerators import Target, target
 from harness.catalog.build import Built, build
-from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
 from harness.core.machine import usable_cores
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
-from harness.cubin import machine_code, occupancy
+from harness.cubin import machine_code
+from harness.cubin.launched_kernel import launched_kernel
 from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
@@ -141,50 +141,24 @@ def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures,
 
 def read_machine_code(recorders: Iterable[Recorder]) -> None:
     """Read what was compiled, several kernels at once: NVIDIA's tools take longer than Triton."""
-    from harness.worker.frameworks.triton.launches import tools_folder
-
     compiled = [launch.compiled for recorder in recorders for launch in recorder.launches]
     cubins = dict.fromkeys(kernel.asm["cubin"] for kernel in compiled)
     with ThreadPoolExecutor(usable_cores()) as threads:
-        list(threads.map(machine_code.read, cubins, repeat(tools_folder())))
+        list(threads.map(machine_code.read, cubins, repeat(machine_code.tools_folder())))
 
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
     """What one compiled kernel takes of a multiprocessor of this target."""
-    from harness.worker.frameworks.triton.launches import tools_folder
-
-    capability = str(wanted.capability)
-    code = machine_code.read(launch.compiled.asm["cubin"], tools_folder())
     metadata = launch.compiled.metadata
-    shared = code.static_shared_bytes + metadata.shared
-    held = occupancy.occupancy(capability, metadata.num_warps, code.registers, shared)
-    refused = ""
-    if not held.blocks and held.limiter == "shared memory":
-        limit = CAPABILITIES[capability].shared_block_bytes
-        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
-    elif not held.blocks:
-        warps = f"{metadata.num_warps} warps of {code.registers} registers a thread"
-        refused = f"a block is {warps}, which no multiprocessor of capability {capability} holds"
-    alone = KernelFigures(
+    return launched_kernel(
+        machine_code.read(launch.compiled.asm["cubin"], machine_code.tools_folder()),
+        wanted,
         kernel=launch.kernel,
         source=launch.source,
         grid=launch.grid,
         warps=metadata.num_warps,
-        registers=code.registers,
-        spilled_bytes=code.spilled_bytes,
-        shared_bytes=shared,
+        dynamic_shared_bytes=metadata.shared,
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
-        blocks_per_sm=held.blocks,
-        limiter=held.limiter,
-        waves=None,
-        tail=None,
-        instructions=code.by_class(),
-        code_bytes=code.code_bytes,
-        program=code.program,
         launches=count,
         configuration=launch.configuration,
-        refused=refused,
-        spilled_at=code.spilled_at,
-        occupancy=held.share,
     )
-    return occupancy.on_device(alone, wanted)

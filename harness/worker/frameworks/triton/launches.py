@@ -16,7 +16,6 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-import triton
 from triton.compiler.errors import CompilationError
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import PTXASError
@@ -212,8 +211,3 @@ def _spell(configuration: Any) -> str:
     """`BM=128 BN=64 warps=4 stages=3`."""
     values = {**configuration.kwargs, "warps": configuration.num_warps, "stages": configuration.num_stages}
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
-
-
-def tools_folder() -> Path:
-    """Where Triton has its copies of NVIDIA's tools."""
-    return Path(str(triton.__file__)).parent / "backends" / "nvidia" / "bin"

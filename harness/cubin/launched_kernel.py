@@ -1,0 +1,61 @@
+"""A kernel as it is launched: its machine code, its grid and its block, on a multiprocessor of a target."""
+
+from __future__ import annotations
+
+from harness.catalog.accelerators import Target
+from harness.catalog.multiprocessors import CAPABILITIES
+from harness.core.kernel_figures import KernelFigures
+from harness.cubin.machine_code import MachineCode
+from harness.cubin.occupancy import occupancy, on_device
+
+NO_COLUMNS = "how many columns of tensor memory a kernel takes stands nowhere in XLA's executable"
+
+
+def launched_kernel(
+    code: MachineCode,
+    wanted: Target,
+    *,
+    kernel: str,
+    source: str,
+    grid: tuple[int, ...],
+    warps: int,
+    dynamic_shared_bytes: int,
+    tensor_memory_columns: int | None,
+    launches: int = 1,
+    configuration: str = "",
+) -> KernelFigures:
+    """The figures of one kernel on a GPU; what no multiprocessor holds is refused in words."""
+    capability = str(wanted.capability)
+    shared = code.static_shared_bytes + dynamic_shared_bytes
+    held = occupancy(capability, warps, code.registers, shared)
+    refused = ""
+    if not held.blocks and held.limiter == "shared memory":
+        limit = CAPABILITIES[capability].shared_block_bytes
+        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
+    elif not held.blocks:
+        threads = f"{warps} warps of {code.registers} registers a thread"
+        refused = f"a block is {threads}, which no multiprocessor of capability {capability} holds"
+    alone = KernelFigures(
+        kernel=kernel,
+        source=source,
+        grid=grid,
+        warps=warps,
+        registers=code.registers,
+        spilled_bytes=code.spilled_bytes,
+        shared_bytes=shared,
+        tensor_memory_columns=tensor_memory_columns,
+        blocks_per_sm=held.blocks,
+        limiter=held.limiter,
+        waves=None,
+        tail=None,
+        instructions=code.by_class(),
+        code_bytes=code.code_bytes,
+        program=code.program,
+        launches=launches,
+        configuration=configuration,
+        refused=refused,
+        spilled_at=code.spilled_at,
+        occupancy=held.share,
+        unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
+    )
+    return on_device(alone, wanted)

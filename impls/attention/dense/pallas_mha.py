@@ -1,0 +1,38 @@
+"""jax's own FlashAttention for GPUs, as it is: `jax.experimental.pallas.ops.gpu.attention.mha`, by Triton.
+
+It knows one head of keys for each of queries, so those of grouped heads are repeated first; packed sequences
+are ids that are compared tile by tile, and skip no work. A causal row of tiles ends at its diagonal.
+"""
+
+from harness import Unsupported, implementation, stage
+
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+from ._pallas import segments
+
+
+@implementation(framework="pallas", semantics="dense")
+def pallas_mha(w: AttentionWorkload, *, block: int = 128):
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental.pallas.ops.gpu.attention import BlockSizes, mha
+
+    in_stage(w, "attention")
+    if w.dtype == "f64":
+        raise Unsupported("dtype=f64: its sums are f32's; use dtype=f32, bf16 or f16")
+    if block & (block - 1) or block < 16 or w.seq % block:
+        raise Unsupported(
+            f"blocks of {block} do not tile {w.seq} tokens; use a power of two from 16 on that divides them"
+        )
+    small = min(block, 32)
+    sizes = BlockSizes(block, block, small, small, small, small)
+
+    def attend(q, k, v, cu_seqlens=None):
+        ids = None
+        if cu_seqlens is not None:
+            ids = jnp.broadcast_to(segments(cu_seqlens, w.seq), (w.batch, w.seq))
+        k, v = (jnp.repeat(x, w.heads // w.kv_heads, axis=2) for x in (k, v))
+        with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):
+            return mha(q, k, v, ids, w.head_dim**-0.5, w.causal, sizes)
+
+    return attend
