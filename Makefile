@@ -66,8 +66,8 @@ drill: $(READY)  ## plant thirty faults, one after the other, and say which test
 
 FUZZ := 150
 
-drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; minutes
-	@$(BIN)/python -m tests.faults.drill --kills 50 $(ARGS)
+drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; a quarter of an hour
+	@$(BIN)/python -m tests.faults.drill --kills 50 --into docs/RELIABILITY.md $(ARGS)
 
 fuzz: $(READY)  ## properties of make test on more than a million inputs: files and command lines that are wrong; an hour
 	@SEQSWEEP_FUZZ=$(FUZZ) $(BIN)/pytest -q -n 0 tests/fuzz $(ARGS)
