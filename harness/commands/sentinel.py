@@ -27,12 +27,12 @@ def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool)
         raise UsageError("--python: give it twice, the environment of before and the one of now")
     with ScratchFolder("sentinel-") as scratch:
         programs = [interpreter(python) for python in pythons]
-        folders = [
+        sides = [
             compile_under(program, words, scratch / name)
             for program, name in zip(programs, ("before", "now"), strict=True)
         ]
-        before, now = (folder.read().records for folder in folders)
-        changes, versions = compiled_changes(before, now), version_changes(*folders)
+        before, now = (folder.read().records for folder, _ in sides)
+        changes, versions = compiled_changes(before, now), version_changes(*(named for _, named in sides))
     changed = [change for change in changes if change.verdict != UNCHANGED]
     if json:
         print_json({"versions": versions, "changed": len(changed), "cases": [asdict(c) for c in changes]})
