@@ -5,14 +5,16 @@ Each ends with one sentence and a documented exit code, and nothing is lost.
 
 import errno
 import os
+import shutil
 import tempfile
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from harness.core.errors import MachineError
-from harness.core.scratch_folder import ScratchFolder
 from harness.run import session
 from harness.run.case import case_state
 from harness.run.processes.worker_process import Processes
@@ -152,9 +154,8 @@ def test_where_no_folder_takes_temporary_files_nothing_starts(temporary, monkeyp
         Processes(["numpy"], "cpu")
 
 
-def test_a_tmpdir_that_is_removed_in_the_middle_is_a_sentence(temporary, conduct):
-    scratch = ScratchFolder()
-    scratch.close()
-    temporary.rmdir()
-    with pytest.raises(MachineError, match=f"below {temporary} .No such file or directory.; .* set TMPDIR"):
-        Processes(["numpy"], "cpu")
+def test_a_tmpdir_that_is_removed_in_the_middle_is_a_sentence(temporary):
+    with closing(Processes([], "cpu")) as processes:
+        shutil.rmtree(temporary)
+        with pytest.raises(MachineError, match=f"below {temporary}/.* .No such file.*; .* set TMPDIR"):
+            processes.spawn(SimpleNamespace(framework="numpy"), 1 << 30)
