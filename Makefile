@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster drill drill-cheats drill-faults fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -61,13 +61,19 @@ test-long: $(READY)  ## gates by the clock, kills in the middle, the longest tra
 test-cluster: $(READY)  ## a sweep on three Ray nodes of this machine, killed in the middle: minutes, with EXTRAS=dev,ray
 	@$(BIN)/pytest -n 0 -m long tests/machines $(ARGS)
 
+UV := build/versions/uv
+
+test-versions:  ## the quick tests under the oldest and newest torch and jax that are admitted, on two Pythons, by uv: an hour, 20 GB
+	@test -x $(UV)/bin/uv || { $(PYTHON) -m venv $(UV) && $(UV)/bin/pip install --quiet --disable-pip-version-check uv; }
+	@PATH="$(abspath $(UV))/bin:$$PATH" $(PYTHON) tests/versions.py $(ARGS)
+
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)
 
 FUZZ := 150
 
-drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; minutes
-	@$(BIN)/python -m tests.faults.drill --kills 50 $(ARGS)
+drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; a quarter of an hour
+	@$(BIN)/python -m tests.faults.drill --kills 50 --into docs/RELIABILITY.md $(ARGS)
 
 fuzz: $(READY)  ## properties of make test on more than a million inputs: files and command lines that are wrong; an hour
 	@SEQSWEEP_FUZZ=$(FUZZ) $(BIN)/pytest -q -n 0 tests/fuzz $(ARGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, Record
+from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
 from harness.core.version import VERSION
 from harness.store.find import KEPT, runs_in
@@ -154,11 +154,11 @@ def run_and_delete(
     from harness.run.session import Request, conduct
 
     with (
-        tempfile.TemporaryDirectory(prefix=f"seqsweep-{command}-") as folder,
+        ScratchFolder(f"{command}-") as folder,
         closing(place.progress(schedule)) as listener,
     ):
         words = ["seqsweep", command]
-        request = Request(schedule, place.catalog, Path(folder), words, depth, VERSION, **options)
+        request = Request(schedule, place.catalog, folder, words, depth, VERSION, **options)
         done = conduct(request, listener)
         if done.outcome.interrupted:
             raise KeyboardInterrupt

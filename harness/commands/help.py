@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from typer import Abort
 from typer.core import TyperCommand
 
 
@@ -18,6 +19,12 @@ class SectionedCommand(TyperCommand):
 
     Plain text, as rich's own panels take longer to load than all else that `--help` does.
     """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # of which typer would make a bare 130, and nobody says "stopped"
+            raise Abort from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 import statistics
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
 from harness.commands.output import print_table, progress_of
 from harness.core.errors import MachineError, UsageError
+from harness.core.scratch_folder import ScratchFolder
 from harness.core.typed_command import typed_command
 from harness.core.version import VERSION
 from harness.report.tables.listing import agreements_table
@@ -102,8 +101,8 @@ def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener)
 
 def _measure(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[str, float]:
     """Median seconds per call of every case, in a run of the harness that is thrown away."""
-    with tempfile.TemporaryDirectory(prefix="seqsweep-self-check-") as folder:
-        request = Request(schedule, catalog, Path(folder), typed_command(), "run", VERSION)
+    with ScratchFolder("self-check-") as folder:
+        request = Request(schedule, catalog, folder, typed_command(), "run", VERSION)
         outcome = conduct(request, listener).outcome
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -1,15 +1,14 @@
 """`sentinel`: what two installed versions of the compilers make of the same code."""
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
+from harness.core.scratch_folder import ScratchFolder
 from harness.gate.outcome import UNCHANGED
 from harness.gate.static.two_environments import (
     CompiledChange,
@@ -26,14 +25,14 @@ def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool)
     """Compile under both and print what changed; the exit code: 1 where a figure did, 3 without any."""
     if len(pythons) != 2:
         raise UsageError("--python: give it twice, the environment of before and the one of now")
-    with tempfile.TemporaryDirectory(prefix="seqsweep-sentinel-") as scratch:
+    with ScratchFolder("sentinel-") as scratch:
         programs = [interpreter(python) for python in pythons]
-        folders = [
-            compile_under(program, words, Path(scratch) / name)
+        sides = [
+            compile_under(program, words, scratch / name)
             for program, name in zip(programs, ("before", "now"), strict=True)
         ]
-        before, now = (folder.read().records for folder in folders)
-        changes, versions = compiled_changes(before, now), version_changes(*folders)
+        before, now = (folder.read().records for folder, _ in sides)
+        changes, versions = compiled_changes(before, now), version_changes(*(named for _, named in sides))
     changed = [change for change in changes if change.verdict != UNCHANGED]
     if json:
         print_json({"versions": versions, "changed": len(changed), "cases": [asdict(c) for c in changes]})

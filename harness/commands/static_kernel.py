@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.catalog import child_process
@@ -19,6 +18,7 @@ from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError
 from harness.core.kernel_figures import KernelFigures
 from harness.core.plain_data import from_plain
+from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
 from harness.run.compile.cache_key import surroundings
 from harness.store.compile_cache import CompileCache
@@ -121,7 +121,8 @@ def _key(question: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _compile(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, dict[str, Any]]:
     """The answers of a process that reads the file, by target. UsageError where it gives none."""
-    with TemporaryDirectory(prefix="seqsweep-") as cache:
+    with ScratchFolder() as folder:
+        cache = str(folder)
         try:
             return child_process.ask(
                 ["harness.worker.frameworks.triton.kernel_file", json.dumps({**question, "cache": cache})],

@@ -104,6 +104,11 @@ class RunFolder(StoredRun):
             try:
                 yield
             finally:
+                if not self.path.is_dir():
+                    raise MachineError(
+                        f"{self.path} was moved or removed while it was written; "
+                        "move it back, and go on with run --resume"
+                    ) from None
                 self._leave_out_foreign()
                 if not self._file.is_intact():
                     self._note(

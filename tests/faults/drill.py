@@ -2,7 +2,7 @@
 
     python -m tests.faults.drill --kills 50
 
-Each has to come to the same result as one that nobody stopped, medians apart; what it prints is
+Each has to come to the same result as one that nobody stopped, medians apart; `--into` writes
 docs/RELIABILITY.md's table. Nothing here is decided by a time: when a signal lands is drawn.
 """
 
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,16 +20,18 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from harness.gate.store import newest
 from harness.store.find import all_runs
+from tests.repositories import NO_USER, Repository
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = Path(__file__).with_name("sums.py")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-BENCH = f"""\
-plugins: [{PLUGIN}]
-defaults: {{budget: 30ms, timeout: 60s, memory: 2GiB}}
+BENCH = """\
+plugins: [sums.py]
+defaults: {budget: 30ms, timeout: 60s, memory: 2GiB}
 suites:
-  sums: {{family: sums, seq: [16, 32, 64, 128], baseline: by_matrix, impls: [by_matrix, by_scan]}}
+  sums: {family: sums, seq: [16, 32, 64, 128], baseline: by_matrix, impls: [by_matrix, by_scan]}
 """
 LONGEST_S = 300
 
@@ -44,7 +47,8 @@ class Drill:
     def start(self, folder, words):
         (folder / "tmp").mkdir(parents=True, exist_ok=True)
         (folder / "bench.yaml").write_text(BENCH)
-        environment = {**os.environ, "TMPDIR": str(folder / "tmp"), "OMP_NUM_THREADS": "1"}
+        shutil.copy(PLUGIN, folder)
+        environment = {**os.environ, **NO_USER, "TMPDIR": str(folder / "tmp"), "OMP_NUM_THREADS": "1"}
         return subprocess.Popen(
             [sys.executable, str(ROOT / "cli.py"), *words],
             cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -76,14 +80,14 @@ class Drill:
         number, landed, said = self.kill(folder, words, whole_s)
         code, more = self.finish(folder, again(folder))
         for _ in range(2):
-            if code == 2 and "no run" in more:  # it was ended before there was anything to go on with
+            # It was ended before there was anything to go on with.
+            if code == 2 and re.search("no run|no gate|no interrupted gate", more):
                 code, more = self.finish(folder, words)
-        # A runner that is killed before it has started who would remove its scratch folder leaves it.
         left = [path for path in (folder / "tmp").iterdir() if path.is_dir()]
         spilled = sum(path.stat().st_size for path in (folder / "tmp").rglob("*") if path.is_file())
         same = result(folder) == expected
-        good = same and "Traceback" not in said + more and spilled < 1 << 16
-        ended = ("same result, empty folder left" if left else "same result") if good else "FAILED"
+        good = same and "Traceback" not in said + more and not left and spilled < 1 << 16
+        ended = "same result" if good else "FAILED"
         self.counts[name, number.name, "landed" if landed else "too late", ended] += 1
         if not good:
             print(
@@ -107,6 +111,17 @@ def outcomes(folder):
     return sorted(found, key=str)
 
 
+def gated(folder):
+    """Of a gate: its cases, each with every pair once from the first on, its end, and git's worktrees."""
+    kept = newest(folder / "results")
+    pairs = sorted((each.case, each.pair) for each in kept.rounds())
+    cases = sorted({case for case, _ in pairs})
+    counts = Counter(case for case, _ in pairs)
+    whole = pairs == [(case, number) for case in cases for number in range(1, counts[case] + 1)]
+    trees = [path.name for path in folder.glob(".git/worktrees/*")]
+    return cases, whole, kept.header.outcome is not None, trees
+
+
 def files_of(part):
     def read(folder):
         return {
@@ -118,10 +133,17 @@ def files_of(part):
     return read
 
 
+def write_between_marks(page, said):
+    before, begin, rest = page.read_text().partition("<!-- drill-faults -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    page.write_text(before + begin + said + end + after)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--into", type=Path, help="a page, between whose marks the table is written")
     asked = parser.parse_args()
     drill = Drill(asked.seed)
     whole = drill.home / "whole"
@@ -130,6 +152,15 @@ def main():
     times, expected = {}, {}
     joined, page = ["collect", "kept", "--results", "results"], ["report", "--into", "page.md"]
     profile = ["profile", "sums/by_scan", "--seq", "64", "--quick"]
+
+    gate = ["gate", "sums", "--against", "git:HEAD", "--max-pairs", "4", "--delta", "90%", "--budget", "600s"]
+
+    repository = Repository(drill.home / "repository")
+    files = {".gitignore": "results/\ntmp/\n", "bench.yaml": BENCH, PLUGIN.name: PLUGIN.read_text()}
+    repository.commit(files)
+
+    def committed(folder):
+        shutil.copytree(repository.folder, folder, dirs_exist_ok=True)
 
     def kept(folder):
         shutil.copytree(whole / "results", folder / "kept")
@@ -142,6 +173,7 @@ def main():
         "run": (run, lambda _: [*run, "--resume"], outcomes, lambda _: None, 6),
         "collect": (joined, lambda _: joined, files_of("results/runs"), kept, 2),
         "report": (page, lambda _: page, files_of("page.md"), reported, 1),
+        "gate": (gate, lambda _: [*gate, "--resume"], gated, committed, 3),
         "profile": (
             profile,
             lambda _: profile,
@@ -166,10 +198,14 @@ def main():
     for name, (words, again, result, prepare, weight) in plans.items():
         for _ in range(max(1, asked.kills * weight // parts)):
             good &= drill.attempt(name, words, again, result, expected[name], times[name], prepare)
-    print("| command | signal | when | ended as | times |\n| --- | --- | --- | --- | ---: |")
-    for row, count in sorted(drill.counts.items()):
-        print(f"| {' | '.join(row)} | {count} |")
-    print(f"\n{sum(drill.counts.values())} signals, seed {asked.seed}.")
+    rows = [f"| {' | '.join(row)} | {count} |" for row, count in sorted(drill.counts.items())]
+    table = "\n".join(
+        ["| command | signal | when | ended as | times |", "| --- | --- | --- | --- | ---: |", *rows]
+    )
+    said = f"{table}\n\n{sum(drill.counts.values())} signals, seed {asked.seed}.\n"
+    print(said)
+    if good and asked.into:
+        write_between_marks(asked.into, said)
     shutil.rmtree(drill.home)
     raise SystemExit(0 if good else 1)
 

@@ -61,10 +61,10 @@ def __getattr__(name: str) -> Any:
 
 def main() -> NoReturn:
     """Run the command line. Exit code 2 where another `harness` or `impls` is in its way."""
-    if problem := describe_foreign("harness", "impls"):
-        sys.stderr.write(f"seqsweep: {problem}\n")
-        sys.exit(2)
     try:
+        if problem := describe_foreign("harness", "impls"):
+            sys.stderr.write(f"seqsweep: {problem}\n")
+            sys.exit(2)
         from harness.commands.app import main as run_command
     except KeyboardInterrupt:  # while it loads, which takes a second
         sys.stderr.write("seqsweep: stopped\n")

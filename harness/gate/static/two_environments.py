@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -20,6 +21,14 @@ from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 
 BOOT = "from seqsweep import main; main()"
+ASK_VERSIONS = """
+import json, platform
+from harness.catalog.known_frameworks import known, packages_of
+from harness.core.version import version_of
+versions = {package.name: version_of(package.name) for package in packages_of(known())}
+print(json.dumps({**versions, "python": platform.python_version()}))
+"""
+Versions = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -42,24 +51,27 @@ def interpreter(text: str) -> str:
     return os.path.abspath(program)  # noqa: PTH100 - pathlib's keeps .., and a link makes an environment
 
 
-def compile_under(python: str, words: Sequence[str], scratch: Path) -> RunFolder:
-    """The run of `static` with these words under an interpreter. SideError has what it said instead."""
+def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[RunFolder, Versions]:
+    """The run of `static` with these words under an interpreter, and its versions of what that rests on.
+
+    SideError has what it said instead.
+    """
     packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
     (path,) = link(scratch, packages)
     results = scratch / "results"
-    ended = subprocess.run(
-        [python, "-c", BOOT, "static", *words, "--results", str(results)],
-        env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    ended = _call([python, "-c", BOOT, "static", *words, "--results", str(results)], path)
     runs = all_runs(results)
     if not runs or not runs[-1].info.get("finished"):
         said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
         raise SideError(f"{python} compiled nothing: {said[-1]}")
-    return runs[-1]
+    return runs[-1], json.loads(_call([python, "-c", ASK_VERSIONS], path).stdout)
+
+
+def _call(command: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
 
 
 def _home(name: str) -> Path:
@@ -97,17 +109,6 @@ def _figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigure
     }
 
 
-def version_changes(before: RunFolder, now: RunFolder) -> dict[str, tuple[str | None, str | None]]:
+def version_changes(old: Versions, new: Versions) -> dict[str, tuple[str | None, str | None]]:
     """(before, now) of each package whose versions differ, and of Python."""
-    old, new = (_versions(folder.fingerprints()) for folder in (before, now))
-    names = sorted(old.keys() | new.keys())
-    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
-
-
-def _versions(fingerprints: Mapping[str, Mapping[str, object]]) -> dict[str, str | None]:
-    versions: dict[str, str | None] = {}
-    for facts in fingerprints.values():
-        listed = facts.get("versions")
-        versions |= listed if isinstance(listed, dict) else {}
-        versions["python"] = str(facts.get("python"))
-    return versions
+    return {name: (old.get(name), new[name]) for name in sorted(new) if old.get(name) != new[name]}

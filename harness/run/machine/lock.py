@@ -9,7 +9,6 @@ another folder, the two do not see each other.
 import os
 import pwd
 import re
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import UNSIGNED, FileLock, Holder, holder_of
+from harness.core.scratch_folder import temporary_root
 from harness.core.typed_command import typed_command
 
 POLL_SECONDS = 0.5
@@ -26,7 +26,7 @@ HELD = re.compile(r"^\d+: FLOCK +ADVISORY +WRITE +(\d+) \w+:\w+:(\d+) ", re.MULT
 
 
 def lock_path(device: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"seqsweep-{device}-{os.geteuid()}.lock"
+    return temporary_root() / f"seqsweep-{device}-{os.geteuid()}.lock"
 
 
 @contextmanager

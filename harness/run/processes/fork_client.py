@@ -66,16 +66,20 @@ class Server:
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
         words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
-        with theirs, self.log.open() as log:
-            self.process = subprocess.Popen(
-                [interpreter, "-m", "harness.worker.fork_server", *words],
-                env={**worker_environment(device, path), **(environment or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        try:
+            with theirs, self.log.open() as log:
+                self.process = subprocess.Popen(
+                    [interpreter, "-m", "harness.worker.fork_server", *words],
+                    env={**worker_environment(device, path), **(environment or {})},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+        except OSError:
+            self.end.close()
+            raise
 
     def alive(self) -> bool:
         return self.process.poll() is None

@@ -4,10 +4,8 @@ import copy
 import itertools
 import os
 import select
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from harness.core import protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
+from harness.core.scratch_folder import ScratchFolder, temporary_root
 from harness.run.processes import process_tree
 from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
@@ -203,10 +202,10 @@ class Processes:
         path: Sequence[str] = (),
     ) -> None:
         try:
-            self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+            self.scratch = ScratchFolder()
         except OSError as error:
-            raise _nothing_starts(tempfile.gettempdir(), error) from None
-        self.device = device
+            raise _nothing_starts(temporary_root(), error) from None
+        self.folder, self.device = self.scratch.path, device
         self.interpreter, self.path = interpreter, path
         self.monitor = MemoryMonitor()
         self.numbers = itertools.count(1)
@@ -250,7 +249,7 @@ class Processes:
             server.end.close()  # all of them first: each then ends its own processes
         for server in self.servers.values():
             server.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch.close()
 
 
 def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:

@@ -1,5 +1,6 @@
 """Two environments, one code: what changed, for each case and target, and in one sentence."""
 
+import platform
 import sys
 from dataclasses import replace
 
@@ -7,12 +8,13 @@ import pytest
 
 from harness.commands.sentinel import compare_pythons, sentence
 from harness.core.errors import SideError, UsageError
+from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
 from tests.records import kernel_of, record_of, static_of
-from tests.stores import RUNS, store
 
 TPU, GPU = "tpu:v5p", "cuda:h100"
+BENCH = "suites:\n  mask: {family: mask, seq: [256], topk: 32, baseline: broadcast, impls: [broadcast]}"
 
 
 def compiled(name="scatter", target="host", **figures):
@@ -67,12 +69,21 @@ def test_the_sentence_counts_what_changed_and_names_the_versions():
     assert sentence([], {}).startswith("Nothing was compiled under either")
 
 
-def test_versions_that_differ_are_named(tmp_path):
-    facts = [{"python": "3.11.7", "versions": {"jaxlib": v, "torch": "2.13.0"}} for v in ("0.9.0", "0.10.2")]
-    before, now = (
-        store(tmp_path, run, [record_of("base", 4)], facts=f) for run, f in zip(RUNS, facts, strict=True)
-    )
-    assert version_changes(before, now) == {"jaxlib": ("0.9.0", "0.10.2")}
+def test_versions_that_differ_are_named():
+    before = {"python": "3.11.7", "torch": "2.13.0", "jaxlib": "0.9.0", "triton": None}
+    now = {**before, "jaxlib": "0.10.2", "triton": "3.9.0"}
+    assert version_changes(before, now) == {"jaxlib": ("0.9.0", "0.10.2"), "triton": (None, "3.9.0")}
+
+
+@pytest.mark.full
+def test_an_environment_says_which_versions_it_has(tmp_path):
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    words = ["mask", "--config", str(tmp_path / "bench.yaml")]
+    _, versions = compile_under(sys.executable, words, tmp_path / "scratch")
+    assert versions["python"] == platform.python_version()
+    assert {name: versions[name] for name in ("jaxlib", "triton")} == {
+        "jaxlib": version_of("jaxlib"), "triton": version_of("triton"),
+    }  # fmt: skip
 
 
 def test_what_is_no_environment_is_refused(tmp_path):
@@ -89,8 +100,7 @@ def test_what_is_no_environment_is_refused(tmp_path):
 
 @pytest.mark.full
 def test_one_environment_beside_itself_changes_nothing(capsys, monkeypatch, tmp_path):
-    bench = "suites:\n  mask: {family: mask, seq: [256], topk: 32, baseline: broadcast, impls: [broadcast]}"
-    (tmp_path / "bench.yaml").write_text(bench)
+    (tmp_path / "bench.yaml").write_text(BENCH)
     monkeypatch.chdir(tmp_path)
     assert compare_pythons([sys.executable] * 2, ["mask"], json=False) == 0
     assert capsys.readouterr().out == "None of 1 compiled cases changed, and no version differs.\n"

@@ -7,12 +7,18 @@ from pathlib import Path
 
 from harness.catalog.known_frameworks import NO_TRITON
 from harness.core.errors import Unsupported
+from harness.core.version import version_of
+
+TOO_OLD = ("1.", "2.", "3.0.", "3.1.", "3.2.", "3.3.", "3.4.", "3.5.")  # their interpreter hides its launches
 
 
 def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:
     """Set what Triton reads when it is imported. Unsupported where it is not installed."""
     if find_spec("triton") is None:
         raise Unsupported(NO_TRITON)
+    version = version_of("triton") or ""
+    if version.startswith(TOO_OLD):
+        raise Unsupported(f"Triton {version} is too old: 3.6 is the first one; pip install -e '.[triton]'")
     # Unset, 3.9 fuses and 3.10 will not: the same kernel would be another program.
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     os.environ.pop("TRITON_INTERPRET", None)  # a user's own: what it decorates is never compiled

@@ -1,0 +1,60 @@
+"""A scratch folder in TMPDIR under a lock; what killed commands have left is removed by the next one.
+
+The lock file gets its name once it is held: one that is free means an owner that is dead, however it died.
+"""
+
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from harness.core.errors import MachineError
+from harness.core.file_lock import FileLock, holder_of
+
+PREFIX = "seqsweep-"
+LOCK = "scratch.lock"
+
+
+def temporary_root() -> Path:
+    """TMPDIR, or where Python looks next. MachineError where none of them takes a file."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise MachineError("no folder takes temporary files; free space, or set TMPDIR to one") from None
+
+
+class ScratchFolder:
+    """A folder with nothing but its lock, for as long as the block, or until `close`.
+
+    Raises OSError where none can be made. On a filesystem without locks it is nobody's to remove.
+    """
+
+    def __init__(self, kind: str = "") -> None:
+        _remove_leftovers()
+        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}")).resolve()
+        unnamed = self.path / f".{LOCK}"
+        self._lock: FileLock | None = None
+        with suppress(OSError):
+            self._lock = FileLock(unnamed)
+            self._lock.take(f"seqsweep {kind.rstrip('-')}".rstrip())
+            unnamed.rename(self.path / LOCK)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _remove_leftovers() -> None:
+    for lock in temporary_root().glob(f"{PREFIX}*/{LOCK}"):
+        with suppress(OSError):  # another user's
+            if holder_of(lock) is None:
+                shutil.rmtree(lock.parent, ignore_errors=True)

@@ -1,0 +1,161 @@
+"""What happens around a run: its folder moved or read-only, TMPDIR gone or full, the clock set back.
+
+Each ends with one sentence and a documented exit code, and nothing is lost.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness.core.errors import MachineError
+from harness.run import session
+from harness.run.case import case_state
+from harness.run.processes.worker_process import Processes
+from harness.store.find import all_runs
+from harness.store.runs import RunFolder
+from tests.run.fakes import Act, FakeExecutor
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+CASES = 6  # of the scripted schedule, in three groups
+
+
+class ReadOnly:
+    """Lets nothing below a folder be made or opened for writing, as a mount with `ro` does: for root, too."""
+
+    def __init__(self, monkeypatch, folder):
+        self.folder, self.monkeypatch = str(folder), monkeypatch
+
+    def begin(self):
+        for name in ("open", "mkdir", "rename", "replace", "unlink", "truncate"):
+            self.monkeypatch.setattr(os, name, self.refusing(name, getattr(os, name)))
+
+    def refusing(self, name, call):
+        def act(path, *rest, **more):
+            writes = name != "open" or (rest[0] if rest else more["flags"]) & WRITES
+            if writes and not isinstance(path, int) and os.fspath(path).startswith(self.folder):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(path))
+            return call(path, *rest, **more)
+
+        return act
+
+
+def resumed(conduct):
+    """The records of the only run, once it has been gone on with to its end."""
+    done = conduct(FakeExecutor(), resume=True)
+    assert done.folder.info["finished"]
+    (run,) = all_runs(conduct.results)
+    read = run.read()
+    assert read.problems == ()
+    assert len({record.case for record in read.records}) == len(read.records) == CASES
+
+
+def test_results_that_are_read_only_are_told_before_anything_is_measured(conduct, monkeypatch):
+    executor = FakeExecutor()
+    conduct.results.mkdir()
+    with monkeypatch.context() as patch:
+        ReadOnly(patch, conduct.results).begin()
+        with pytest.raises(MachineError, match=r"cannot be written \(Read-only file system\); .* --results"):
+            conduct(executor)
+    assert (executor.asked, executor.closed) == ([], True)
+    assert list(conduct.results.iterdir()) == []
+
+
+@pytest.mark.parametrize("seq", [1024, 2048, 4096])
+def test_results_that_become_read_only_keep_what_was_measured(conduct, monkeypatch, seq):
+    patch = pytest.MonkeyPatch()
+
+    def remount(_):
+        ReadOnly(patch, conduct.results).begin()
+        return {}
+
+    with pytest.raises(MachineError, match="Read-only file system") as refused:
+        conduct(FakeExecutor({"scatter": Act(seq={seq: Act(verbs={"check": remount})})}))
+    patch.undo()
+    assert refused.value.exit_code == 5
+    (run,) = all_runs(conduct.results)
+    assert len(run.read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
+    resumed(conduct)
+
+
+@pytest.mark.parametrize("seq", [1024, 2048, 4096])
+def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(conduct, seq):
+    def move(_):
+        (path,) = conduct.results.glob("runs/*")
+        path.rename(conduct.home / path.name)
+        return {}
+
+    executor = FakeExecutor({"scatter": Act(seq={seq: Act(verbs={"check": move})})})
+    with pytest.raises(MachineError) as refused:
+        conduct(executor)
+    (moved,) = conduct.home.glob("*Z-*")
+    assert str(refused.value) == (
+        f"{conduct.results / 'runs' / moved.name} was moved or removed while it was written; "
+        "move it back, and go on with run --resume"
+    )
+    assert executor.closed
+    assert len(RunFolder(moved).read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
+    assert not list(Path(conduct.results).glob("runs/*")), "nothing is made in its place"
+    moved.rename(conduct.results / "runs" / moved.name)
+    resumed(conduct)
+
+
+class WallClock(datetime):
+    """A wall clock that a test sets; sampling reads a monotonic one, which nobody can set back."""
+
+    at = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls.at.astimezone(tz)
+
+
+@pytest.mark.parametrize("back", [timedelta(hours=1), timedelta(days=9000)])
+def test_a_clock_that_is_set_back_changes_nothing_that_was_measured(conduct, monkeypatch, back):
+    for module in (session, case_state):
+        monkeypatch.setattr(module, "datetime", WallClock)
+    monkeypatch.setattr(WallClock, "at", WallClock.at)
+    usual = conduct(FakeExecutor())
+
+    def set_back(_):
+        WallClock.at -= back
+        return {}
+
+    again = conduct(FakeExecutor({"scatter": Act(seq={2048: Act(verbs={"check": set_back})})}))
+    assert [run.id for run in all_runs(conduct.results)] == [usual.folder.id, again.folder.id], "the newest"
+    assert again.folder.read().problems == ()
+    timings = [{r.case: r.timing for r in done.folder.read().records} for done in (usual, again)]
+    assert timings[0] == timings[1]
+    assert all(record.wall_s >= 0 for record in again.folder.read().records)
+    assert again.folder.info["finished"] < again.folder.info["started"], "as the clock said"
+    after = conduct(FakeExecutor())
+    assert all_runs(conduct.results)[-1].id == after.folder.id
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """TMPDIR as Python knows it, for this process."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_where_no_folder_takes_temporary_files_nothing_starts(temporary, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "missing")])
+    with pytest.raises(MachineError, match="no folder takes temporary files; free space, or set TMPDIR"):
+        Processes(["numpy"], "cpu")
+
+
+def test_a_tmpdir_that_is_removed_in_the_middle_is_a_sentence(temporary):
+    with closing(Processes([], "cpu")) as processes:
+        shutil.rmtree(temporary)
+        with pytest.raises(MachineError, match=f"below {temporary}/.* .No such file.*; .* set TMPDIR"):
+            processes.spawn(SimpleNamespace(framework="numpy"), 1 << 30)
