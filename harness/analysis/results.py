@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from harness.analysis.stats import Estimate, time_of
 from harness.core.case import label
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -30,6 +31,19 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
     @cached_property
     def panel(self) -> str:
         return panel_of(self[0])
+
+    @cached_property
+    def time(self) -> Estimate:
+        return time_of(self)
+
+    @cached_property
+    def unexpected(self) -> bool:
+        return any(record.unexpected for record in self)
+
+    @cached_property
+    def distrusted(self) -> bool:
+        """Whether its time decides nothing: a replicate is wrong, or right where it should not be."""
+        return self.unexpected or any(record.status == "incorrect" for record in self)
 
     @property
     def point(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
-from harness.analysis.stats import time_of
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -68,7 +67,7 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
                 continue
             lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
-            times = {seq: time_of(records).value for seq, records in lengths.items()}
+            times = {seq: records.time.value for seq, records in lengths.items()}
             failed = (records[0].status for records in cases if records[0].status != "ok")
             fits.append(_fit_power_law(blank, times, next(failed, "")))
             for target in compiled:

@@ -23,7 +23,7 @@ from harness.analysis.roof_share import RoofShare, case_share
 from harness.analysis.roofline import Roofline
 from harness.analysis.same_program import programs
 from harness.analysis.scaling import Crossover, crossovers, scalings
-from harness.analysis.stats import Estimate, time_of
+from harness.analysis.stats import Estimate
 from harness.analysis.target_flips import turnings
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.grouped import grouped
@@ -104,7 +104,7 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def times(self) -> dict[str, Estimate]:
         """The time of every case, by its id."""
-        return {case: time_of(records) for case, records in self.by_case.items()}
+        return {case: records.time for case, records in self.by_case.items()}
 
     @cached_property
     def throughputs(self) -> list[Throughput]:
