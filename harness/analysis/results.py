@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from harness.analysis.stats import Estimate, time_of
 from harness.core.case import label
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -31,10 +30,6 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
     @cached_property
     def panel(self) -> str:
         return panel_of(self[0])
-
-    @cached_property
-    def time(self) -> Estimate:
-        return time_of(self)
 
     @cached_property
     def unexpected(self) -> bool:
