@@ -13,7 +13,7 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
-from harness.analysis.stats import Estimate, on_one_side, ratio, saving
+from harness.analysis.stats import Estimate, saving, unanimous_ratio
 from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
@@ -96,7 +96,8 @@ def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[st
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
     why_none = _why_none(suite, records, base)
-    speedup = Estimate(None, reason=why_none) if why_none else ratio(base, records)
+    none = Estimate(None, reason=why_none), False
+    speedup, unanimous = none if why_none else unanimous_ratio(base, records)
     layers = suite.layers_of(records[0].case)
     timed = speedup.value is not None and layers is not None
     per_step = saving(records, base, layers) if timed and layers else Estimate(None)
@@ -117,7 +118,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         per_step_high_s=per_step.high,
         same_program=bool(base) and _same_program(records, base, target),
         other_semantics=bool(base) and representative(records).semantics != representative(base).semantics,
-        unanimous=speedup.value is not None and on_one_side(base, records),
+        unanimous=unanimous,
     )
 
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.results import SuiteRecords
-from harness.analysis.stats import BY_PROCESS, PROCESSES, Estimate, log_by_process, t_half_width, too_few
+from harness.analysis.stats import (
+    BY_PROCESS,
+    PROCESSES,
+    Estimate,
+    log_by_process,
+    standard_deviation,
+    t_half_width,
+    too_few,
+)
 from harness.core.units import format_count
 
 PAIRED = 2  # with fewer speedups no mean is given
@@ -81,7 +89,7 @@ def _with_interval(suite: SuiteRecords, paired: Sequence[Comparison], log: float
     if any(length.keys() != lengths[0].keys() for length in lengths):
         return Estimate(log, reason="not every length was timed by the same processes")
     by_process = [statistics.fmean(length[process] for length in lengths) for process in lengths[0]]
-    half = t_half_width(statistics.stdev(by_process), len(by_process))
+    half = t_half_width(standard_deviation(by_process), len(by_process))
     return Estimate(log, log - half, log + half)
 
 

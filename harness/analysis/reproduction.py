@@ -19,7 +19,6 @@ from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences
 from harness.core.grouped import grouped
-from harness.core.record import Record
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
 BY_RUN = "runs"  # the unit of a machine's estimate
@@ -210,12 +209,8 @@ def _replications(suite: SuiteRecords) -> Iterator[Replication]:
         if base and all(record.timing or record.status != "ok" for record in (*records, *base)):
             source = tuple(representative(side).source for side in (records, base))
             reason = compared.reason if compared.speedup is None else None
-            reason = DISTRUSTED if any(map(_is_distrusted, (*records, *base))) else reason
+            reason = DISTRUSTED if records.distrusted or base.distrusted else reason
             yield Replication(representative(records).run, compared, source, reason)
-
-
-def _is_distrusted(record: Record) -> bool:
-    return record.status == "incorrect" or record.unexpected
 
 
 def _reproduction(

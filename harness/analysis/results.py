@@ -31,6 +31,15 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
     def panel(self) -> str:
         return panel_of(self[0])
 
+    @cached_property
+    def unexpected(self) -> bool:
+        return any(record.unexpected for record in self)
+
+    @cached_property
+    def distrusted(self) -> bool:
+        """Whether its time decides nothing: a replicate is wrong, or right where it should not be."""
+        return self.unexpected or any(record.status == "incorrect" for record in self)
+
     @property
     def point(self) -> dict[str, Any]:
         """What a figure of the case is called by, under the names that all figures have for it."""

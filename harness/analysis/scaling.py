@@ -8,7 +8,7 @@ from itertools import pairwise
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
-from harness.analysis.stats import time_of
+from harness.analysis.stats import Estimate
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -54,10 +54,11 @@ class Crossover:
     last_grid: int | None = None
 
 
-def scalings(suite: SuiteRecords) -> list[Scaling]:
+def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling]:
     """The fits per panel and implementation: time, then the figures of every target, the host's first.
 
-    Cases that could not run have compile-time figures too, so the fits of those may cover more lengths.
+    `times` are by case. Cases that could not run have compile-time figures too, so the fits of those may
+    cover more lengths.
     """
     fits: list[Scaling] = []
     compiled = targets(suite) or [HOST]
@@ -68,9 +69,9 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
                 continue
             lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
-            times = {seq: time_of(records).value for seq, records in lengths.items()}
+            by_length = {seq: times[records[0].case].value for seq, records in lengths.items()}
             failed = (records[0].status for records in cases if records[0].status != "ok")
-            fits.append(_fit_power_law(blank, times, next(failed, "")))
+            fits.append(_fit_power_law(blank, by_length, next(failed, "")))
             for target in compiled:
                 for metric in FIGURES:
                     blank_figure = replace(blank, metric=metric, target=target)

@@ -22,7 +22,7 @@ from harness.analysis.results import (
 from harness.analysis.roof_share import RoofShare, case_share
 from harness.analysis.roofline import Roofline
 from harness.analysis.same_program import programs
-from harness.analysis.scaling import Crossover, crossovers, scalings
+from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
 from harness.analysis.target_flips import turnings
 from harness.analysis.throughput import Throughput, throughputs
@@ -91,7 +91,6 @@ class SuiteResults(SuiteRecords):
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
 
     comparisons = cached_property(comparisons)
-    scalings = cached_property(scalings)
     programs = cached_property(programs)
     flips = cached_property(turnings)
     document_losses = cached_property(document_losses)
@@ -105,6 +104,10 @@ class SuiteResults(SuiteRecords):
     def times(self) -> dict[str, Estimate]:
         """The time of every case, by its id."""
         return {case: time_of(records) for case, records in self.by_case.items()}
+
+    @cached_property
+    def scalings(self) -> list[Scaling]:
+        return scalings(self, self.times)
 
     @cached_property
     def throughputs(self) -> list[Throughput]:

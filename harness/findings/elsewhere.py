@@ -15,6 +15,7 @@ from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.agreement import RULE, answer_of, by_panel, sentence
 from harness.report.format import short_label
+from harness.report.tables.owners_table import longest_owned
 
 NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
 NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")
@@ -48,10 +49,13 @@ def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:
-    """Per target and implementation the longest length that fits, with its plan; None for the host alone."""
+    """Per target and implementation the longest length that fits, with its plan and who owns its peak.
+
+    None for the host alone, where nobody asked for owners.
+    """
     run, panel = judged.run, judged.panel
-    targets = panel.compiled_targets
-    if not any(target != HOST for target in targets):
+    targets, owned = panel.compiled_targets, tuple(longest_owned(panel))
+    if not owned and not any(target != HOST for target in targets):
         return None
     labels = [label for label in panel.implementations if label in panel.by_label]
     records = Slot(run.name_records(panel.records))
@@ -66,7 +70,8 @@ def plans_part(judged: PanelVerdict) -> Part | None:
         "“16Ki, not 64Ki: 8 GiB”: 16Ki is the longest length compiled whose plan, 8 GiB, fits, and 64Ki "
         "the next, which does not fit; ≥: the longest compiled fits; <: the shortest does not."
     )
-    return Part(panel.name, judged.heading, table=FindingsTable(columns, tuple(rows), caption))
+    table = FindingsTable(columns, tuple(rows), caption)
+    return Part(panel.name, judged.heading, sentences=owned, table=table)
 
 
 def _plan(rows: list[CaseResult]) -> Slot:

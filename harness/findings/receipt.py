@@ -15,6 +15,7 @@ from harness.core.workload import Value
 from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
+from harness.report.tables.owners_table import longest_owned
 from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
 
@@ -91,13 +92,18 @@ class ReceiptRow:
 
 @dataclass(frozen=True)
 class ReceiptPanel:
-    """What is compared with each other: `about` says what sets it apart from the receipt's other panels."""
+    """What is compared with each other: `about` says what sets it apart from the receipt's other panels.
+
+    `owners` are sentences on who owns a planned peak, where that was asked; no statements: `verify` holds the
+    bytes of a plan to those here, and not their owners.
+    """
 
     about: str
     answer: str
     rows: tuple[ReceiptRow, ...]
     fits: tuple[TargetPlans, ...]
     judged: tuple[JudgedCase, ...]
+    owners: tuple[str, ...] = ()
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -186,6 +192,7 @@ def _panel(verdict: PanelVerdict, shared: Sequence[str]) -> ReceiptPanel:
         rows=tuple(_row(panel, row) for row in panel.cases) if any(row.timed for row in panel.cases) else (),
         fits=tuple(TargetPlans(target, found) for target, found in plans if found),
         judged=tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c),
+        owners=tuple(longest_owned(panel)),
     )
 
 

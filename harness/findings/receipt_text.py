@@ -31,8 +31,9 @@ from harness.report.answer import OTHER
 from harness.report.format import short_label
 from harness.report.templates import fill, without_gaps
 
-# The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels.
-MOST_ROWS, MOST_FOLDED, MOST_PANELS = 10, 28, 12
+# The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels,
+# sentences on owners of a panel.
+MOST_ROWS, MOST_FOLDED, MOST_PANELS, MOST_OWNED = 10, 28, 12, 6
 MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200
 _BEGIN, _END = "<!-- seqsweep-receipt", "<!-- seqsweep-receipt end -->"
@@ -97,6 +98,7 @@ def _visible(receipt: Receipt, data: str) -> str:
         receipt=receipt,
         most_folded=MOST_FOLDED,
         most_panels=MOST_PANELS,
+        most_owned=MOST_OWNED,
         replay=clean_line(f"{receipt.command}  # at commit {state}").replace("`", "'"),
         seal=hashlib.sha256(data.encode()).hexdigest()[:16],
         caveat=CAVEAT,

@@ -63,7 +63,7 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
     """By length the cases that were timed and are as registered, fastest first."""
     timed = (row for row in panel.cases if row.time.value is not None)
-    correct = (row for row in timed if not any(record.unexpected for record in row.records))
+    correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
 
 

@@ -101,7 +101,7 @@ class PanelFinding:
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     """The finding of one implementation; None where it was timed nowhere beside the baseline."""
     cases = panel.by_label.get(label, [])
-    distrusted = {r.case for records in cases for r in records if r.status == "incorrect" or r.unexpected}
+    distrusted = {records[0].case for records in cases if records.distrusted}
     timed = [
         c
         for c in panel.comparisons

@@ -162,6 +162,8 @@ def _bounds(low: float | None, high: float | None, decimals: int, scale: float =
 
 def gpu_state(readings: Sequence[GpuReading]) -> str:
     """`GPU while it was sampled: SM 1755 to 1980 MHz, 41 to 63 °C, 12 looks`; empty without a reading."""
+    if not readings:
+        return ""
     fields = {"SM {} MHz": "sm_mhz", "memory {} MHz": "memory_mhz", "{} °C": "celsius", "{} W": "watts"}
     texts: list[str] = []
     for unit, name in fields.items():

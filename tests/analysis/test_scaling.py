@@ -3,9 +3,13 @@ import math
 import pytest
 
 from harness.analysis.power_law import bends, fit
-from harness.analysis.scaling import scalings
+from harness.analysis.suite_results import SuiteResults
 
 GRID = (4096, 16384, 65536, 131072)
+
+
+def scalings(suite):
+    return SuiteResults.of(suite).scalings
 
 
 def of(found, metric, implementation="mask/x", target="host"):

@@ -1,9 +1,19 @@
+import dataclasses
 import math
+import random
 import statistics
 
 import pytest
 
-from harness.analysis.stats import ratio, round_log_ratios, saving, student_t, time_of
+from harness.analysis.stats import (
+    ratio,
+    round_log_ratios,
+    saving,
+    standard_deviation,
+    student_t,
+    time_of,
+    unanimous_ratio,
+)
 
 
 def test_one_process_shows_its_recorded_median(record):
@@ -107,3 +117,25 @@ def test_a_saving_is_the_difference_within_rounds_times_the_layers(record):
     assert found.value == pytest.approx(58 * 2e-3)
     assert (found.low, found.high) == (pytest.approx(0.116), pytest.approx(0.116))
     assert saving([record("b", 64, base)], [record("a", 64, mine)], 58).value == pytest.approx(-0.116)
+
+
+@pytest.mark.parametrize("level", [0.0, -11.5, 1e8])
+def test_a_standard_deviation_is_that_of_exact_sums(level):
+    noise = random.Random(0)
+    values = [level + noise.gauss(0, 0.01) for _ in range(20)]
+    assert standard_deviation(values) == pytest.approx(statistics.stdev(values), rel=1e-14)
+
+
+def test_rounds_that_both_sides_have_alike_are_paired_as_any_others(timing):
+    mine, theirs = timing([1.0, 2.0, 8.0]), timing([2.0, 1.0, 2.0])
+    shuffled = [
+        dataclasses.replace(side, samples_s=side.samples_s[::-1], round=(2, 1, 0)) for side in (mine, theirs)
+    ]
+    assert round_log_ratios(mine, theirs) == round_log_ratios(*shuffled) == [math.log(r) for r in (0.5, 2, 4)]
+
+
+def test_a_ratio_is_unanimous_where_all_of_its_rounds_are(record):
+    base = [record("base", 4096, [2.0] * 7)]
+    assert unanimous_ratio(base, [record("x", 4096, [1.0] * 7)])[1]
+    assert not unanimous_ratio(base, [record("x", 4096, [1.0] * 6 + [2.0])])[1]
+    assert not unanimous_ratio(base, [record("x", 4096, [1.0])])[1], "one sample is no vote"

@@ -12,8 +12,9 @@ from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 CAPTION = (
-    "A call at a time, with its arguments, outputs and temporaries: no weights and no other layer's cache "
-    "lie beside it. Tokens are the model's context; all: as many as it has positions for."
+    "In tokens of the model's context. Planned is one call: its arguments, outputs and temporaries; neither "
+    "weights nor other layers' caches are counted. all: every position that the model has; ≥: the longest "
+    "that was compiled fits."
 )
 
 
@@ -74,16 +75,18 @@ def longest_context_lines(suites: Sequence[SuiteResults], largest: Sequence[Mapp
         known = [fit for fit in best if fit.tokens is not None]
         unknown = [f"of {fit.family} none is known" for fit in best if fit.tokens is None]
         if not known:
-            lines.append(f"{model} on {target}: no context is known to fit")
+            why = next((f": {fit.reason}" for fit in best if fit.reason), "")
+            lines.append(f"{model} on {target}: no context is known to fit{why}")
             continue
         least = min(known, key=_reach)
         if least.whole:
             said = f"every context that it has positions for fits, up to {format_count(_reach(least))}"
         else:
-            said = (
-                f"a context of {least.text} tokens fits, a call at a time; "
-                f"{short_label(least.implementation)} ends it, the best of {least.family}"
-            )
+            best_of = f"{short_label(least.implementation)}, which goes furthest of {least.family}"
+            why = f"more does not fit {best_of}" if least.ends else f"no more was compiled of {best_of}"
+            at_least = "" if least.ends else "at least "
+            count = format_count(least.tokens or 0)
+            said = f"a context of {at_least}{count} tokens fits, one call at a time; {why}"
         lines.append("; ".join((f"{model} on {target}: {said}", *unknown)))
     return lines
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from harness.analysis.owner_changes import owner_changes
-from harness.analysis.results import label_of
+from harness.analysis.results import label_of, static_of
+from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
 from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
@@ -37,6 +38,21 @@ def owners_lines(record: Record, target: str) -> list[str]:
         return lines
     top = max(alive for _, alive in owners.curve)
     return [*lines, f"live {curve_line(owners)} at most {short_bytes(top)}, at instruction {owners.at}"]
+
+
+def longest_owned(panel: SuiteResults) -> list[str]:
+    """Per target and implementation who owns the peak of the longest length that was asked; often none."""
+    said: list[str] = []
+    for target in panel.compiled_targets:
+        longest: dict[str, str] = {}
+        for row in panel.cases:
+            figures = static_of(row.records, target)
+            if figures is not None and figures.owners is not None:
+                notes = "".join(f" ({note})" for note in reservations(figures.owners))
+                at = f"{short_label(row.label)} at {format_count(row.seq)} on {target}"
+                longest[row.label] = f"{at}: {peak_sentence(figures.owners)}{notes}."
+        said += longest.values()
+    return said
 
 
 def owners_table(record: Record, target: str, owners: Owners) -> TableData:

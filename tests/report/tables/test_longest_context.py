@@ -9,6 +9,7 @@ from harness.report.tables.longest_context import longest_context_lines, longest
 from tests.report.charts.suites import record, suite
 
 K = 1024
+AT_LEAST = "a context of at least 64Ki tokens fits, one call at a time"
 SOURCE = {"repo": "org/configs", "path": "m_config.json", "commit": "0123456789", "sha256": "0"}
 
 
@@ -49,8 +50,8 @@ def test_the_family_whose_best_is_the_shortest_ends_it():
     mask = planned("mask", broadcast=(4 * K, 5 * K), scatter=(32 * K, 36 * K))
     topk = planned("topk", exact=(64 * K, None))
     (line,) = longest_context_lines(*joined(mask, topk))
-    assert line.startswith("m (tp 8) on tpu:v5p: a context of 128Ki tokens fits, a call at a time; ")
-    assert line.endswith("; scatter ends it, the best of mask")
+    assert line.startswith("m (tp 8) on tpu:v5p: a context of 128Ki tokens fits, one call at a time; ")
+    assert line.endswith("; more does not fit scatter, which goes furthest of mask")
     rows = longest_context_table(*joined(mask, topk)).rows
     assert [[cell.text for cell in row] for row in rows] == [
         ["m (tp 8)", "mask/broadcast", "16Ki"],
@@ -63,11 +64,8 @@ def test_the_family_whose_best_is_the_shortest_ends_it():
     ("found", "said"),
     [
         ((64 * K, None), "every context that it has positions for fits, up to 256Ki"),
-        (
-            (16 * K, None),
-            "a context of ≥ 64Ki tokens fits, a call at a time; exact ends it, the best of topk",
-        ),
-        ((None, None), "no context is known to fit"),
+        ((16 * K, None), f"{AT_LEAST}; no more was compiled of exact, which goes furthest of topk"),
+        ((None, None), "no context is known to fit: no compiler"),
     ],
 )
 def test_all_of_it_so_far_as_was_looked_or_nothing(found, said):
