@@ -161,7 +161,7 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
     assert f"{kernel['registers']} registers" in said or "registers a thread" in said
 
 
-@pytest.mark.full
+@pytest.mark.long
 @reads_gpus
 def test_a_gate_holds_the_registers_of_gpus(tmp_path):
     work = Repository(tmp_path / "work")

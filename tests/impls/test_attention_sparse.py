@@ -80,7 +80,7 @@ def test_steps_shrink_with_the_memory_they_may_take():
 
 
 @pytest.mark.parametrize(
-    ("seq", "steps"), [(8192, 32), pytest.param(131072, 256, marks=pytest.mark.full)], ids=["8Ki", "128Ki"]
+    ("seq", "steps"), [(8192, 32), pytest.param(131072, 256, marks=pytest.mark.long)], ids=["8Ki", "128Ki"]
 )
 @pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
 def test_a_long_sequence_traces_in_few_steps_and_without_its_square(variant, seq, steps):

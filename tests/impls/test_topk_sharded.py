@@ -47,7 +47,7 @@ def test_cost_is_one_devices():
 
 @pytest.mark.jax
 @pytest.mark.skipif(find_spec("libtpu") is None, reason="compiles for TPUs: pip install libtpu")
-@pytest.mark.full
+@pytest.mark.long
 def test_production_shape_over_128_devices():
     """A device scores its 1024 rows against all keys, which are gathered once; no score travels."""
     cases = [Case.of(f"topk/indexer_{name}", {}, asdict(PRODUCTION)) for name in ("exact", "approx")]

@@ -39,7 +39,7 @@ def test_what_it_cannot_take_is_refused():
         triton_flash(AttentionWorkload(seq=64, head_dim=160, dtype="f64"))
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_the_kernel_that_inductor_writes(tmp_path):
     axes = {"dtype": "f32,bf16", "head_dim": "24", "heads": "2", "kv_heads": "1", "gated": "false"}
     assert_right(interpret(tmp_path, "attention", "triton_flex", "129", "--mode", "fwd", **axes), 2)

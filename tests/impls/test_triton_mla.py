@@ -13,7 +13,7 @@ NARROW = {"phase": "decode", "nope": "16", "v": "24"}
 SHORT = {"phase": "prefill", "nope": "24", "rope": "8", "v": "40"}
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_lengths_that_no_block_divides(tmp_path):
     """Parts of several blocks, a last one that is cut, and a single key; `rope` narrower than a product."""
     records = interpret(
@@ -42,7 +42,7 @@ def test_weights_of_eight_bits_and_queries_of_a_latent(tmp_path):
     assert_right(records, 1)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_a_short_prefill(tmp_path):
     """A token alone, and one more than two tiles of the larger kind; every width narrower than its tile."""
     assert_right(interpret(tmp_path, "mla", "triton_prefill", "1,129", dtype="f32,bf16", **SHORT), 4)

@@ -39,7 +39,7 @@ def test_mslks_form(tmp_path):
     )
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_given_blocks(tmp_path):
     axes = {"block": "8", "stage": "given_blocks", "gated": "false", "dtype": "bf16"}
     judge(tmp_path, "triton_given_blocks", "29", "--mode", "fwd_bwd", cases=1, **axes, **PAIR)
@@ -114,7 +114,6 @@ def count_answers(form, *, atomic, orders):
 @pytest.mark.parametrize(
     ("form", "orders"),
     [
-        pytest.param("triton_nsa", 3, marks=pytest.mark.full),
         pytest.param("triton_nsa", 20, marks=pytest.mark.long),
         pytest.param("triton_nsa_paper", 20, marks=pytest.mark.long),
     ],

@@ -72,10 +72,10 @@ def test_every_case_is_compared_and_timed_once(of_lengths, monkeypatch):
         monkeypatch.setattr(module, name, lambda *arguments: calls.append(name) or original(*arguments))
 
     counted(suite_results, "time_of")
-    counted(compare, "ratio")
+    counted(compare, "unanimous_ratio")
     printed(info, records)
     assert calls.count("time_of") == len(records)
-    assert calls.count("ratio") == 6  # the lengths at which both were timed
+    assert calls.count("unanimous_ratio") == 6  # the lengths at which both were timed
 
 
 @pytest.mark.parametrize("lengths", [8, 64])

@@ -42,6 +42,7 @@ def compile_both(wanted, results=ROOT / "results"):
     return {(ask.case.implementation, ask.target): answer.static for ask, answer in told.items()}
 
 
+@pytest.mark.long
 def test_a_tpu_v5p():
     figures = compile_both(
         asks(

@@ -111,6 +111,7 @@ def test_fewer_warps_and_larger_blocks_that_spill_are_regressions_with_their_lin
             assert place.startswith(PLACES)
 
 
+@pytest.mark.long
 def test_an_unchanged_tree_is_silent(gate, work):
     said, cases = kernels_of(gate, work)
     assert said.code == 0, said.out

@@ -105,7 +105,7 @@ def test_the_peak_is_the_allocator_s_high_water_mark(torch, trace):
     assert owners.peak_bytes == pytest.approx(highest, rel=0.02)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_of_a_trace_that_is_extrapolated_each_line_s_bytes_are(torch):
     from harness.worker.frameworks.base import Patience
     from harness.worker.frameworks.torch import extrapolation
