@@ -159,21 +159,21 @@ def main():
     files = {".gitignore": "results/\ntmp/\n", "bench.yaml": BENCH, PLUGIN.name: PLUGIN.read_text()}
     repository.commit(files)
 
-    def committed(folder):
+    def copy_repository(folder):
         shutil.copytree(repository.folder, folder, dirs_exist_ok=True)
 
-    def kept(folder):
+    def copy_shards(folder):
         shutil.copytree(whole / "results", folder / "kept")
 
-    def reported(folder):
+    def prepare_report(folder):
         shutil.copytree(whole / "results", folder / "results")
         (folder / "page.md").write_text("<!-- seqsweep:verdict -->\n<!-- seqsweep:end -->\n")
 
     plans = {
         "run": (run, lambda _: [*run, "--resume"], outcomes, lambda _: None, 6),
-        "collect": (joined, lambda _: joined, files_of("results/runs"), kept, 2),
-        "report": (page, lambda _: page, files_of("page.md"), reported, 1),
-        "gate": (gate, lambda _: [*gate, "--resume"], gated, committed, 3),
+        "collect": (joined, lambda _: joined, files_of("results/runs"), copy_shards, 2),
+        "report": (page, lambda _: page, files_of("page.md"), prepare_report, 1),
+        "gate": (gate, lambda _: [*gate, "--resume"], gated, copy_repository, 3),
         "profile": (
             profile,
             lambda _: profile,

@@ -20,15 +20,17 @@ HOLES = "(2 KiB of the plan are in no buffer: holes and alignment in the heap)"
 
 
 @pytest.fixture
-def kept(tmp_path):
+def run_with_owners(tmp_path):
     """A run whose dense cases were asked who owns their peak."""
     plan = static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, owners=PEAK)
     records = [replace(record, static={"host": plan}) if record.static else record for record in sweep()]
     return store_kept_run(tmp_path, records)
 
 
-def test_the_document_names_the_longest_length_that_was_asked_beside_its_plan(kept):
-    plans = page(kept).partition("<!-- seqsweep:plans -->")[2].partition("<!-- seqsweep:end -->")[0]
+def test_the_document_names_the_longest_length_that_was_asked_beside_its_plan(run_with_owners):
+    plans = (
+        page(run_with_owners).partition("<!-- seqsweep:plans -->")[2].partition("<!-- seqsweep:end -->")[0]
+    )
     assert f"- dense at 8Ki {SAYS} {HOLES}." in plans
     assert "dense at 4Ki" not in plans
     assert plans.index("peak") < plans.index("| host |")
@@ -38,20 +40,24 @@ def test_a_run_of_the_host_that_nobody_asked_has_no_plans(tmp_path):
     assert "seqsweep:plans" not in page(store_kept_run(tmp_path, sweep()))
 
 
-def test_the_page_has_the_sentence(kept):
-    assert f"dense at 8Ki {SAYS}" in to_html(compose([kept], charts=False), [kept], "Findings", None)
+def test_the_page_has_the_sentence(run_with_owners):
+    assert f"dense at 8Ki {SAYS}" in to_html(
+        compose([run_with_owners], charts=False), [run_with_owners], "Findings", None
+    )
 
 
-def test_a_receipt_has_it_and_an_edit_of_it_is_found(kept):
-    text = to_text(receipt_of(kept))
+def test_a_receipt_has_it_and_an_edit_of_it_is_found(run_with_owners):
+    text = to_text(receipt_of(run_with_owners))
     assert f"- dense at 8Ki {SAYS} {HOLES}." in text
     receipt, edited = read_receipt(text, "x.md")
     assert (receipt.panels[0].owners, edited) == ((f"dense at 8Ki {SAYS} {HOLES}.",), "")
     assert "was edited" in read_receipt(text.replace("dense.py:22,", "dense.py:23,"), "x.md")[1]
 
 
-def test_a_receipt_without_owners_says_nothing_of_them_and_one_with_many_counts_them(kept, tmp_path):
+def test_a_receipt_without_owners_says_nothing_of_them_and_one_with_many_counts_them(
+    run_with_owners, tmp_path
+):
     assert "Who owns" not in to_text(receipt_of(store_kept_run(tmp_path / "none", sweep())))
-    receipt = receipt_of(kept)
+    receipt = receipt_of(run_with_owners)
     many = replace(receipt.panels[0], owners=tuple(f"case {n}." for n in range(MOST_OWNED + 3)))
     assert "- And 3 more in the data." in to_text(replace(receipt, panels=(many,)))

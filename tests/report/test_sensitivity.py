@@ -21,7 +21,7 @@ def record(name, data, seconds=None, seq=4096, **more):
     return record_of(name, seq, workload={"distribution": data}, **more)
 
 
-def told(*records, factor=1.5):
+def sentences_of(*records, factor=1.5):
     found = sensitivities(by_suite(info_of(records, "mask/broadcast"), records), {})
     return {one.implementation: sentence(one, factor) for one in found}
 
@@ -36,7 +36,7 @@ def against(**seconds):
 
 
 def test_one_that_is_always_faster_has_its_worst_data_named():
-    said = told(*against(iid=0.25, tied=0.5, zeros=0.4))
+    said = sentences_of(*against(iid=0.25, tied=0.5, zeros=0.4))
     assert said["mask/scatter"] == (
         "scatter is 2.00× to 4.00× faster than broadcast at 4Ki; worst: tied, 2.000× [2.000, 2.000], "
         "best: iid, 4.000× [4.000, 4.000]; a factor of 1.5 between distributions in the speedup is found: "
@@ -48,13 +48,13 @@ def test_one_that_is_always_faster_has_its_worst_data_named():
 
 
 def test_one_that_is_always_slower_is_told_by_how_much():
-    said = told(*against(iid=2.0, tied=2.5))["mask/scatter"]
+    said = sentences_of(*against(iid=2.0, tied=2.5))["mask/scatter"]
     assert said.startswith("scatter is 2.00× to 2.50× slower than broadcast at 4Ki; worst: tied, 0.40")
     assert "a factor of 1.5 between distributions in the speedup is excluded: largest 1.25×" in said
 
 
 def test_a_headline_that_holds_for_one_distribution_only_says_which():
-    said = told(*against(iid=0.5, tied=2.0, zeros=1.0))["mask/scatter"]
+    said = sentences_of(*against(iid=0.5, tied=2.0, zeros=1.0))["mask/scatter"]
     assert said.startswith(
         "scatter against broadcast at 4Ki: faster on iid only, slower on tied, not told apart on zeros; worst"
     )
@@ -62,20 +62,20 @@ def test_a_headline_that_holds_for_one_distribution_only_says_which():
 
 def test_a_contract_that_fails_on_some_data_is_told_with_its_reason():
     wrong = record("scatter", "ties", status="incorrect", reason="12 columns are open", correctness=FAILED)
-    said = told(*against(iid=0.5, zeros=0.5), record("broadcast", "ties", 1.0), wrong)["mask/scatter"]
+    said = sentences_of(*against(iid=0.5, zeros=0.5), record("broadcast", "ties", 1.0), wrong)["mask/scatter"]
     assert said.endswith("; incorrect at 4Ki on ties: 12 columns are open")
 
 
 def test_no_time_beside_the_baseline_is_said_so():
     skipped = [record("broadcast", data, status="skipped") for data in ("iid", "tied")]
-    said = told(*skipped, *(record("scatter", data, 1.0) for data in ("iid", "tied")))["mask/scatter"]
+    said = sentences_of(*skipped, *(record("scatter", data, 1.0) for data in ("iid", "tied")))["mask/scatter"]
     assert said.startswith("scatter has no time beside that of broadcast on two distributions; how")
 
 
 def test_the_found_factor_decides_at_which_length_it_is_told():
     short = against(iid=0.25, tied=0.5)
     long = [record(r.implementation[5:], r.workload["distribution"], 1.0, seq=8192) for r in short]
-    assert "faster than broadcast at 4Ki" in told(*short, *long)["mask/scatter"]
+    assert "faster than broadcast at 4Ki" in sentences_of(*short, *long)["mask/scatter"]
 
 
 @pytest.mark.parametrize("width", [80, 160])

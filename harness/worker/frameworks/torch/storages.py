@@ -65,14 +65,14 @@ class StorageLog:
         if node is None and torch.is_grad_enabled():
             self.lines.setdefault(next_node() - 1, _user_line())
 
-    def made(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
+    def add_storage(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         source = self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
         dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
         shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
         self.alive[key] = Storage(size, operator, shape, source, max(self.step, 0))
 
-    def let_go(self, key: int) -> None:
+    def free_storage(self, key: int) -> None:
         if (storage := self.alive.pop(key, None)) is not None:
             storage.last = max(self.step, storage.first)
             self.gone.append((key, storage))

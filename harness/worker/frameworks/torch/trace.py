@@ -91,7 +91,7 @@ class TraceTotals(OperatorCounts):
                 self.numbers[key] = next(self.next_number)
                 self.now += self.live[key]
                 if self.log:
-                    self.log.made(key, tensor, self.live[key], operator)
+                    self.log.add_storage(key, tensor, self.live[key], operator)
                     self.peak_at = self.log.step if self.now > self.peak else self.peak_at
                 self.peak = max(self.peak, self.now)
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
@@ -99,7 +99,7 @@ class TraceTotals(OperatorCounts):
     def _release(self, key: int, _: Any) -> None:
         self.now -= self.live.pop(key, 0)
         if self.log:
-            self.log.let_go(key)
+            self.log.free_storage(key)
         self.numbers.pop(key, None)
         self.refs.pop(key, None)
 
