@@ -1,0 +1,25 @@
+"""`nsa_mslk` (MSLK #296) on the CPU by tiles: a thread makes all branches of one while it is in its cache.
+
+Compiled by numba, products by BLAS; forward and in f32 alone. `nsa_mslk` calls torch's attention kernel
+once for each branch and a few tiles, and its threads wait for each other after every operator.
+"""
+
+from importlib.util import find_spec
+
+from harness import Unsupported, implementation
+
+from .._references.attention import refuse
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="nsa_mslk")
+def nsa_mslk_tiles(w: AttentionWorkload):
+    refuse(w)
+    if w.dtype != "f32":
+        raise Unsupported(f"dtype={w.dtype}: products are BLAS's in f32; use dtype=f32 or attention/nsa_mslk")
+    if any(find_spec(name) is None for name in ("numba", "threadpoolctl")):
+        raise Unsupported("numba is not installed; pip install -e '.[numba]'")
+
+    from ._tile_operator import attention
+
+    return attention(w)

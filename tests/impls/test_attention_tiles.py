@@ -1,0 +1,129 @@
+"""Sparse attention by tiles: the same answers as torch's operators, and figures of its own operator."""
+
+import dataclasses
+import importlib.util
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from impls.attention.family import FAMILY, AttentionWorkload
+from tests.impls.attention_case import drawn
+from tests.impls.torch_case import run, tensors
+from tests.impls.variants import ATTENTION as V
+
+pytest.importorskip("numba", reason="pip install -e '.[numba]'")
+pytestmark = pytest.mark.torch
+
+SMALL = AttentionWorkload(
+    seq=640, batch=2, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70, tile=256
+)
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+@pytest.mark.parametrize(
+    "w",
+    [
+        of(),
+        of(tile=96, window=1),
+        of(tile=16, selected=1, window=700),
+        of(gated=False, kv_heads=1),
+        of(block=128, selected=9),
+        of(batch=1, varlen=True, segments=5),
+    ],
+    ids=str,
+)
+def test_answers_as_torchs_operators_do(w):
+    """f32 against f64 of the same inputs and the same selection, within what f32 rounds."""
+    inputs = drawn(w)
+    found = run(V.nsa_mslk_tiles(w), inputs)
+    np.testing.assert_allclose(found, run(V.nsa_mslk(w), inputs), atol=2e-5)
+
+
+def test_one_thread_and_three_give_the_same_bits():
+    import torch
+
+    inputs, answers, before = drawn(SMALL), [], torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            answers.append(run(V.nsa_mslk_tiles(SMALL), inputs))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(*answers)
+
+
+def test_a_query_that_sees_nothing_gets_nothing_from_the_selected_branch():
+    w = of(batch=1, seq=256, selected=1)
+    inputs = drawn(w, gates=(0, 1, 0))
+    inputs["q"][:] = 1
+    inputs["k"][:, 160:176] = 2
+    result = run(V.nsa_mslk_tiles(w), inputs)
+    assert not result[:, :160].any()
+    assert result[:, 160:].all()
+
+
+def test_what_is_no_number_stays_none():
+    inputs = drawn(SMALL)
+    inputs["q"][0, 300, 2] = np.nan
+    bad = np.isnan(run(V.nsa_mslk_tiles(SMALL), inputs))
+    # Its tile's mean score is none either, so whose selection that moves is not asked: its own row is.
+    assert bad[0, 300, 2].all()
+    assert not bad[0, :256].any()
+    assert not bad[1].any()
+
+
+def test_flops_are_the_products_that_are_made():
+    """Two heads 8 wide, 512 queries in two tiles: keys that a part reads, times its queries, times 4·8."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    w = AttentionWorkload(seq=512, heads=2, kv_heads=1, head_dim=8, block=64, selected=3, window=128)
+    compressed = 256 * 4 + 256 * 8
+    selected = 2 * 256 * 3 * 64
+    window = 64 * (64 + 128 + 6 * 191)
+    inputs = tensors(drawn(w))
+    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+        V.nsa_mslk_tiles(w)(**inputs)
+    by_operator = {str(name): flops for name, flops in counted.get_flop_counts()["Global"].items()}
+    assert by_operator["seqsweep.attend_tiles"] == 2 * 4 * 8 * (compressed + selected + window)
+
+
+def test_the_power_is_exact_to_f32s_rounding():
+    from impls.attention.mslk import _tile_kernel as kernel
+
+    x = np.linspace(-126.4, 0, 20_001, dtype=np.float32)
+    found = np.array([kernel._power_of_two(each) for each in x], np.float64)
+    wanted = np.exp2(x.astype(np.float64))
+    assert np.max(np.abs(found - wanted) / wanted) < 2**-22
+    assert kernel._power_of_two(np.float32(-1000)) == 0
+    assert kernel._power_of_two(np.float32(0)) == 1
+    assert np.isnan(kernel._power_of_two(np.float32(np.nan)))
+
+
+def test_what_it_cannot_says_what_can(monkeypatch):
+    import torch
+
+    with pytest.raises(Unsupported, match=r"dtype=bf16.*use dtype=f32 or attention/nsa_mslk"):
+        V.nsa_mslk_tiles(of(dtype="bf16"))
+    inputs = tensors(drawn(SMALL))
+    inputs["q"].requires_grad_()
+    with torch.enable_grad(), pytest.raises(Unsupported, match="no backward; use mode fwd"):
+        V.nsa_mslk_tiles(SMALL)(**inputs)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, **_: None if name == "numba" else importlib)
+    monkeypatch.setattr("impls.attention.mslk.nsa_mslk_tiles.find_spec", importlib.util.find_spec)
+    with pytest.raises(Unsupported, match=r"numba is not installed; pip install -e '\.\[numba\]'"):
+        V.nsa_mslk_tiles(SMALL)
+
+
+def test_is_traced_over_fake_tensors_to_a_million_tokens():
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    w = of(batch=1, seq=1 << 20, block=64, selected=16, window=512)
+    with FakeTensorMode():
+        inputs = {name: torch.empty(x.shape) for name, x in FAMILY.shapes(w).items()}
+        assert V.nsa_mslk_tiles(w)(**inputs).shape == (1, 1 << 20, 4, 16)
