@@ -59,7 +59,7 @@ def _alone(w: AttentionWorkload) -> Callable[..., Any]:
             chosen, blocks = picks.shape[-1] * w.block, means[0].shape[1]
             _, size = scratch_size(w.head_dim, w.tile, chosen, blocks, window)
             scratch = q.new_empty(torch.get_num_threads(), size)
-            return _operator()(q.contiguous(), *rows, picks, shares, scratch, w.tile, w.block, window)
+            return attend_tiles(q.contiguous(), *rows, picks, shares, scratch, w.tile, w.block, window)
 
     return nsa
 
@@ -76,58 +76,55 @@ def _pick_blocks(w: AttentionWorkload, q: Any, means: Any) -> Any:
     return torch.cat(found, 1)
 
 
-@cache
-def _operator() -> Any:
-    """An operator of torch's, by which a trace over fake tensors knows its result and its FLOPs."""
+@torch.library.custom_op("seqsweep::attend_tiles", mutates_args=("scratch",))
+def attend_tiles(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    mean_k: torch.Tensor,
+    mean_v: torch.Tensor,
+    picks: torch.Tensor,
+    gates: torch.Tensor,
+    scratch: torch.Tensor,
+    tile: int,
+    block: int,
+    window: int,
+) -> torch.Tensor:
+    """The gated sum, as an operator of torch's: a trace over fake tensors knows its result and its FLOPs."""
+    result = torch.empty_like(q)
+    arrays = (x.numpy() for x in (q, k, v, mean_k, mean_v, picks, gates, result))
+    attend: Any = partial(attend_range, *arrays)
+    tiles = picks.shape[0] * picks.shape[1]
+    turns = iter(range(0, tiles, TILES_IN_TURN))
 
-    @torch.library.custom_op("seqsweep::attend_tiles", mutates_args=("scratch",))
-    def attend_tiles(
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        mean_k: torch.Tensor,
-        mean_v: torch.Tensor,
-        picks: torch.Tensor,
-        gates: torch.Tensor,
-        scratch: torch.Tensor,
-        tile: int,
-        block: int,
-        window: int,
-    ) -> torch.Tensor:
-        result = torch.empty_like(q)
-        arrays = (x.numpy() for x in (q, k, v, mean_k, mean_v, picks, gates, result))
-        attend: Any = partial(attend_range, *arrays)
-        tiles = picks.shape[0] * picks.shape[1]
-        turns = iter(range(0, tiles, TILES_IN_TURN))
+    def take_turns(place: Any) -> None:
+        for first in turns:  # whoever is done takes the next: no thread waits for a slower one
+            attend(place, first, min(first + TILES_IN_TURN, tiles), tile, block, window)
 
-        def take_turns(place: Any) -> None:
-            for first in turns:  # whoever is done takes the next: no thread waits for a slower one
-                attend(place, first, min(first + TILES_IN_TURN, tiles), tile, block, window)
+    # BLAS on one thread: else it would share each product among all of them.
+    with _blas().limit(limits=1), ThreadPoolExecutor(len(scratch)) as pool:
+        list(pool.map(take_turns, scratch.numpy()))
+    return result
 
-        # BLAS on one thread: else it would share each product among all of them.
-        with _blas().limit(limits=1), ThreadPoolExecutor(len(scratch)) as pool:
-            list(pool.map(take_turns, scratch.numpy()))
-        return result
 
-    @attend_tiles.register_fake
-    def _like(q: torch.Tensor, *_: Any) -> torch.Tensor:
-        return torch.empty_like(q)
+@attend_tiles.register_fake
+def _like(q: torch.Tensor, *_: Any) -> torch.Tensor:
+    return torch.empty_like(q)
 
-    @register_flop_formula(torch.ops.seqsweep.attend_tiles)
-    def _flops(q: Any, *others: Any, **_: Any) -> int:
-        _k, _v, (_, blocks, _), _mean_v, (_, _, count), _gates, _scratch, tile, block, window = others
-        batch, seq, heads, width = q
 
-        def parts(rows: int) -> list[tuple[int, int]]:
-            tiles = [(a, min(seq, a + tile)) for a in range(0, seq, tile)]
-            return [(a, min(last, a + rows)) for first, last in tiles for a in range(first, last, rows)]
+@register_flop_formula(torch.ops.seqsweep.attend_tiles)
+def _flops(q: Any, *others: Any, **_: Any) -> int:
+    _k, _v, (_, blocks, _), _mean_v, (_, _, count), _gates, _scratch, tile, block, window = others
+    batch, seq, heads, width = q
 
-        pairs = sum((b - a) * -(-b // block) for a, b in parts(rows_at_once(blocks, tile)))
-        pairs += sum((b - a) * min(count, -(-b // block)) * block for a, b in parts(tile))
-        pairs += sum((b - a) * (b - max(0, a - window + 1)) for a, b in parts(WINDOW_ROWS))
-        return 4 * batch * heads * width * pairs
+    def parts(rows: int) -> list[tuple[int, int]]:
+        tiles = [(a, min(seq, a + tile)) for a in range(0, seq, tile)]
+        return [(a, min(last, a + rows)) for first, last in tiles for a in range(first, last, rows)]
 
-    return attend_tiles
+    pairs = sum((b - a) * -(-b // block) for a, b in parts(rows_at_once(blocks, tile)))
+    pairs += sum((b - a) * min(count, -(-b // block)) * block for a, b in parts(tile))
+    pairs += sum((b - a) * (b - max(0, a - window + 1)) for a, b in parts(WINDOW_ROWS))
+    return 4 * batch * heads * width * pairs
 
 
 @cache
