@@ -1,0 +1,80 @@
+"""Given blocks as FlexAttention's mask: lists of blocks of 128 × 128 pairs, and which pairs of one are read.
+
+A list holds every block that one of 128 queries reads, so that queries with picks of their own share little;
+inside a block an array of a boolean per query and picked block says which pairs count, seq² / block of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from harness import Unsupported
+
+from .._flex import refuse_flex
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+BLOCK = 128
+
+
+def refuse(w: AttentionWorkload) -> None:
+    """Unsupported for a workload that the mask or the kernel does not take."""
+    in_stage(w, "given_blocks")
+    refuse_flex(w, "attention/given_blocks_gather")
+    if BLOCK % w.block and w.block % BLOCK:
+        raise Unsupported(f"block {w.block}: the mask's are {BLOCK} tokens; use a divisor or a multiple")
+
+
+class BlockLists(NamedTuple):
+    """Of each row of blocks [b, heads, blocks]: how many hold a hidden pair and which, how many none, which."""
+
+    partly: Any
+    index: Any
+    full: Any
+    every: Any
+
+
+def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
+    """Whether a query of a key head reads a block of `block` tokens: booleans [b, kv_heads, seq, blocks]."""
+    import torch
+
+    blocks = -(-w.seq // w.block)
+    read = torch.zeros((*picks.shape[:3], blocks + 1), dtype=torch.bool, device=picks.device)
+    at = picks.long()
+    read.scatter_(-1, torch.where(at < 0, blocks, at), value=True)
+    return read[..., :-1].contiguous()
+
+
+def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, read: Any) -> Any:
+    """Whether a query of a head sees a key, as FlexAttention asks."""
+    return read[batch, head // (w.heads // w.kv_heads), query, key // w.block] & (query >= key)
+
+
+def block_lists(w: AttentionWorkload, read: Any) -> BlockLists:
+    """The lists of `read`, int32; the same for all heads of a key head."""
+    import torch
+    from torch.nn.functional import pad
+
+    count = -(-w.seq // BLOCK)
+    fill = (0, 0, 0, count * BLOCK - w.seq)
+    some = pad(read, fill).unflatten(2, (count, BLOCK)).any(3)
+    whole = pad(read, fill, value=True).unflatten(2, (count, BLOCK)).all(3)
+    some, whole = (_of_columns(w, x, count) for x in (some, whole))
+    some = some.any(-1)
+    row = torch.arange(count, device=read.device)
+    whole = whole.all(-1) & (row < row[:, None])
+    lists: list[Any] = []
+    for blocks in (some & ~whole, whole):
+        each = blocks.repeat_interleave(w.heads // w.kv_heads, 1)
+        order = torch.argsort(each.to(torch.int8), dim=-1, descending=True, stable=True)
+        lists += [each.sum(-1, dtype=torch.int32), order.to(torch.int32)]
+    return BlockLists(*lists)
+
+
+def _of_columns(w: AttentionWorkload, x: Any, count: int) -> Any:
+    """The blocks of `block` tokens in each of 128, or that hold it: [..., count, some]."""
+    from torch.nn.functional import pad
+
+    each = max(1, BLOCK // w.block)
+    wide = x.repeat_interleave(max(1, w.block // BLOCK), -1)[..., : count * each]
+    return pad(wide, (0, count * each - wide.shape[-1])).unflatten(-1, (count, each))
