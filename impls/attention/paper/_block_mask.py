@@ -35,14 +35,18 @@ class BlockLists(NamedTuple):
 
 
 def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
-    """Whether a query of a key head reads a block of `block` tokens: booleans [b, kv_heads, seq, blocks]."""
+    """Whether a query of a key head reads a block of `block` tokens: booleans [b, kv_heads, seq, blocks].
+
+    Neither this nor what follows indexes, or inverts by ~: of tensors on a GPU that is not there torch can
+    do neither.
+    """
     import torch
 
     blocks = -(-w.seq // w.block)
     read = torch.zeros((*picks.shape[:3], blocks + 1), dtype=torch.bool, device=picks.device)
     at = picks.long()
     read.scatter_(-1, torch.where(at < 0, blocks, at), value=True)
-    return read[..., :-1].contiguous()
+    return read.narrow(-1, 0, blocks).clone()
 
 
 def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, read: Any) -> Any:
@@ -53,28 +57,26 @@ def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, r
 def block_lists(w: AttentionWorkload, read: Any) -> BlockLists:
     """The lists of `read`, int32; the same for all heads of a key head."""
     import torch
-    from torch.nn.functional import pad
 
-    count = -(-w.seq // BLOCK)
-    fill = (0, 0, 0, count * BLOCK - w.seq)
-    some = pad(read, fill).unflatten(2, (count, BLOCK)).any(3)
-    whole = pad(read, fill, value=True).unflatten(2, (count, BLOCK)).all(3)
-    some, whole = (_of_columns(w, x, count) for x in (some, whole))
-    some = some.any(-1)
-    row = torch.arange(count, device=read.device)
-    whole = whole.all(-1) & (row < row[:, None])
+    some = _tiles(w, read, value=False).any(-1).tril()
+    whole = _tiles(w, read, value=True).all(-1).tril(-1)  # later keys hide pairs of the diagonal's block
     lists: list[Any] = []
-    for blocks in (some & ~whole, whole):
+    for blocks in (some > whole, whole):
         each = blocks.repeat_interleave(w.heads // w.kv_heads, 1)
         order = torch.argsort(each.to(torch.int8), dim=-1, descending=True, stable=True)
         lists += [each.sum(-1, dtype=torch.int32), order.to(torch.int32)]
     return BlockLists(*lists)
 
 
-def _of_columns(w: AttentionWorkload, x: Any, count: int) -> Any:
-    """The blocks of `block` tokens in each of 128, or that hold it: [..., count, some]."""
+def _tiles(w: AttentionWorkload, read: Any, *, value: bool) -> Any:
+    """Of each block of 128 × 128 pairs, what its queries say of its keys: [b, kv_heads, blocks, blocks, n].
+
+    Queries behind the last have `value`, as have keys.
+    """
     from torch.nn.functional import pad
 
+    count = -(-w.seq // BLOCK)
     each = max(1, BLOCK // w.block)
-    wide = x.repeat_interleave(max(1, w.block // BLOCK), -1)[..., : count * each]
-    return pad(wide, (0, count * each - wide.shape[-1])).unflatten(-1, (count, each))
+    rows = pad(read, (0, 0, 0, count * BLOCK - w.seq), value=value).unflatten(2, (count, BLOCK))
+    rows = (rows.all(3) if value else rows.any(3)).repeat_interleave(max(1, w.block // BLOCK), -1)
+    return pad(rows, (0, count * each - rows.shape[-1]), value=value).unflatten(-1, (count, each))
