@@ -28,7 +28,7 @@ def compiled_flex(w: AttentionWorkload, instead: str) -> Callable[..., Any]:
 
     def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
         if q.device.type == "cpu" and not compiler:
-            raise Unsupported(f"torch finds no C++ compiler for the cpu's kernel; install g++ or use {instead}")
+            raise Unsupported(f"torch finds no C++ compiler for the cpu; install g++ or use {instead}")
         if q.device.type == "cpu" and torch.is_grad_enabled() and q.requires_grad:
             raise Unsupported(f"FlexAttention has no backward on the cpu; use mode fwd or {instead}")
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))

@@ -33,7 +33,7 @@ class Written(BaseException):
 
 
 class Mask(NamedTuple):
-    """What FlexAttention is asked to keep: a function of two positions, by lists of blocks of `BLOCK` tokens."""
+    """What FlexAttention is asked to keep: a function of two positions, and lists of blocks."""
 
     visible: Callable[..., Any]  # of (batch, head, query, key, *arrays)
     lists: tuple[int, int] = (1, 1)  # batches and heads that have lists of their own
@@ -95,7 +95,6 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
     from torch._higher_order_ops.flex_attention import flex_attention
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx_inner
-    from torch._inductor.decomposition import select_decomp_table
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -126,7 +125,7 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
         ]
         arrays = [torch.empty(shape, dtype=torch.bool, device="cuda") for shape in mask.arrays]
         inputs = [q, k, v, *lists, *arrays]
-        graph = make_fx(attend, select_decomp_table(), tracing_mode="fake")(*inputs)
+        graph = make_fx(attend, tracing_mode="fake")(*inputs)
         try:
             with config.patch(compile_threads=1, force_disable_caches=True):
                 compile_fx_inner(graph, inputs)

@@ -23,10 +23,15 @@ def refuse(w: AttentionWorkload) -> None:
     refuse_flex(w, "attention/given_blocks_gather")
     if BLOCK % w.block and w.block % BLOCK:
         raise Unsupported(f"block {w.block}: the mask's are {BLOCK} tokens; use a divisor or a multiple")
+    # torch 2.13 widens indices for the arrays of queries and keys, and not for one that the mask reads.
+    if (count := w.batch * w.kv_heads * w.seq * -(-w.seq // w.block)) >= 1 << 31:
+        raise Unsupported(
+            f"the mask reads {count} booleans, by 32 bits; use triton_given_blocks or less of seq"
+        )
 
 
 class BlockLists(NamedTuple):
-    """Of each row of blocks [b, heads, blocks]: how many hold a hidden pair and which, how many none, which."""
+    """Of each row of blocks, [b, heads, blocks]: how many hold a hidden pair, which, how many none, which."""
 
     partly: Any
     index: Any
@@ -50,8 +55,15 @@ def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
 
 
 def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, read: Any) -> Any:
-    """Whether a query of a head sees a key, as FlexAttention asks."""
-    return read[batch, head // (w.heads // w.kv_heads), query, key // w.block] & (query >= key)
+    """Whether a query of a head sees a key, as FlexAttention asks.
+
+    Quotients are written as Dynamo has them when it has traced //.
+    """
+    import torch
+
+    key_head = torch.div(head, w.heads // w.kv_heads, rounding_mode="floor")
+    block = torch.div(key, w.block, rounding_mode="floor")
+    return read[batch, key_head, query, block] & (query >= key)
 
 
 def block_lists(w: AttentionWorkload, read: Any) -> BlockLists:
