@@ -46,6 +46,13 @@ def test_given_blocks(tmp_path):
 
 
 @pytest.mark.long
+def test_given_blocks_by_the_kernel_that_inductor_writes(tmp_path):
+    """Three blocks of queries, the last one cut; grouped heads, whose blocks are their key head's."""
+    axes = {"stage": "given_blocks", "gated": "false", "block": "16", "heads": "4", "kv_heads": "2"}
+    judge(tmp_path, "triton_given_blocks_flex", "300", "--mode", "fwd", batch="2", **axes)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["triton_nsa_paper", "triton_nsa_fla"])
 def test_a_selection_of_each_query(tmp_path, name):
     """Also of a length that holds no whole block of the compressed branch."""

@@ -26,7 +26,7 @@ def refuse(w: AttentionWorkload) -> None:
     # torch 2.13 widens indices for the arrays of queries and keys, and not for one that the mask reads.
     if (count := w.batch * w.kv_heads * w.seq * -(-w.seq // w.block)) >= 1 << 31:
         raise Unsupported(
-            f"the mask reads {count} booleans, by 32 bits; use triton_given_blocks or less of seq"
+            f"the mask reads {count} booleans, which torch indexes by 32 bits; use a shorter seq"
         )
 
 
