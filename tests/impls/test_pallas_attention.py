@@ -39,7 +39,7 @@ def test_given_blocks(tmp_path):
         "batch": "2",
     }
     name = "pallas_given_blocks_splash"
-    assert_right(interpret(tmp_path, "attention", name, "256", "--mode", "fwd_bwd", **axes), 1)
+    assert_right(interpret(tmp_path, "attention", name, "256", "--mode", "fwd_bwd", **axes), 2)
 
 
 @pytest.mark.long
