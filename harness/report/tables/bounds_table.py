@@ -46,7 +46,10 @@ def bounds_table(panel: SuiteResults) -> TableData:
 
 
 def bound_lines(panel: SuiteResults) -> list[str]:
-    """Per accelerator the bounds at the longest length, and from where on one is below the baseline's."""
+    """Per accelerator the bounds at the longest length, and from where on one is below the baseline's.
+
+    None where all have the same.
+    """
     lines: list[str] = []
     for target in panel.compiled_targets:
         bounds = device_bounds(panel, target)
@@ -62,7 +65,7 @@ def bound_lines(panel: SuiteResults) -> list[str]:
                 start = format_count(begins[label])
                 text += f" (below {short_label(panel.baseline)}'s from {start} on{shortest})"
             said.append(text)
-        if said:
+        if len({own.get(longest) for own in bounds.values()} - {None}) > 1:
             how = "by the family's formulas at documented rates, at least"
             lines.append(f"{target}: a call at {format_count(longest)} takes, {how}: {'; '.join(said)}.")
     return lines

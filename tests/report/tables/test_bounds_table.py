@@ -55,3 +55,4 @@ def test_bounds_in_a_sentence_say_from_where_one_is_below_the_baselines():
         "small 1.00 ms (below broadcast's from 1Ki on, the shortest compiled)."
     )
     assert bound_lines(suite(costing("broadcast", K, None))) == []
+    assert bound_lines(suite(costing("broadcast", K, 1e12), costing("sparse", K, 1e12))) == []
