@@ -86,13 +86,15 @@ def _by_target(panel: SuiteResults, largest: Entries) -> dict[str, list[Mapping[
 def _figures(record: Record, kernels: Sequence[KernelFigures], target: str) -> list[Cell | str]:
     kernel = max(kernels, key=by_need)
     cost, bound = record.cost, device_bound(record, target)
-    counted = record.mode == COUNTED_MODE and cost.flops is not None and cost.bytes
+    intensity = ABSENT
+    if record.mode == COUNTED_MODE and cost.flops is not None and cost.bytes:
+        intensity = f"{cost.flops / cost.bytes:.3g}"
     by = " (bytes)" if bound and bound.by == "bytes" else ""
     return [
         str(kernel.registers),
         Cell(short_bytes(kernel.spilled_bytes), style="red" if kernel.spilled_bytes else ""),
         str(kernel.blocks_per_sm),
         kernel.limiter,
-        f"{cost.flops / cost.bytes:.3g}" if counted else ABSENT,
+        intensity,
         f"{format_seconds(bound.seconds)}{by} at {format_count(record.seq)}" if bound else ABSENT,
     ]
