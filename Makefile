@@ -40,7 +40,8 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
-gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; with EXTRAS=dev,cuda,triton
+gpu: EXTRAS = dev,cuda,triton
+gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; installs for minutes before
 	@SEQSWEEP="$(BIN)/python cli.py" docs/machines/gpu.sh $(ARGS)
 
 browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one

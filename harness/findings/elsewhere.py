@@ -15,6 +15,8 @@ from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.agreement import RULE, answer_of, by_panel, sentence
 from harness.report.format import short_label
+from harness.report.tables.bounds_table import bound_lines
+from harness.report.tables.kernels import kernel_lines
 from harness.report.tables.owners_table import longest_owned
 
 NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
@@ -49,7 +51,9 @@ def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:
-    """Per target and implementation the longest length that fits, with its plan and who owns its peak.
+    """Per target and implementation the longest length that fits, with its plan, and what was asked beside.
+
+    That is who owns its peak, what kernels take, and the bounds that documented rates give.
 
     None for the host alone, where nobody asked for owners.
     """
@@ -71,7 +75,9 @@ def plans_part(judged: PanelVerdict) -> Part | None:
         "the next, which does not fit; ≥: the longest compiled fits; <: the shortest does not."
     )
     table = FindingsTable(columns, tuple(rows), caption)
-    return Part(panel.name, judged.heading, sentences=owned, table=table)
+    kernels = (line for target in targets for line in kernel_lines(panel, target))
+    said = (*owned, *kernels, *bound_lines(panel))
+    return Part(panel.name, judged.heading, sentences=said, table=table)
 
 
 def _plan(rows: list[CaseResult]) -> Slot:

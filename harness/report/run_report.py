@@ -23,6 +23,7 @@ from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
+from harness.report.tables.kernel_limits import limits_lines, limits_table
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.longest_context import longest_context_lines, longest_context_table
 from harness.report.tables.max_seq import largest_table, measured_table
@@ -133,12 +134,13 @@ def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
     """Targets side by side, and every other figure of one alone."""
-    compiled = suite.compiled_targets
+    compiled, largest = suite.compiled_targets, info.get("largest") or ()
     abroad = any(target != HOST for target in compiled)
     if abroad:
-        limits = {target: limit_of(info, suite.name, target) for target in compiled}
+        memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
-            print_tables(console, targets_table(panel, limits), growth_table(panel), bounds_table(panel))
+            _print_lines(console, [] if suite.models else limits_lines(panel, largest))
+            print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
             for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
@@ -153,10 +155,13 @@ def _print_targets(
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    for table_of in (largest_table, measured_table):
-        table = table_of(suite.name, info.get("largest") or (), suite.bounds)
-        if table.rows:
-            print_tables(console, table)
+    limits = [table for panel in suite.panels.values() if (table := limits_table(panel, largest)).rows]
+    if not limits:
+        limits = [largest_table(suite.name, largest, suite.bounds)]
+    if tables := [
+        table for table in (*limits, measured_table(suite.name, largest, suite.bounds)) if table.rows
+    ]:
+        print_tables(console, *tables)
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:

@@ -40,9 +40,10 @@ def test_each_backend_runs_its_own_kernel():
         assert any(kernel in e.key for e in profile.key_averages())
 
 
-def test_a_missing_kernel_is_refused_by_name():
-    function = dense_sdpa(SMALL, backend="efficient")
-    with pytest.raises(Unsupported, match="efficient kernel for dtype f32 on cpu"):
+@pytest.mark.parametrize("backend", ["efficient", "cudnn"])
+def test_a_missing_kernel_is_refused_by_name(backend):
+    function = dense_sdpa(SMALL, backend=backend)
+    with pytest.raises(Unsupported, match=f"{backend} kernel for dtype f32 on cpu"):
         run(function, FAMILY.inputs(SMALL, np.random.default_rng(0)))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from harness import Unsupported
 from impls.attention.dense.dense_jax import dense_jax
+from impls.attention.dense.dense_jax_cudnn import dense_jax_cudnn
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
@@ -85,3 +86,10 @@ def test_the_program_does_not_grow_with_the_sequence():
     short, long = equations(16384), equations(1 << 20)
     assert long[0] == short[0] < 100
     assert long[1] <= ((1 << 20) + 1024) * 8 * 64
+
+
+def test_cudnn_is_refused_where_it_cannot_be():
+    with pytest.raises(Unsupported, match="cuDNN attends in half precision"):
+        dense_jax_cudnn(SMALL)
+    with pytest.raises(Unsupported, match="needs a GPU"):
+        dense_jax_cudnn(of(dtype="bf16"))

@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.paper._block_mask import block_lists, read_blocks, visible
 from tests.impls.attention_case import attend, drawn
 from tests.impls.torch_case import judged, run
 from tests.impls.variants import ATTENTION as V
@@ -29,6 +31,45 @@ def test_given_blocks_by_hand():
         want[t, h] = attend(q[t, h], k[read, h // 2], v[read, h // 2])
     for made in (V.given_blocks_gather(w), FAMILY.semantics["given_blocks"].reference(w, None)):
         np.testing.assert_allclose(run(made, inputs)[0], want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("seq", "block"), [(300, 16), (384, 64), (256, 128), (1000, 256), (500, 512)])
+def test_lists_of_blocks_are_what_flex_attention_makes_of_the_mask(seq, block):
+    """But that a block whose rows behind the last alone are hidden is whole here, and masked in torch's."""
+    import torch
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    w = dataclasses.replace(GIVEN, seq=seq, block=block, selected=4, batch=2)
+    read = read_blocks(w, torch.from_numpy(drawn(w)["picks"]))
+    made = create_block_mask(
+        lambda batch, head, query, key: visible(w, batch, head, query, key, read),
+        2, w.heads, seq, seq, device="cpu",
+    )  # fmt: skip
+    mine = block_lists(w, read)
+    partly, whole = _listed(mine.partly, mine.index), _listed(mine.full, mine.every)
+    torchs = _listed(made.kv_num_blocks, made.kv_indices)
+    torchs_whole = _listed(made.full_kv_num_blocks, made.full_kv_indices)
+    assert torch.equal(partly | whole, torchs | torchs_whole)
+    uncut = seq // 128
+    assert torch.equal(whole[:, :, :uncut], torchs_whole[:, :, :uncut])
+    assert not (partly & whole).any()
+
+
+def _listed(counts, indices):
+    """The first of each list, as booleans [b, heads, blocks, blocks]."""
+    import torch
+
+    first = torch.arange(indices.shape[-1]) < counts[..., None]
+    return torch.zeros_like(first).scatter(-1, indices.long(), first)
+
+
+def test_what_flex_attentions_mask_does_not_take_is_refused():
+    with pytest.raises(Unsupported, match="use a divisor or a multiple"):
+        V.given_blocks_flex(dataclasses.replace(GIVEN, block=24))
+    with pytest.raises(Unsupported, match="dtype=f64"):
+        V.given_blocks_flex(dataclasses.replace(GIVEN, dtype="f64"))
+    with pytest.raises(Unsupported, match="34359738368 booleans, which torch indexes by 32 bits"):
+        V.triton_given_blocks_flex(dataclasses.replace(GIVEN, seq=1 << 19))
 
 
 def test_given_blocks_are_distinct_and_no_later_than_their_query():

@@ -29,6 +29,20 @@ def test_gradients(tmp_path, name):
 
 
 @pytest.mark.long
+def test_given_blocks(tmp_path):
+    axes = {
+        **GROUPED,
+        "stage": "given_blocks",
+        "block": "16",
+        "selected": "4",
+        "dtype": "f32,bf16",
+        "batch": "2",
+    }
+    name = "pallas_given_blocks_splash"
+    assert_right(interpret(tmp_path, "attention", name, "256", "--mode", "fwd_bwd", **axes), 2)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_packed_sequences(tmp_path, name):
     assert_right(interpret(tmp_path, "attention", name, "256", **GROUPED, varlen="true"), 1)

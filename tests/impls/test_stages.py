@@ -55,7 +55,8 @@ EAGER = [
     (family, variant)
     for family, of in ((ATTENTION, variants.ATTENTION), (MLA, variants.MLA))
     for variant in vars(of).values()
-    if variant.framework == "torch" and variant.name not in {"flex", "dense_flex", "nsa_fla"}  # are compiled
+    if variant.framework == "torch"
+    and variant.name not in {"flex", "dense_flex", "given_blocks_flex", "nsa_fla"}  # are compiled
     if variant.semantics.removeprefix("nsa_paper_") not in set(STAGES) - {"attention", "decode"}
 ]
 

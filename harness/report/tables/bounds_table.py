@@ -45,6 +45,32 @@ def bounds_table(panel: SuiteResults) -> TableData:
     )
 
 
+def bound_lines(panel: SuiteResults) -> list[str]:
+    """Per accelerator the bounds at the longest length, and from where on one is below the baseline's.
+
+    None where all have the same.
+    """
+    lines: list[str] = []
+    for target in panel.compiled_targets:
+        bounds = device_bounds(panel, target)
+        longest = max((seq for own in bounds.values() for seq in own), default=0)
+        begins = first_below(bounds, panel.baseline)
+        said: list[str] = []
+        for label in panel.implementations:
+            if longest not in (own := bounds.get(label, {})):
+                continue
+            text = f"{short_label(label)} {_cell(own[longest]).text}"
+            if label in begins:
+                shortest = ", the shortest compiled" if begins[label] == min(own) else ""
+                start = format_count(begins[label])
+                text += f" (below {short_label(panel.baseline)}'s from {start} on{shortest})"
+            said.append(text)
+        if len({own.get(longest) for own in bounds.values()} - {None}) > 1:
+            how = "by the family's formulas at documented rates, at least"
+            lines.append(f"{target}: a call at {format_count(longest)} takes, {how}: {'; '.join(said)}.")
+    return lines
+
+
 def _cell(found: DeviceBound | None) -> Cell:
     if found is None:
         return Cell(ABSENT)

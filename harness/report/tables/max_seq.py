@@ -36,7 +36,7 @@ def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> Ta
     rows: list[tuple[Cell, ...]] = []
     for own in by_case.values():
         at = {entry["target"]: entry for entry in own}
-        rows.append((*_name_cells(own[0], bounds)[: len(names)], *(_cell(at.get(t)) for t in targets)))
+        rows.append((*_name_cells(own[0], bounds)[: len(names)], *(length_cell(at.get(t)) for t in targets)))
     return TableData(
         title=f"{suite}: largest length that fits",
         columns=(*names, *(Column(t, rank=i, right=False) for i, t in enumerate(targets))),
@@ -54,7 +54,7 @@ def measured_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> T
         rows.append(
             (
                 *_name_cells(entry, bounds)[: len(names)],
-                _cell(entry),
+                length_cell(entry),
                 _memory_cell(largest.get("peak_bytes"), PEAK.get(largest.get("by", ""))),
                 _memory_cell(largest.get("outside_bytes"), OUTSIDE.get(largest.get("by", ""))),
                 Cell(format_count(len(entry["trials"]))),
@@ -81,7 +81,7 @@ def _memory_cell(size: int | None, meaning: str | None) -> Cell:
     return Cell(ABSENT) if size is None else Cell(format_bytes(size), sentences(meaning))
 
 
-def _cell(entry: Mapping[str, Any] | None) -> Cell:
+def length_cell(entry: Mapping[str, Any] | None) -> Cell:
     """`26Ki, not 28Ki`; `≥ 1Mi` where every length tried fits, `< 1Ki` where none does."""
     if entry is None:
         return Cell("")

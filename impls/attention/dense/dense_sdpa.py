@@ -1,7 +1,8 @@
 """`scaled_dot_product_attention` held to one of torch's kernels, where `dense` lets torch choose.
 
 math stores all scores, N² of them; flash never does. flash exists on the CPU for every dtype, on
-CUDA for half precision; efficient exists on CUDA alone. Half precision in math is computed in f32.
+CUDA for half precision; efficient and cudnn exist on CUDA alone, cudnn for half precision. Half precision in
+math is computed in f32.
 """
 
 from typing import Literal
@@ -16,7 +17,7 @@ INSTEAD = "use backend=math, another dtype or attention/dense, where torch choos
 
 
 @implementation(framework="torch", semantics="dense")
-def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "efficient"] = "math"):
+def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "efficient", "cudnn"] = "math"):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -25,6 +26,7 @@ def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "effic
         "math": SDPBackend.MATH,
         "flash": SDPBackend.FLASH_ATTENTION,
         "efficient": SDPBackend.EFFICIENT_ATTENTION,
+        "cudnn": SDPBackend.CUDNN_ATTENTION,
     }
     group = w.heads // w.kv_heads
 

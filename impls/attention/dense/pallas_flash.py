@@ -7,9 +7,9 @@ divide the keys.
 
 from harness import implementation, stage
 
+from .._pallas import refuse, segments
 from .._stage import in_stage
 from ..workload import AttentionWorkload
-from ._pallas import refuse, segments
 
 
 @implementation(framework="pallas", semantics="dense")

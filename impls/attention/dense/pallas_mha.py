@@ -6,9 +6,9 @@ are ids that are compared tile by tile, and skip no work. A causal row of tiles 
 
 from harness import Unsupported, implementation, stage
 
+from .._pallas import segments
 from .._stage import in_stage
 from ..workload import AttentionWorkload
-from ._pallas import segments
 
 
 @implementation(framework="pallas", semantics="dense")

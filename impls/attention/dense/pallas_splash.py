@@ -7,13 +7,11 @@ and rounded to their dtype.
 
 from typing import Any
 
-from harness import Unsupported, implementation, stage
+from harness import implementation, stage
 
+from .._pallas import refuse, segments, splash_blocks
 from .._stage import in_stage
 from ..workload import AttentionWorkload
-from ._pallas import WIDTH, refuse, segments
-
-BLOCKS = ("block_q", "block_kv", "block_q_dkv", "block_kv_dkv", "block_q_dq", "block_kv_dq")
 
 
 @implementation(framework="pallas", semantics="dense")
@@ -24,13 +22,10 @@ def pallas_splash(w: AttentionWorkload, *, block: int = 512):
 
     in_stage(w, "attention")
     refuse(w)
-    if block % WIDTH:
-        raise Unsupported(f"block {block}: lanes come in {WIDTH}s; use a multiple")
-    width = next(size for size in (block, 2 * WIDTH, WIDTH) if w.seq % size == 0)
-    blocks: Any = dict.fromkeys(BLOCKS, width)
+    blocks = splash.BlockSizes(**splash_blocks(w, block))
     mask = (masks.CausalMask if w.causal else masks.FullMask)((w.seq, w.seq))
     every = masks.MultiHeadMask([mask] * w.heads)
-    kernel = splash.make_splash_mha_single_device(every, block_sizes=splash.BlockSizes(**blocks))
+    kernel = splash.make_splash_mha_single_device(every, block_sizes=blocks)
 
     def attend(q, k, v, cu_seqlens=None):
         row = None if cu_seqlens is None else segments(cu_seqlens, w.seq)

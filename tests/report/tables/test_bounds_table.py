@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.record import Cost
-from harness.report.tables.bounds_table import bounds_table
+from harness.report.tables.bounds_table import bound_lines, bounds_table
 from tests.report.charts.suites import record, static, suite
 
 K = 1024
@@ -42,3 +42,17 @@ def test_a_bound_by_bytes_says_so():
 @pytest.mark.parametrize("flops", [1e12, None])
 def test_bounds_that_are_all_the_same_or_unknown_compare_nothing(flops):
     assert texts(costing("broadcast", K, flops), costing("sparse", K, flops))[1] == []
+
+
+def test_bounds_in_a_sentence_say_from_where_one_is_below_the_baselines():
+    dense = [costing("broadcast", seq, 989e12 * (seq / (16 * K)) ** 2) for seq in LENGTHS]
+    sparse = [costing("sparse", seq, 989e12 * seq / (64 * K)) for seq in LENGTHS]
+    small = [costing("small", seq, 989e9) for seq in LENGTHS]
+    _, line = bound_lines(suite(*dense, *sparse, *small))
+    assert line == (
+        "cuda:h100: a call at 16Ki takes, by the family's formulas at documented rates, at least: "
+        "broadcast 1.00 s; sparse 250 ms (below broadcast's from 16Ki on); "
+        "small 1.00 ms (below broadcast's from 1Ki on, the shortest compiled)."
+    )
+    assert bound_lines(suite(costing("broadcast", K, None))) == []
+    assert bound_lines(suite(costing("broadcast", K, 1e12), costing("sparse", K, 1e12))) == []

@@ -6,9 +6,10 @@ from typing import Any
 
 from harness import Unsupported
 
-from ..workload import AttentionWorkload
+from .workload import AttentionWorkload
 
 WIDTH = 128  # lanes of a register, and the least block of keys
+SPLASH_BLOCKS = ("block_q", "block_kv", "block_q_dkv", "block_kv_dkv", "block_q_dq", "block_kv_dq")
 
 
 def refuse(w: AttentionWorkload) -> None:
@@ -30,3 +31,11 @@ def segments(cu_seqlens: Any, seq: int) -> Any:
     import jax.numpy as jnp
 
     return jnp.searchsorted(cu_seqlens[1:], jnp.arange(seq, dtype=jnp.int32), side="right").astype(jnp.int32)
+
+
+def splash_blocks(w: AttentionWorkload, block: int) -> dict[str, Any]:
+    """Splash attention's blocks, forward and backward: as wide as asked, or as divides the tokens."""
+    if block % WIDTH:
+        raise Unsupported(f"block {block}: lanes come in {WIDTH}s; use a multiple")
+    width = next(size for size in (block, 2 * WIDTH, WIDTH) if w.seq % size == 0)
+    return dict.fromkeys(SPLASH_BLOCKS, width)

@@ -8,15 +8,17 @@ asks of the device is answered here, while it does.
 import linecache
 import re
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import torch
 
-from ..workload import AttentionWorkload
+from harness import Unsupported, stage
+
+from .workload import AttentionWorkload
 
 BLOCK = 128  # queries and keys of a block of the mask
 DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
@@ -30,9 +32,37 @@ class Written(BaseException):
         self.source = source
 
 
-def kernel_of(w: AttentionWorkload) -> tuple[Any, dict[str, int], int]:
-    """(the kernel, options of its launch, queries a block) for the GPU that Triton compiles for."""
-    source = _source(w, _capability())
+class Mask(NamedTuple):
+    """What FlexAttention is asked to keep: a function of two positions, and lists of blocks."""
+
+    visible: Callable[..., Any]  # of (batch, head, query, key, *arrays)
+    lists: tuple[int, int] = (1, 1)  # batches and heads that have lists of their own
+    arrays: tuple[tuple[int, ...], ...] = ()  # shapes of the booleans that it reads
+
+
+def flex_kernel(w: AttentionWorkload, mask: Mask, instead: str) -> Callable[..., torch.Tensor]:
+    """`attend(q, k, v, lists, *arrays)` by inductor's kernel for the GPU that Triton compiles for.
+
+    `lists` are as BlockMask has them: of each row of blocks, how many hold a hidden pair, and which, and how
+    many hold none, and which. Unsupported where a gradient is asked for: `instead` has one.
+    """
+    kernel, options, rows = _kernel_of(_source(w, mask, _capability()))
+
+    def attend(q: torch.Tensor, k: Any, v: Any, lists: Any, *arrays: Any) -> torch.Tensor:
+        if torch.is_grad_enabled() and q.requires_grad:
+            raise Unsupported(f"its backward is another kernel of inductor's; use mode fwd or {instead}")
+        sums, most = torch.empty((2, w.batch, w.heads, w.seq), dtype=torch.float32, device=q.device).unbind(0)
+        out = torch.empty((w.batch, w.seq, w.heads, w.head_dim), dtype=q.dtype, device=q.device)
+        grid = (-(-w.seq // rows), w.batch, w.heads)
+        with stage("attend"):
+            kernel[grid](q, k, v, sums, most, *lists, *arrays, out, **options)
+        return out
+
+    return attend
+
+
+def _kernel_of(source: str) -> tuple[Any, dict[str, int], int]:
+    """(the kernel, options of its launch, queries a block)."""
     (name,) = re.findall(r"def (triton_tem\w+)", source)
     options = {word: _number(source, word) for word in ("num_stages", "num_warps")}
     text, file = DECORATOR.sub("", source), "flex_attention.py"
@@ -61,7 +91,7 @@ def _capability() -> tuple[int, int]:
     return divmod(int(target.arch), 10)
 
 
-def _source(w: AttentionWorkload, capability: tuple[int, int]) -> str:
+def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> str:
     from torch._higher_order_ops.flex_attention import flex_attention
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx_inner
@@ -73,15 +103,15 @@ def _source(w: AttentionWorkload, capability: tuple[int, int]) -> str:
     # By itself inductor takes its decode kernel for fewer than 128 queries.
     outputs = {"BACKEND": "TRITON", "WRITE_DQ": True, "OUTPUT_LOGSUMEXP": False, "OUTPUT_MAX": False}
 
-    def attend(q: Any, k: Any, v: Any, *lists: Any) -> Any:
+    def attend(q: Any, k: Any, v: Any, *rest: Any) -> Any:
+        lists, arrays = rest[:4], rest[4:]
+
         def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
             return score
 
-        def visible(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-            return query >= key if w.causal else query >= 0
-
-        mask = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, visible)
-        return flex_attention(q, k, v, score, mask, w.head_dim**-0.5, {**options, **outputs}, (), ())[:1]
+        masked = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, mask.visible)
+        said = {**options, **outputs}
+        return flex_attention(q, k, v, score, masked, w.head_dim**-0.5, said, (), arrays)[:1]
 
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), _absent_gpu(capability):
         dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]
@@ -90,10 +120,11 @@ def _source(w: AttentionWorkload, capability: tuple[int, int]) -> str:
             for heads in (w.heads, w.kv_heads, w.kv_heads)
         )
         lists = [
-            torch.empty(1, 1, *sizes, dtype=torch.int32, device="cuda")
+            torch.empty(*mask.lists, *sizes, dtype=torch.int32, device="cuda")
             for sizes in ((blocks,), (blocks, blocks)) * 2
         ]
-        inputs = [q, k, v, *lists]
+        arrays = [torch.empty(shape, dtype=torch.bool, device="cuda") for shape in mask.arrays]
+        inputs = [q, k, v, *lists, *arrays]
         graph = make_fx(attend, tracing_mode="fake")(*inputs)
         try:
             with config.patch(compile_threads=1, force_disable_caches=True):

@@ -1,0 +1,94 @@
+"""Given blocks as FlexAttention's mask: lists of blocks of 128 × 128 pairs, and which pairs of one are read.
+
+A list holds every block that one of 128 queries reads, so that queries with picks of their own share little;
+inside a block an array of a boolean per query and picked block says which pairs count, seq² / block of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from harness import Unsupported
+
+from .._flex import refuse_flex
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+BLOCK = 128
+
+
+def refuse(w: AttentionWorkload) -> None:
+    """Unsupported for a workload that the mask or the kernel does not take."""
+    in_stage(w, "given_blocks")
+    refuse_flex(w, "attention/given_blocks_gather")
+    if BLOCK % w.block and w.block % BLOCK:
+        raise Unsupported(f"block {w.block}: the mask's are {BLOCK} tokens; use a divisor or a multiple")
+    # torch 2.13 widens indices for the arrays of queries and keys, and not for one that the mask reads.
+    if (count := w.batch * w.kv_heads * w.seq * -(-w.seq // w.block)) >= 1 << 31:
+        raise Unsupported(
+            f"the mask reads {count} booleans, which torch indexes by 32 bits; use a shorter seq"
+        )
+
+
+class BlockLists(NamedTuple):
+    """Of each row of blocks, [b, heads, blocks]: how many hold a hidden pair, which, how many none, which."""
+
+    partly: Any
+    index: Any
+    full: Any
+    every: Any
+
+
+def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
+    """Whether a query of a key head reads a block of `block` tokens: booleans [b, kv_heads, seq, blocks].
+
+    Neither this nor what follows indexes, or inverts by ~: of tensors on a GPU that is not there torch can
+    do neither.
+    """
+    import torch
+
+    blocks = -(-w.seq // w.block)
+    read = torch.zeros((*picks.shape[:3], blocks + 1), dtype=torch.bool, device=picks.device)
+    at = picks.long()
+    read.scatter_(-1, torch.where(at < 0, blocks, at), value=True)
+    return read.narrow(-1, 0, blocks).clone()
+
+
+def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, read: Any) -> Any:
+    """Whether a query of a head sees a key, as FlexAttention asks.
+
+    Quotients are written as Dynamo has them when it has traced //.
+    """
+    import torch
+
+    key_head = torch.div(head, w.heads // w.kv_heads, rounding_mode="floor")
+    block = torch.div(key, w.block, rounding_mode="floor")
+    return read[batch, key_head, query, block] & (query >= key)
+
+
+def block_lists(w: AttentionWorkload, read: Any) -> BlockLists:
+    """The lists of `read`, int32; the same for all heads of a key head."""
+    import torch
+
+    some = _tiles(w, read, value=False).any(-1).tril()
+    whole = _tiles(w, read, value=True).all(-1).tril(-1)  # later keys hide pairs of the diagonal's block
+    lists: list[Any] = []
+    for blocks in (some > whole, whole):
+        each = blocks.repeat_interleave(w.heads // w.kv_heads, 1)
+        order = torch.argsort(each.to(torch.int8), dim=-1, descending=True, stable=True)
+        lists += [each.sum(-1, dtype=torch.int32), order.to(torch.int32)]
+    return BlockLists(*lists)
+
+
+def _tiles(w: AttentionWorkload, read: Any, *, value: bool) -> Any:
+    """Of each block of 128 × 128 pairs, what its queries say of its keys: [b, kv_heads, blocks, blocks, n].
+
+    Queries behind the last have `value`, as have keys.
+    """
+    from torch.nn.functional import pad
+
+    count = -(-w.seq // BLOCK)
+    each = max(1, BLOCK // w.block)
+    rows = pad(read, (0, 0, 0, count * BLOCK - w.seq), value=value).unflatten(2, (count, BLOCK))
+    rows = (rows.all(3) if value else rows.any(3)).repeat_interleave(max(1, w.block // BLOCK), -1)
+    return pad(rows, (0, count * each - rows.shape[-1]), value=value).unflatten(-1, (count, each))
