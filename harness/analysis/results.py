@@ -78,7 +78,7 @@ class SuiteRecords:
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
     how often a model's step makes the call, where the suite says so; else its `models` do. `targets` are
     those requested, in that order. `fingerprints` are the facts of the machines, by the hash that records
-    name.
+    name. Cases that differ in the field `interleaved` alone have shared their rounds, too.
     """
 
     name: str
@@ -90,6 +90,7 @@ class SuiteRecords:
     targets: tuple[str, ...] = ()
     fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     models: tuple[StepModel, ...] = ()
+    interleaved: str = ""
 
     @property
     def models_here(self) -> list[StepModel]:
@@ -182,6 +183,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 records=members,
                 layers=description.get("layers"),
                 models=tuple(map(StepModel.of, description.get("models") or ())),
+                interleaved=description.get("interleaved") or "",
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])

@@ -43,7 +43,7 @@ class Suite:
     """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
 
     `cases` are in measuring order and include those that cannot run. Where `models` give fields, `axes` has
-    the models instead.
+    the models instead. Cases that differ in the field `interleaved` alone share their rounds, too.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Suite:
     settings: Settings
     layers: int | None = None
     models: tuple[ModelPoint, ...] = ()
+    interleaved: str = ""
 
 
 @dataclass(frozen=True)
