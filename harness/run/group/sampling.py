@@ -44,7 +44,8 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         _place_inputs(context, state)
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
     group = context.group
-    stopping = Stopping(group.baselines, settings.precision, settings.budget_s, long, group.confidence)
+    limits = settings.precision, settings.budget_s
+    stopping = Stopping(group.baselines, *limits, long, group.confidence, steady=group.joined)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     for state in states:
         if any(is_captured(value) for _, value in state.case.workload):
