@@ -48,9 +48,7 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
-    left_out: tuple[
-        str, ...
-    ] = ()  # why, of suites that nobody named and that have nothing of the model asked for
+    left_out: tuple[str, ...] = ()  # why, of suites that have nothing of a model that was asked for
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -66,17 +64,14 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     """
     overrides.check()
     chosen = select(config, catalog, names, overrides)
-    named = bool(names or overrides.families or overrides.impls)
-    grids, left_out = of_models(chosen, catalog, overrides, named=named)
+    grids, left_out = of_models(chosen, catalog, overrides)
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = _distinct([suite for suite, _ in built], names)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
     groups = _groups(suites, skips)
-    whole = Schedule(
-        suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=tuple(left_out)
-    )
+    whole = Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=left_out)
     if overrides.shard is None:
         return whole
     return part_of(whole, Shard.parse(overrides.shard, identity(whole)))
