@@ -102,22 +102,23 @@ def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[
 
 
 def future(w: MlaWorkload, x: Any) -> Any:
-    """−inf at keys after the query, [s, s], for a causal prefill; None where every key is visible."""
+    """−inf at keys after the query, [new, cached + new]; None where every key is visible."""
     import torch
 
     if w.phase == "decode" or not w.causal:
         return None
     with stage("mask"):
-        return torch.full((w.seq, w.seq), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
+        size = w.new, w.cached + w.new
+        return torch.full(size, -torch.inf, dtype=x.dtype, device=x.device).triu(w.cached + 1)
 
 
 def forward_only(x: Any) -> None:
-    """Raise :class:`Unsupported` in a backward of a decode.
+    """Raise :class:`Unsupported` in a backward of what has a cache.
 
     Its cache stands in two forms, and which of them is differentiated would decide the gradients.
     """
     if x.requires_grad:
-        raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
+        raise Unsupported("phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd")
 
 
 def _norm(x: Any, weight: Any) -> Any:

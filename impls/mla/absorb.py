@@ -52,4 +52,4 @@ def absorb(w: MlaWorkload):
         forward_only(x)
         return attend(x, weights, freqs, [(cache_ckv, cache_kpe)])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

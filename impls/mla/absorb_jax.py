@@ -10,7 +10,7 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_latents
-from ._jax import OF_DECODE, dequantise, forward_only, latents, linear, probabilities, product, queries
+from ._jax import OF_CACHE, dequantise, forward_only, latents, linear, probabilities, product, queries
 from .workload import MlaWorkload
 
 
@@ -44,6 +44,6 @@ def absorb_jax(w: MlaWorkload):
         return attend(x, weights, freqs, [])
 
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_ckv, cache_kpe)])
+        return attend(forward_only(x, OF_CACHE), weights, freqs, [(cache_ckv, cache_kpe)])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

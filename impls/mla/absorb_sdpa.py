@@ -9,7 +9,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 (arXiv 2405.04434); the same answer as `absorb`.
 """
 
-from harness import implementation, stage
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_latents
 from ._torch import dequantise, forward_only, latents, queries
@@ -21,6 +21,8 @@ def absorb_sdpa(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear, scaled_dot_product_attention
 
+    if w.phase == "chunk":
+        raise Unsupported("phase=chunk: this takes as many queries as keys, or one; use absorb or naive_sdpa")
     c = w.widths
     hidden = w.causal and w.phase == "prefill"
 
@@ -54,4 +56,4 @@ def absorb_sdpa(w: MlaWorkload):
             joined = torch.cat([cache_ckv, cache_kpe], -1)
         return attend(x, weights, freqs, [joined])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

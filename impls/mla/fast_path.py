@@ -55,4 +55,4 @@ def fast_path(w: MlaWorkload):
         forward_only(x)
         return attend(x, weights, freqs, [(cache_k, cache_v)])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

@@ -46,6 +46,9 @@ def flex(w: MlaWorkload):
     from torch.nn.attention.flex_attention import flex_attention
     from torch.nn.functional import linear
 
+    if w.phase == "chunk":
+        raise Unsupported("phase=chunk: its mask is of as many queries as keys, or one; use naive_sdpa")
+
     def supported(x):
         if x.is_cuda:
             return
@@ -77,4 +80,4 @@ def flex(w: MlaWorkload):
         forward_only(x)
         return attend(x, weights, freqs, (cache_k, cache_v))
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

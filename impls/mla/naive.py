@@ -42,4 +42,4 @@ def naive(w: MlaWorkload):
         forward_only(x)
         return attend(x, weights, freqs, [(cache_k, cache_v)])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill

@@ -11,7 +11,7 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_heads
-from ._jax import OF_DECODE, dequantise, forward_only, keys_values, linear, probabilities, product, queries
+from ._jax import OF_CACHE, dequantise, forward_only, keys_values, linear, probabilities, product, queries
 from .workload import MlaWorkload
 
 
@@ -37,6 +37,6 @@ def naive_jax(w: MlaWorkload):
         return attend(x, weights, freqs, [])
 
     def decode(x, weights, freqs, cache_k, cache_v):
-        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_k, cache_v)])
+        return attend(forward_only(x, OF_CACHE), weights, freqs, [(cache_k, cache_v)])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill
