@@ -51,7 +51,8 @@ class StepModel:
     """A model that gave a suite its fields, as `label` names it: `layers` make the call in one of its steps.
 
     One element of a length stands for `tokens` of the model's context. `source` is where its publisher's
-    fields come from, and `note` says in what the cases are not the model's.
+    fields come from, with the SHA-256 of that file and of the preset made of it, and `note` says in what the
+    cases are not the model's.
     """
 
     label: str
@@ -61,6 +62,21 @@ class StepModel:
     source: Mapping[str, str]
     note: str = ""
     longest: int | None = None  # of the model's context, by its positions
+
+    @property
+    def origin(self) -> str:
+        """Repository, commit and file of its publisher's fields, and the file's hash, in short."""
+        file = self.source["path"].rpartition("/")[2]
+        return (
+            f"{self.source['repo']}@{self.source['commit'][:7]}, {file}, sha256 {self.source['sha256'][:12]}"
+        )
+
+    @property
+    def whole_origin(self) -> str:
+        """`repo@commit:path`, and both hashes; runs before the second was kept have the first alone."""
+        hashes = {name: self.source[name] for name in ("sha256", "preset") if name in self.source}
+        where = "{repo}@{commit}:{path}".format(**self.source)
+        return " ".join((where, *(f"{name}={digest}" for name, digest in hashes.items())))
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "StepModel":

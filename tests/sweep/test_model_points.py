@@ -97,7 +97,7 @@ def test_run_json_has_the_models_with_their_sources(config):
     info = suite_info(planned(config, "mask"))["mask"]
     assert [model["name"] for model in info["models"]] == ["deepseek-v3.2", "glm-5.2", "deepseek-v4-flash"]
     assert info["models"][2]["tokens"] == 4
-    assert set(info["models"][0]["source"]) == {"repo", "path", "commit", "sha256"}
+    assert set(info["models"][0]["source"]) == {"repo", "path", "commit", "sha256", "preset"}
     assert "models" not in suite_info(planned(config, "attention"))["attention"]
 
 
