@@ -97,7 +97,7 @@ def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
         return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
 
 
-def forward_only(x: Any, refusal: str) -> Any:
+def forward_only(x: Any, refusal: str = OF_CACHE) -> Any:
     """`x` itself; in a backward raise :class:`Unsupported`, as the torch variants do."""
     import jax
 

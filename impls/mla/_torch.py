@@ -112,13 +112,14 @@ def future(w: MlaWorkload, x: Any) -> Any:
         return torch.full(size, -torch.inf, dtype=x.dtype, device=x.device).triu(w.cached + 1)
 
 
-def forward_only(x: Any) -> None:
-    """Raise :class:`Unsupported` in a backward of what has a cache.
+def forward_only(x: Any) -> Any:
+    """`x` itself; raise :class:`Unsupported` in a backward of what has a cache.
 
     Its cache stands in two forms, and which of them is differentiated would decide the gradients.
     """
     if x.requires_grad:
         raise Unsupported("phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd")
+    return x
 
 
 def _norm(x: Any, weight: Any) -> Any:

@@ -10,6 +10,7 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_latents
+from ._phases import on_latents
 from ._torch import dequantise, forward_only, future, latents, probabilities, queries
 from .workload import MlaWorkload
 
@@ -45,11 +46,4 @@ def absorb(w: MlaWorkload):
         with stage("output"):
             return linear(heads.flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        forward_only(x)
-        return attend(x, weights, freqs, [(cache_ckv, cache_kpe)])
-
-    return decode if w.cached else prefill
+    return on_latents(w, attend, forward_only)

@@ -12,6 +12,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_latents
+from ._phases import on_latents
 from ._torch import dequantise, forward_only, latents, queries
 from .workload import MlaWorkload
 
@@ -34,7 +35,7 @@ def absorb_sdpa(w: MlaWorkload):
             q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)
         new = latents(w, x, weights, freqs)
         with stage("cache"):
-            k = torch.cat([*cached, torch.cat(new, -1)], 1)[:, None]
+            k = torch.cat([torch.cat(parts, -1) for parts in (*cached, new)], 1)[:, None]
         with stage("attend"):
             if hidden:
                 k = k.expand(-1, c.heads, -1, -1)
@@ -47,13 +48,4 @@ def absorb_sdpa(w: MlaWorkload):
         with stage("output"):
             return linear(heads.flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        forward_only(x)
-        with stage("cache"):
-            joined = torch.cat([cache_ckv, cache_kpe], -1)
-        return attend(x, weights, freqs, [joined])
-
-    return decode if w.cached else prefill
+    return on_latents(w, attend, forward_only)

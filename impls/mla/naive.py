@@ -9,6 +9,7 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_heads
+from ._phases import on_keys
 from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
@@ -35,11 +36,4 @@ def naive(w: MlaWorkload):
             del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
             return result
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        forward_only(x)
-        return attend(x, weights, freqs, [(cache_k, cache_v)])
-
-    return decode if w.cached else prefill
+    return on_keys(w, attend, forward_only)
