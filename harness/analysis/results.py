@@ -1,7 +1,7 @@
 """Records grouped by suite, by panel (all but the length) and by case."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,10 +81,9 @@ class StepModel:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
-        cases, note = frozenset(told["cases"]), told.get("note") or ""
-        return cls(
-            told["label"], told["layers"], told["tokens"], cases, told["source"], note, told.get("longest")
-        )
+        known: dict[str, Any] = {each.name: told[each.name] for each in fields(cls) if each.name in told}
+        known["cases"] = frozenset(told["cases"])
+        return cls(**known)
 
 
 @dataclass(frozen=True)

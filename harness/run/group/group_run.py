@@ -82,19 +82,18 @@ class GroupRun:
 
     def _measure(self) -> None:
         """All together when their plans fit together, else by their inputs, in rounds of their own."""
-        states = self.context.living()
+        states, limit = self.context.living(), self.context.settings.memory_bytes
         by_inputs = list(grouped(states, self.context.inputs_of).values())
-        if len(by_inputs) > 1 and not self._fit_together(states):
-            for number, own in enumerate(by_inputs):
-                for state in own:
-                    state.samples.first_round = number * 2 * MAX_ROUNDS  # of which none is another's
-                self._measure_group([state for state in own if state.living])
-        elif states:
-            self._measure_group(states)
-
-    def _fit_together(self, states: Sequence[CaseState]) -> bool:
-        planned = sum(state.plan.needs_bytes(SETS) for state in states)
-        return planned <= self.context.settings.memory_bytes and not any(map(self._is_near, states))
+        whole = sum(state.plan.needs_bytes(SETS) for state in states)
+        # Their references hold all sets of inputs, in double precision.
+        whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
+        if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near, states))):
+            by_inputs = [states]
+        for number, own in enumerate(by_inputs):
+            for state in own:
+                state.samples.first_round = number * 2 * MAX_ROUNDS  # of which none is another's
+            if living := [state for state in own if state.living]:
+                self._measure_group(living)
 
     def _measure_group(self, states: Sequence[CaseState]) -> None:
         """All together when their plans fit together, else one after the other.
