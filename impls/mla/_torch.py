@@ -6,6 +6,8 @@ so that no cache is copied to append one token.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 from harness import Unsupported, stage
@@ -83,6 +85,48 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
     with stage("expand"):
         k, v = linear(ckv, weights["wkv_b"]).unflatten(-1, (c.heads, -1)).split([c.nope, c.v], -1)
         return torch.cat([k, kpe[:, :, None].expand(-1, -1, c.heads, -1)], -1), v
+
+
+def attend_keys(w: MlaWorkload, q: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
+    """Queries on every head's keys and values, which stand in several parts."""
+    import torch
+    from torch.nn.functional import linear
+
+    with stage("scores"):
+        scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
+    shares = probabilities(w, scores, None if mask is None else mask[:, None])
+    with stage("values"):
+        products = (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+        heads = reduce(add, products)
+    with stage("output"):
+        result = linear(heads.flatten(2), weights["wo"])
+        del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
+        return result
+
+
+def attend_latents(w: MlaWorkload, asked: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
+    """Queries, without and with position, on latents and rotated keys, which stand in several parts."""
+    import torch
+    from torch.nn.functional import linear
+
+    c = w.widths
+    of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
+    content, position = asked
+    with stage("absorb"):
+        content = torch.einsum("bshd,hdc->bshc", content, of_keys)
+    with stage("scores"):
+        scores = [
+            torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)
+            for ckv, kpe in parts
+        ]
+    shares = probabilities(w, scores, None if mask is None else mask[:, None])
+    with stage("values"):
+        products = (torch.einsum("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
+        mixed = reduce(add, products)
+    with stage("absorb"):
+        heads = torch.einsum("bshc,hdc->bshd", mixed, of_values)
+    with stage("output"):
+        return linear(heads.flatten(2), weights["wo"])
 
 
 def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:
