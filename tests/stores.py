@@ -21,6 +21,7 @@ def store(
     baseline: str = "mask/base",
     facts: Mapping[str, Any] = FACTS,
     commit: str = "0123456789",
+    interleaved: str = "",
 ) -> RunFolder:
     """A run of these records, as one suite, on a machine of these facts."""
     suite = {
@@ -28,6 +29,7 @@ def store(
         "baseline": baseline,
         "implementations": list(dict.fromkeys(label_of(record) for record in records)),
         "cases": list(dict.fromkeys(record.case for record in records)),
+        "interleaved": interleaved,
     }
     folder = RunFolder.create(results, run, {"suites": {"mask": suite}})
     keys = {

@@ -1,7 +1,7 @@
 """Records grouped by suite, by panel (all but the length) and by case."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +51,8 @@ class StepModel:
     """A model that gave a suite its fields, as `label` names it: `layers` make the call in one of its steps.
 
     One element of a length stands for `tokens` of the model's context. `source` is where its publisher's
-    fields come from, and `note` says in what the cases are not the model's.
+    fields come from, with the SHA-256 of that file and of the preset made of it, and `note` says in what the
+    cases are not the model's.
     """
 
     label: str
@@ -62,13 +63,27 @@ class StepModel:
     note: str = ""
     longest: int | None = None  # of the model's context, by its positions
 
+    @property
+    def origin(self) -> str:
+        """Repository, commit and file of its publisher's fields, and the file's hash, in short."""
+        file = self.source["path"].rpartition("/")[2]
+        return (
+            f"{self.source['repo']}@{self.source['commit'][:7]}, {file}, sha256 {self.source['sha256'][:12]}"
+        )
+
+    @property
+    def whole_origin(self) -> str:
+        """`repo@commit:path`, and both hashes; runs before the second was kept have the first alone."""
+        hashes = {name: self.source[name] for name in ("sha256", "preset") if name in self.source}
+        where = "{repo}@{commit}:{path}".format(**self.source)
+        return " ".join((where, *(f"{name}={digest}" for name, digest in hashes.items())))
+
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
-        cases, note = frozenset(told["cases"]), told.get("note") or ""
-        return cls(
-            told["label"], told["layers"], told["tokens"], cases, told["source"], note, told.get("longest")
-        )
+        known: dict[str, Any] = {each.name: told[each.name] for each in fields(cls) if each.name in told}
+        known["cases"] = frozenset(told["cases"])
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -78,7 +93,7 @@ class SuiteRecords:
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
     how often a model's step makes the call, where the suite says so; else its `models` do. `targets` are
     those requested, in that order. `fingerprints` are the facts of the machines, by the hash that records
-    name.
+    name. Cases that differ in the field `interleaved` alone have shared their rounds, too.
     """
 
     name: str
@@ -90,6 +105,7 @@ class SuiteRecords:
     targets: tuple[str, ...] = ()
     fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     models: tuple[StepModel, ...] = ()
+    interleaved: str = ""
 
     @property
     def models_here(self) -> list[StepModel]:
@@ -182,6 +198,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 records=members,
                 layers=description.get("layers"),
                 models=tuple(map(StepModel.of, description.get("models") or ())),
+                interleaved=description.get("interleaved") or "",
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])

@@ -1,21 +1,23 @@
 """Sensitivity to data: one comparison over the distributions that its inputs are drawn from.
 
 What is told of an implementation is the largest factor between two distributions at one length: of its
-speedup over the baseline, whose sides share their rounds; of the baseline, of its own time. Of the largest
-of several factors the two bounds need different care. It is above some number as soon as one of them is, so
-that its lower bound takes the intervals of all distributions jointly (Bonferroni). It is below only if all
-are, and then every pair has been tested alone (an intersection-union test, Berger 1982), so that the upper
-bound takes them one by one. Both are divided by how many such factors a command tells.
+speedup over the baseline; of the baseline, of its own time. All of its sides share their rounds, so that what
+the machine does meanwhile divides out of each factor. Of the largest of several the two bounds need different
+care. It is above some number as soon as one of them is, so that its lower bound takes the intervals of all
+pairs jointly (Bonferroni). It is below only if all are, and then every pair has been tested alone (an
+intersection-union test, Berger 1982), so that the upper bound takes them one by one. Both are divided by how
+many such factors a command tells.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import Estimate, ratio, time_at, time_of
+from harness.analysis.stats import Estimate, ratio, ratio_of_ratios, time_of
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.core.record import Record
@@ -24,19 +26,17 @@ from harness.core.workload import canonical
 FIELD = "distribution"
 FOUND, EXCLUDED, UNDECIDED = "found", "excluded", "undecided"
 NO_PAIR = "two distributions have no time at one length"
+APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
 
 
-class Levels(NamedTuple):
-    """The levels of the intervals that the two bounds of a largest factor are made of."""
+def level_of(factors: int, among: int = 1) -> float:
+    """The level of an interval, so that `among` of them for each of `factors` hold together at 95 %."""
+    return 1 - (1 - LEVEL) / factors / among
 
-    lower: float
-    upper: float
 
-    @classmethod
-    def of(cls, factors: int, values: int) -> "Levels":
-        """For `factors` that are told together, each the largest among `values`."""
-        allowed = (1 - LEVEL) / 2 / factors  # by either bound of one factor
-        return cls(1 - allowed / values, 1 - allowed)
+def count_pairs(lengths: Iterable[int]) -> int:
+    """Ordered pairs of one length each, of values at these lengths."""
+    return sum(count * (count - 1) for count in Counter(lengths).values())
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,16 @@ class Largest:
 
 @dataclass(frozen=True)
 class DrawnCase:
-    """A case on one distribution: its time, and what it is told by at both levels.
+    """A case on one distribution: its time, and its speedup, or of the baseline its time, as `value`.
 
-    That is its speedup, or of the baseline its time; `lower` has the interval that holds beside all others.
+    A speedup's interval holds beside those of all others.
     """
 
     distribution: str
     records: CaseRecords
     time: Estimate
     compared: Comparison | None
-    lower: Estimate
-    upper: Estimate
+    value: Estimate
 
     @property
     def seq(self) -> int:
@@ -87,7 +86,7 @@ class DrawnCase:
     @property
     def side(self) -> int:
         """1 where its joint interval is above 1, −1 where it is below, else 0."""
-        low, high = self.lower.low, self.lower.high
+        low, high = self.value.low, self.value.high
         return 0 if low is None or high is None else int(low > 1) - int(high < 1)
 
 
@@ -112,7 +111,7 @@ class Sensitivity:
                 "status": case.record.status,
                 "reason": case.record.reason,
                 "time": case.time._asdict(),
-                "value": case.lower._asdict(),
+                "value": case.value._asdict(),
                 "figures": case.record.correctness.figures if case.record.correctness else {},
             }
             for case in self.cases
@@ -153,38 +152,56 @@ def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
 def _of(suite: SuiteRecords, setting: str, label: str, drawn: Drawn, factors: int) -> Sensitivity:
     compared = {comparison.case: comparison for comparison in comparisons(suite)}
 
-    def value(records: CaseRecords, level: float) -> Estimate:
+    def value(records: CaseRecords) -> Estimate:
         comparison = compared.get(records[0].case)
         if comparison is None:  # of the baseline
-            return time_at(records, level)
+            return time_of(records)
         if comparison.speedup is None:
             return Estimate(None, reason=comparison.reason)
-        return ratio(suite.baselines[records.group], records, level)
+        return ratio(suite.baselines[records.group], records, level_of(factors, len(drawn)))
+
+    def between(a: DrawnCase, b: DrawnCase, level: float) -> Estimate:
+        """The factor from one distribution to another: of speedups, or of the baseline's times."""
+        quotient = Estimate((a.value.value or 0.0) / (b.value.value or 1.0))
+        if suite.interleaved != FIELD:
+            return quotient._replace(reason=APART)
+        if label == suite.baseline:
+            factor = ratio(a.records, b.records, level)
+        else:
+            sides = [s for c in (a, b) for s in (suite.baselines[c.records.group], c.records)]
+            factor = ratio_of_ratios(sides, level)
+        return quotient._replace(reason=factor.reason) if factor.value is None else factor
 
     cases = tuple(
-        DrawnCase(
-            *(name, records, time_of(records), compared.get(records[0].case)),
-            *(value(records, level) for level in Levels.of(factors, len(drawn))),
-        )
+        DrawnCase(name, records, time_of(records), compared.get(records[0].case), value(records))
         for name, records in drawn
     )
-    return Sensitivity(suite.name, setting, label, suite.baseline, cases, largest_factor(cases))
+    return Sensitivity(
+        suite.name, setting, label, suite.baseline, cases, largest_factor(cases, between, factors)
+    )
 
 
-def largest_factor(cases: Sequence[DrawnCase]) -> Largest:
-    """The largest factor between two distributions at one length."""
-    timed = [case for case in cases if case.lower.value is not None]
+def largest_factor(
+    cases: Sequence[DrawnCase], between: Callable[[DrawnCase, DrawnCase, float], Estimate], factors: int = 1
+) -> Largest:
+    """The largest factor between two distributions at one length, told together with other `factors`.
+
+    `between` has the factor from one case to another with its interval at a level.
+    """
+    timed = [case for case in cases if case.value.value is not None]
     pairs = [(a, b) for a, b in itertools.permutations(timed, 2) if a.seq == b.seq]
     if not pairs:
         return Largest(None, reason=NO_PAIR)
-    values = [(a.lower.value or 0.0) / (b.lower.value or 1.0) for a, b in pairs]
-    more, less = pairs[values.index(max(values))]
-    lows = [a.lower.low / b.lower.high for a, b in pairs if a.lower.low and b.lower.high]
-    highs = [a.upper.high / b.upper.low for a, b in pairs if a.upper.high and b.upper.low]
+    alone = [between(a, b, level_of(factors)) for a, b in pairs]
+    jointly = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
+    values = [factor.value or 0.0 for factor in alone]
+    most, least = pairs[values.index(max(values))]
+    lows = [factor.low for factor in jointly if factor.low is not None]
+    highs = [factor.high for factor in alone if factor.high is not None]
     return Largest(
         max(values),
         max(1.0, *lows) if lows else None,
         max(highs) if len(highs) == len(pairs) else None,
-        *(more.seq, more.distribution, less.distribution),
-        reason=next((case.lower.reason for case in timed if case.lower.reason), None),
+        *(most.seq, most.distribution, least.distribution),
+        reason=next((factor.reason for factor in jointly if factor.reason), None),
     )

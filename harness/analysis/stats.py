@@ -99,84 +99,80 @@ def time_of(records: Sequence[Record]) -> Estimate:
     return _over_processes([math.log(timing.median_s) for timing in timings], warnings).map(math.exp)
 
 
-def time_at(records: Sequence[Record], level: float) -> Estimate:
-    """As :func:`time_of`, with its interval at another level than records state, from the samples."""
-    timings = [record.timing for record in records if record.timing is not None]
-    if len(timings) != 1:
-        logs = [math.log(timing.median_s) for timing in timings]
-        return _over_processes(logs, (), level).map(math.exp) if logs else time_of(records)
-    return over_rounds(list(round_medians(timings[0]).values()), level=level)
-
-
 def ratio(of: Sequence[Record], to: Sequence[Record], level: float = LEVEL) -> Estimate:
     """Time of `of` in units of the time of `to`, from replicates that ran in the same rounds.
 
     Per round the median of each side and the logarithm of their quotient; per process the median
     of these over the rounds both sides have.
     """
-    return _compare_medians(of, to, _log_ratio, level)[0].map(math.exp)
+    return _compare_medians((of, to), _log_ratio, level)[0].map(math.exp)
+
+
+def ratio_of_ratios(sides: Sequence[Sequence[Record]], level: float) -> Estimate:
+    """(first / second) / (third / fourth) of four sides' times, from the rounds that all have."""
+    logs, _ = _compare_medians(sides, lambda a, b, c, d: math.log(a / b * d / c), level)
+    return logs.map(math.exp)
 
 
 def unanimous_ratio(of: Sequence[Record], to: Sequence[Record]) -> tuple[Estimate, bool]:
     """:func:`ratio`, and whether every sample of it, of two or more, is on one side of 1."""
-    estimate, logs = _compare_medians(of, to, _log_ratio)
+    estimate, logs = _compare_medians((of, to), _log_ratio)
     return estimate.map(math.exp), len(logs) > 1 and (min(logs) > 0 or max(logs) < 0)
 
 
 def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     """Seconds that `of` saves against `to` in `layers` calls, from the same rounds as :func:`ratio`."""
-    return _compare_medians(of, to, lambda mine, theirs: layers * (theirs - mine))[0]
+    return _compare_medians((of, to), lambda mine, theirs: layers * (theirs - mine))[0]
 
 
 def log_by_process(of: Sequence[Record], to: Sequence[Record]) -> dict[Process, float]:
     """Process → the median of log(of / to) over the rounds that both have, where there is any."""
-    pairs = _timed_together(of, to).items()
-    return {process: median(logs) for process, pair in pairs if (logs := round_log_ratios(*pair))}
+    together = _timed_together((of, to)).items()
+    return {process: median(logs) for process, both in together if (logs := round_log_ratios(*both))}
 
 
-def _timed_together(of: Sequence[Record], to: Sequence[Record]) -> dict[Process, tuple[Timing, Timing]]:
-    """Process → the timings of both sides, for those that have both."""
-    ours, theirs = ({(record.run, record.replicate): record.timing for record in side} for side in (of, to))
-    both = {process: (mine, theirs.get(process)) for process, mine in ours.items()}
-    return {process: (mine, other) for process, (mine, other) in both.items() if mine and other}
+def _timed_together(sides: Sequence[Sequence[Record]]) -> dict[Process, list[Timing]]:
+    """Process → the timings of all sides, for those that have all."""
+    each = [{(r.run, r.replicate): r.timing for r in side if r.timing is not None} for side in sides]
+    return {process: [s[process] for s in each] for process in each[0] if all(process in s for s in each)}
 
 
 def _compare_medians(
-    of: Sequence[Record],
-    to: Sequence[Record],
-    compare: Callable[[float, float], float],
-    level: float = LEVEL,
+    sides: Sequence[Sequence[Record]], compare: Callable[..., float], level: float = LEVEL
 ) -> tuple[Estimate, Sequence[float]]:
-    """`compare` of both sides' medians, per round; over rounds of one process, or over processes.
+    """`compare` of all sides' medians, per round; over rounds of one process, or over processes.
 
     The estimate, and the samples that it is over.
     """
-    pairs = _timed_together(of, to).values()
-    if not pairs:
+    together = _timed_together(sides).values()
+    if not together:
         return Estimate(None, reason="no process timed both"), ()
-    effects = [effect for mine, other in pairs if (effect := _by_round(mine, other, compare))]
+    effects = [effect for timings in together if (effect := _by_round(timings, compare))]
     if not effects:
         return Estimate(None, reason="no round has both"), ()
-    warnings = _warnings([timing for pair in pairs for timing in pair])
+    warnings = _warnings([timing for timings in together for timing in timings])
     samples = effects[0] if len(effects) == 1 else [median(effect) for effect in effects]
     return (over_rounds if len(effects) == 1 else _over_processes)(samples, warnings, level), samples
 
 
 def round_log_ratios(of: Timing, to: Timing) -> list[float]:
     """log(median of / median to) for every round that both timings have, in order."""
-    return _by_round(of, to, _log_ratio)
+    return _by_round((of, to), _log_ratio)
 
 
 def _log_ratio(mine: float, theirs: float) -> float:
     return math.log(mine / theirs)
 
 
-def _by_round(of: Timing, to: Timing, compare: Callable[[float, float], float]) -> list[float]:
-    if of.round == to.round and _once_in_order(of.round):
-        return list(map(compare, of.samples_s, to.samples_s))
-    mine, theirs = round_medians(of), round_medians(to)
-    # Within a round: a machine's level drifts by several percent, but alike on both sides, and divides out.
-    return [compare(mine[r], theirs[r]) for r in sorted(mine.keys() & theirs.keys())]
+def _by_round(timings: Sequence[Timing], compare: Callable[..., float]) -> list[float]:
+    """`compare` of the timings' medians in every round that all have, in order."""
+    first = timings[0].round
+    if all(timing.round == first for timing in timings) and _once_in_order(first):
+        return list(map(compare, *(timing.samples_s for timing in timings)))
+    medians = [round_medians(timing) for timing in timings]
+    # Within a round: a machine's level drifts by several percent, but alike on all sides, and divides out.
+    shared = sorted(set(medians[0]).intersection(*medians[1:]))
+    return [compare(*(each[r] for each in medians)) for r in shared]
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ the family's own function, and every field is either read or known to change no 
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -75,7 +76,10 @@ class ModelWorkload:
 
 @dataclass(frozen=True)
 class Model:
-    """A model by its publisher's own `raw` fields; `source` names repository, path, commit and SHA-256."""
+    """A model by its publisher's own `raw` fields.
+
+    `source` names repository, path, commit and SHA-256 of these, and as `preset` that of the file read here.
+    """
 
     name: str
     source: Mapping[str, str]
@@ -154,11 +158,13 @@ def read(file: Path) -> Model:
     """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
     import yaml
 
-    told = yaml.safe_load(file.read_text(encoding="utf-8"))
+    kept = file.read_bytes()
+    told = yaml.safe_load(kept)
     _refuse_unknown(file, told, ("source", "fields"), "")
     _refuse_unknown(file, told["source"], ("repo", "path", "commit", "sha256"), "source.")
     _refuse_unknown(file, told["fields"], _known_fields(), "fields.", deep=True)
-    return Model(file.stem, told["source"], told["fields"])
+    source = {**told["source"], "preset": hashlib.sha256(kept).hexdigest()}
+    return Model(file.stem, source, told["fields"])
 
 
 @cache

@@ -165,7 +165,8 @@ def static(
             json=json,
         )
         raise typer.Exit(code)
-    schedule = project.plan(named, overrides, ids)
+    elsewhere = max_seq and "host" not in targets
+    schedule = project.plan(named, replace(overrides, elsewhere=elsewhere), ids)
     done = stages.run_schedule(
         *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
     )

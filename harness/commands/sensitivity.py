@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.analysis.results import by_suite
-from harness.analysis.sensitivity import FIELD, Levels, sensitivities
+from harness.analysis.sensitivity import FIELD, count_pairs, level_of, sensitivities
 from harness.commands.output import console, print_json, print_note
 from harness.core.errors import UsageError
+from harness.core.grouped import grouped
+from harness.sweep.schedule import interleave
 
 if TYPE_CHECKING:
     from harness.core.case import Case
@@ -21,15 +22,18 @@ if TYPE_CHECKING:
 
 
 def plan_distributions(project: Project, suites: Sequence[str], overrides: Overrides) -> Schedule:
-    """The suites on every distribution of their family, or on those that they or flags list.
+    """The suites on every distribution of their family, or on those that they or flags list, all in turns.
 
     Sampling looks at intervals at the level of what is to be told, so that it gets the rounds for them.
     UsageError for a family that draws its inputs in one way only.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
-    values = Counter((suite.name, _all_else(case)) for suite in schedule.suites for case in suite.cases)
-    confidence = Levels.of(len(values), max(values.values())).lower
-    return replace(schedule, groups=tuple(replace(g, confidence=confidence) for g in schedule.groups))
+    told = [
+        count_pairs(case.seq for case in cases)
+        for suite in schedule.suites
+        for cases in grouped(suite.cases, _all_else).values()
+    ]
+    return interleave(schedule, FIELD, level_of(len(told), max(*told, 1)))
 
 
 def _all_else(case: Case) -> tuple[object, ...]:

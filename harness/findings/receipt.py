@@ -15,6 +15,7 @@ from harness.core.workload import Value
 from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
+from harness.report.answer import describe_model
 from harness.report.tables.owners_table import longest_owned
 from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
@@ -95,7 +96,7 @@ class ReceiptPanel:
     """What is compared with each other: `about` says what sets it apart from the receipt's other panels.
 
     `owners` are sentences on who owns a planned peak, where that was asked; no statements: `verify` holds the
-    bytes of a plan to those here, and not their owners.
+    bytes of a plan to those here, and not their owners. `models` say where a model's fields come from.
     """
 
     about: str
@@ -104,6 +105,7 @@ class ReceiptPanel:
     fits: tuple[TargetPlans, ...]
     judged: tuple[JudgedCase, ...]
     owners: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -193,6 +195,7 @@ def _panel(verdict: PanelVerdict, shared: Sequence[str]) -> ReceiptPanel:
         fits=tuple(TargetPlans(target, found) for target, found in plans if found),
         judged=tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c),
         owners=tuple(longest_owned(panel)),
+        models=tuple(map(describe_model, panel.models_here)),
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from harness.analysis.filter import Selection
-from harness.analysis.results import COUNTED, HOST, body_only, label_of, static_of
+from harness.analysis.results import COUNTED, HOST, StepModel, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
+from harness.core.grouped import collected
 from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.static_figures import AnyKernel
@@ -34,9 +35,13 @@ RATES = (  # column, work, time, and the unit of the work
 def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
     """A row per record, with the fields of its workload. `rebased`: run.json names other baselines."""
     builder, known, baselines = FrameBuilder("frame"), None, set[str]()
+    models: dict[str, list[StepModel]] = {}
     for info, record in pairs:
         if info is not known:
-            known, baselines = info, {suite.get("baseline") for suite in (info.get("suites") or {}).values()}
+            suites = (info.get("suites") or {}).values()
+            known, baselines = info, {suite.get("baseline") for suite in suites}
+            described = [StepModel.of(told) for suite in suites for told in suite.get("models") or ()]
+            models = collected((case, model) for model in described for case in model.cases)
         timing, static, label = record.timing, static_of((record,)), label_of(record)
         facts = info["fingerprints"].get(record.fingerprint) or {}
         flops, moved = (
@@ -52,6 +57,8 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
             "target": HOST if static else None,
             "compiled_flops": flops,
             "compiled_bytes": moved,
+            "model": "; ".join(model.label for model in models.get(record.case, ())) or None,
+            "model_source": "; ".join(model.whole_origin for model in models.get(record.case, ())) or None,
             "machine": (facts.get("gpu") or {}).get("name") or facts.get("cpu"),
         }
         parts = {"record": record, "correctness": record.correctness, "timing": timing, "static": static}

@@ -7,7 +7,6 @@ without an interval also where eager torch dispatches the same operators for bot
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST, StepModel
@@ -37,7 +36,7 @@ def answer(panel: SuiteResults) -> list[str]:
         return [sentence] if (sentence := _planned(panel)) else []
     sentences = (
         *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
-        *(_planned(panel), _not_run(panel), *map(_describe_model, panel.models_here)),
+        *(_planned(panel), _not_run(panel), *map(describe_model, panel.models_here)),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -205,10 +204,9 @@ def _in_a_step(panel: SuiteResults) -> str:
     return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
 
 
-def _describe_model(model: StepModel) -> str:
+def describe_model(model: StepModel) -> str:
     """Where a model's fields come from, and in what the cases are not the model's."""
-    source = f"{model.source['repo']}@{model.source['commit'][:7]}, {Path(model.source['path']).name}"
-    return f"Fields of {model.label}: {source}{'; ' + model.note if model.note else ''}."
+    return f"Fields of {model.label}: {model.origin}{'; ' + model.note if model.note else ''}."
 
 
 def _not_equivalent(panel: SuiteResults) -> str:

@@ -9,9 +9,9 @@ from harness.report import format as fmt
 
 WORDS = {1: "faster", -1: "slower", 0: "not told apart"}
 RULE = (
-    "Intervals in sentences hold together at 95 %: divided by the factors told, and by the distributions for "
-    "what is found in one of them. Those of the table hold one by one. Speedups are of the same rounds; the "
-    "baseline's times on two distributions are not, and the machine's drift between them is in no interval."
+    "Factors in sentences hold together at 95 %, and so do speedups there: divided by how many are told, and "
+    "by the pairs of distributions for what is found in one of them. Those of the table hold one by one. All "
+    "sides of a factor share their rounds, so that what else the machine did in a round divides out."
 )
 
 
@@ -48,7 +48,7 @@ def _claim(found: Sensitivity, name: str, factor: float) -> str:
     in that `scatter against broadcast at 64Ki: faster on clustered only, slower on tied, iid; worst: …`.
     """
     base = fmt.short_label(found.baseline)
-    lengths = grouped((c for c in found.cases if c.lower.value is not None), lambda case: case.seq)
+    lengths = grouped((c for c in found.cases if c.value.value is not None), lambda case: case.seq)
     comparable = [seq for seq, cases in lengths.items() if len(cases) > 1]
     if not comparable:
         return f"{name} has no time beside that of {base} on two distributions"
@@ -76,11 +76,11 @@ def _names(cases: Sequence[DrawnCase]) -> str:
 
 
 def _value(case: DrawnCase) -> float:
-    return case.lower.value or 1.0
+    return case.value.value or 1.0
 
 
 def _with_interval(case: DrawnCase) -> str:
-    return f"{case.distribution}, {fmt.speedup(_value(case), case.lower.low, case.lower.high)}"
+    return f"{case.distribution}, {fmt.speedup(_value(case), case.value.low, case.value.high)}"
 
 
 def _varies(what: str, largest: Largest, factor: float) -> str:

@@ -31,7 +31,8 @@ def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
 def _describe_time(saved: float, low: float | None, high: float | None) -> str:
     """`saves 1.9 ms [1.7, 2.1] of`, `adds 1.9 ms [1.7, 2.1] to`, or that the interval allows of both."""
     if low is None or high is None:
-        return f"saves {fmt.saved_time(saved, None, None)} (no interval) of"
+        word, link = ("saves", "of") if saved >= 0 else ("adds", "to")
+        return f"{word} {fmt.saved_time(abs(saved), None, None)} (no interval) {link}"
     if low <= 0 <= high:
         return f"saves nothing certain, {fmt.saved_time(saved, low, high)}, of"
     if saved > 0:

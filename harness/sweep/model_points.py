@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
 from typing import Any
 
 from harness.catalog.catalog import FamilyInfo
-from harness.catalog.derive import derive
+from harness.catalog.derive import NothingOfModelError, derive
 from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
@@ -61,21 +60,28 @@ class ModelPoint:
 
 def model_points(
     family: FamilyInfo, keys: Mapping[str, Sequence[Scalar]], given: Collection[str]
-) -> tuple[ModelPoint, ...]:
-    """The points of every model at every `tp`, without the fields `given` by flags; none without a model.
+) -> tuple[tuple[ModelPoint, ...], tuple[NothingOfModelError, ...]]:
+    """The points of every model at every `tp`, and why others have none; neither without a model.
 
-    UsageError, with its place, where a family has nothing of a model, or heads do not divide.
+    Fields `given` by flags are not the model's. UsageError, with its place, where heads do not divide.
     """
     if "model" not in keys:
         for name, values in keys.items():
             raise UsageError(f"{values[0].where}: {name} is a model's; name one, as in --model deepseek-v3.2")
-        return ()
+        return (), ()
     phases = keys.get("phase") or (Scalar.given("phase", "prefill"),)
     if len(phases) > 1:
         raise UsageError(f"{phases[1].where}: a suite is of one phase; write a suite for each")
     (phase,) = words(phases[0], "phase", tuple(PHASES))
     sizes = keys.get("tp") or (Scalar.given("tp", "1"),)
-    return tuple(_point(family, name, tp, phase, given) for name, tp in product(keys["model"], sizes))
+    points: list[ModelPoint] = []
+    lacking: list[NothingOfModelError] = []
+    for name in keys["model"]:
+        try:
+            points += [_point(family, name, tp, phase, given) for tp in sizes]
+        except NothingOfModelError as error:
+            lacking.append(error)
+    return tuple(points), tuple(lacking)
 
 
 def _point(family: FamilyInfo, name: Scalar, tp: Scalar, phase: str, given: Collection[str]) -> ModelPoint:

@@ -7,6 +7,7 @@ from typing import Any
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.case import Case
 from harness.core.errors import UsageError
+from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
@@ -21,7 +22,8 @@ class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
     A case in several suites may have several baselines, or none where the baseline is not measured;
-    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`.
+    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. `joined`: its cases
+    are of several workloads, each with inputs and references of its own.
     """
 
     key: str
@@ -29,6 +31,11 @@ class Group:
     baselines: Mapping[str, tuple[str, ...]]
     settings: Settings
     confidence: float = LEVEL
+    joined: bool = False
+
+    def inputs_of(self, case: Case) -> str:
+        """Equal for the cases that get the same inputs."""
+        return case.group if self.joined else self.key
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,7 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
-    left_out: tuple[
-        str, ...
-    ] = ()  # why, of suites that nobody named and that have nothing of the model asked for
+    left_out: tuple[str, ...] = ()  # why, of suites that have nothing of a model that was asked for
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -59,17 +64,14 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     """
     overrides.check()
     chosen = select(config, catalog, names, overrides)
-    named = bool(names or overrides.families or overrides.impls)
-    grids, left_out = of_models(chosen, catalog, overrides, named=named)
+    grids, left_out = of_models(chosen, catalog, overrides)
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = _distinct([suite for suite, _ in built], names)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
     groups = _groups(suites, skips)
-    whole = Schedule(
-        suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=tuple(left_out)
-    )
+    whole = Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=left_out)
     if overrides.shard is None:
         return whole
     return part_of(whole, Shard.parse(overrides.shard, identity(whole)))
@@ -115,6 +117,29 @@ def part_of(whole: Schedule, shard: Shard) -> Schedule:
     return replace(whole, suites=suites, groups=groups, skips=skips, shard=shard)
 
 
+def interleave(schedule: Schedule, field: str, confidence: float) -> Schedule:
+    """The schedule with groups that differ in a workload's field alone as one, so that they share rounds.
+
+    What the machine does meanwhile then weighs on all values of the field, as it does on all implementations.
+    """
+
+    def all_else(group: Group) -> tuple[object, ...]:
+        case = group.cases[0]
+        fixed = tuple(pair for pair in case.workload if pair[0] != field)
+        return case.family, fixed, case.mode, case.device, group.settings
+
+    def joined(groups: Sequence[Group]) -> Group:
+        cases = tuple(case for group in groups for case in group.cases)
+        baselines = {case: ids for group in groups for case, ids in group.baselines.items()}
+        return Group(groups[0].key, cases, baselines, groups[0].settings, confidence, len(groups) > 1)
+
+    return replace(
+        schedule,
+        suites=tuple(replace(suite, interleaved=field) for suite in schedule.suites),
+        groups=tuple(joined(groups) for groups in grouped(schedule.groups, all_else).values()),
+    )
+
+
 def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
     """The part of run.json that describes each suite, as plain data."""
     return {
@@ -128,6 +153,7 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
             "layers": suite.layers,
             "cases": [case.id for case in suite.cases],
             **({"models": [model.to_json() for model in suite.models]} if suite.models else {}),
+            **({"interleaved": suite.interleaved} if suite.interleaved else {}),
         }
         for suite in schedule.suites
     }

@@ -43,7 +43,7 @@ class Suite:
     """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
 
     `cases` are in measuring order and include those that cannot run. Where `models` give fields, `axes` has
-    the models instead.
+    the models instead. Cases that differ in the field `interleaved` alone share their rounds, too.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Suite:
     settings: Settings
     layers: int | None = None
     models: tuple[ModelPoint, ...] = ()
+    interleaved: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,41 +89,53 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
 
 
 def of_models(
-    grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides, *, named: bool
-) -> tuple[list[SuiteAxes], dict[str, None]]:
-    """The suites with their models, and why the others have none of the model that flags name.
+    grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides
+) -> tuple[list[SuiteAxes], tuple[str, ...]]:
+    """The suites with their models, and in words what flags name of which a family has nothing.
 
-    A suite that somebody has `named` is not left out: NothingOfModelError, as where none is left.
+    NothingOfModelError where no suite is left, and for what bench.yaml itself says.
     """
     kept: list[SuiteAxes] = []
-    left_out: dict[str, None] = {}
+    lacking: list[NothingOfModelError] = []
     for grid in grids:
-        try:
-            kept.append(with_models(grid, catalog, overrides))
-        except NothingOfModelError as error:
-            if named or "model" not in overrides.models:
-                raise
-            left_out[str(error).removeprefix("--model: ").removesuffix("; leave the model out")] = None
+        keys = {**grid.suite.models, **overrides.model_keys()}
+        models, without = model_points(grid.family, keys, overrides.axes().keys())
+        if without and "model" not in overrides.models:
+            raise without[0]
+        lacking += without
+        if models or not without:
+            kept.append(_with_models(grid, models, catalog, overrides))
+    reasons = dict.fromkeys(map(str, lacking))
     if grids and not kept:
-        raise NothingOfModelError("; ".join(left_out))
-    return kept, left_out
+        raise NothingOfModelError("; ".join(reasons))
+    words = (why.removeprefix("--model: ").removesuffix("; leave the model out") for why in reasons)
+    return kept, tuple(words)
 
 
-def with_models(grid: SuiteAxes, catalog: Catalog, overrides: Overrides) -> SuiteAxes:
-    """The suite with the models that it or flags name, and implementations of what these ask for.
+def _with_models(
+    grid: SuiteAxes, models: tuple[ModelPoint, ...], catalog: Catalog, overrides: Overrides
+) -> SuiteAxes:
+    """The suite with these models, and implementations of what they ask for that can be planned.
 
     Where the suite lists none of those, it is all that the family has.
     """
-    keys = {**grid.suite.models, **overrides.model_keys()}
-    models = model_points(grid.family, keys, overrides.axes().keys())
-    meant = models[0].semantics if models else ()
-    if not meant or overrides.impls:
-        return replace(grid, models=models)
-    every = (grid.variants, all_of(catalog, grid.family.name, grid.suite.where))
-    listed, known = ([v for v in variants if v.info.semantics in meant] for variants in every)
-    variants = sorted(listed or known, key=lambda variant: meant.index(variant.info.semantics))
+    grid = replace(grid, models=models)
+    if not models or overrides.impls:
+        return grid
+    variants, meant = list(grid.variants), models[0].semantics
+    if not meant and not overrides.elsewhere:
+        return grid
+    every = all_of(catalog, grid.family.name, grid.suite.where)
+    if meant:
+        listed, known = ([v for v in found if v.info.semantics in meant] for found in (variants, every))
+        variants = sorted(listed or known, key=lambda variant: meant.index(variant.info.semantics))
+    if overrides.elsewhere:
+        planned = [variant for variant in variants if variant.is_planned_elsewhere]
+        missing = {v.info.semantics for v in variants} - {v.info.semantics for v in planned}
+        planned += [v for v in every if v.is_planned_elsewhere and v.info.semantics in missing]
+        variants = planned or variants
     first = grid.baseline if grid.baseline in variants else variants[0]
-    return replace(grid, models=models, variants=tuple(variants), baseline=first)
+    return replace(grid, variants=tuple(variants), baseline=first)
 
 
 def for_family(family: str, flag: str, name: str) -> SuiteConfig:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.catalog.known_frameworks import traits_of
 from harness.core.case import label, split_label
 from harness.core.errors import UsageError
 from harness.core.workload import Value
@@ -29,6 +30,11 @@ class Variant:
     def is_default(self) -> bool:
         options = {option.name: option for option in self.info.options}
         return all(not options[n].required and value == options[n].default for n, value in self.options)
+
+    @property
+    def is_planned_elsewhere(self) -> bool:
+        """Whether its framework compiles for targets that are not at hand."""
+        return bool(traits_of(self.info.framework).cross_compiler)
 
 
 def variant(info: ImplementationInfo, options: Mapping[str, Value]) -> Variant:

@@ -1,4 +1,4 @@
-"""Inputs by stage: given blocks, or a cache with its block means; `_stage_inputs` has the others."""
+"""Inputs by stage: given blocks, or a cache, of one query with its block means; the others' elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _stage_inputs as of_others
 from ._queries import refuse_distribution, related
 from .workload import AttentionWorkload
 
-PAPER_STAGES = ("given_blocks", "decode")
+PAPER_STAGES = ("given_blocks", "decode", "chunk")
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
@@ -22,13 +22,17 @@ def shapes(w: AttentionWorkload) -> Shapes:
         raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
     if w.varlen or not w.causal:
         raise Unsupported(f"stage={w.stage} is of one causal sequence; use varlen=false and causal=true")
+    if w.asking > w.seq:
+        raise Unsupported(f"queries {w.queries} are more than the {w.seq} tokens; use fewer or a longer seq")
+    query = Array((w.batch, w.asking, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
+    arrays = {"q": query, "k": key, "v": key}
+    if w.stage == "chunk":
+        return arrays
     if w.stage == "given_blocks":
-        query = Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype)
         picks = Array((w.batch, w.kv_heads, w.seq, min(w.selected, -(-w.seq // w.block))), "i32")
-        return {"q": query, "k": key, "v": key, "picks": picks}
+        return {**arrays, "picks": picks}
     mean = Array((w.batch, _means(w), w.kv_heads, w.head_dim), w.dtype)
-    arrays = {"q": Array((w.batch, 1, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
     arrays |= {"means_k": mean, "means_v": mean}
     return arrays | ({"gates": Array((w.batch, 1, w.heads, 3), w.dtype)} if w.gated else {})
 
@@ -50,6 +54,8 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
             values = rng.standard_normal(array.shape, dtype=drawn)
             arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
     arrays = related(w, arrays, rng)
+    if w.stage == "chunk":
+        return arrays
     if w.stage == "decode":
         return arrays | _both_means(w, arrays)
     blocks = np.arange(-(-w.seq // w.block))

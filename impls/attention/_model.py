@@ -12,10 +12,6 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
     """Heads of queries divide over devices, heads of keys do so or are replicated."""
     fields = model.fields
     _refuse(model)
-    if phase.name == "chunk":
-        raise Unsupported(
-            "queries of a chunk against a longer cache are not among its stages; use another phase"
-        )
     sparse = fields.get("sparse_attention_config")
     blocks = (
         {
@@ -33,14 +29,15 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
             "kv_heads": fields["num_key_value_heads"],
             "head_dim": model.head_dim,
             "dtype": model.dtype,
-            "stage": "decode" if phase.name == "decode" else "attention",
+            "stage": "attention" if phase.name == "prefill" else phase.name,
+            **({"queries": phase.queries} if phase.name == "chunk" else {}),
             **blocks,
         },
         sum(sparse["sparse_attention_freq"]) if sparse else model.reaching_layers,
         query_heads=("heads",),
         key_heads=("kv_heads",),
         longest=fields.get("attention_chunk_size"),
-        semantics=("decode", "nsa_paper_decode") if phase.name == "decode" else (),
+        semantics={"decode": ("decode", "nsa_paper_decode"), "chunk": ("chunk",)}.get(phase.name, ()),
         note="the model reads the selected blocks alone, without the other branches of nsa forms"
         if sparse
         else "",

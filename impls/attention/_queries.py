@@ -11,7 +11,7 @@ from .workload import DISTRIBUTIONS, AttentionWorkload
 
 RUN = 256  # tokens of a cluster, which share a direction
 LEAD = 3  # of a peaked logit over the logarithm of how many keys there are
-STAGES = ("attention", "given_blocks", "decode")
+STAGES = ("attention", "given_blocks", "decode", "chunk")
 
 
 def refuse_distribution(w: AttentionWorkload) -> None:

@@ -7,7 +7,7 @@ from harness import Unsupported
 from .workload import AttentionWorkload
 
 WHAT = {
-    "attention": "takes queries and keys",
+    "attention": "takes as many queries as keys",
     "compress": "averages blocks of keys and values",
     "select": "picks blocks by their means",
     "block_lists": "makes lists of picks",
@@ -15,6 +15,7 @@ WHAT = {
     "gate": "adds gated branches",
     "given_blocks": "attends blocks that are given",
     "decode": "takes one query and a cache",
+    "chunk": "takes some queries and a cache",
 }
 
 

@@ -129,6 +129,15 @@ FAMILY = Family(
             cost=newest_cost,
             layout="[B, 1, H, D]",
         ),
+        "chunk": Semantics(
+            "chunk",
+            partial(newest, stage="chunk"),
+            tolerance(FORWARD),
+            framework="torch",
+            sentence="softmax attention of the last tokens over all keys up to their own",
+            cost=newest_cost,
+            layout="[B, T, H, D]",
+        ),
         "nsa_paper_decode": Semantics(
             "nsa_paper_decode",
             newest_paper,
@@ -189,8 +198,7 @@ FAMILY = Family(
         "transposed_lists": w.heads,
         "select": w.heads,
         "compress": w.seq // w.block,
-        "decode": 1,
-    }.get(w.stage, w.seq),
+    }.get(w.stage, w.asking),
     tile=lambda w: w.tile,
     checks=CHECKS,
     stages=(

@@ -15,6 +15,7 @@ STAGES = (
     "gate",
     "given_blocks",
     "decode",
+    "chunk",
 )
 
 
@@ -34,8 +35,9 @@ class AttentionWorkload(Workload):
     `topk` tokens. `stage` measures one stage alone, on what the stage before it gives: block means, the
     selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum; or
     the paper's selected branch on `given_blocks`. In stage `decode` one query, at the last token, reads a
-    cache that holds the block means too. The paper's form compresses `kernel` tokens every `stride`, and
-    always selects the first `init_blocks` blocks and the last `local_blocks` up to the query's own.
+    cache that holds the block means too; in stage `chunk` the last `queries` tokens read one without. The
+    paper's form compresses `kernel` tokens every `stride`, and always selects the first `init_blocks` blocks
+    and the last `local_blocks` up to the query's own.
     """
 
     batch: int = axis(1)  # independent sequences
@@ -68,9 +70,15 @@ class AttentionWorkload(Workload):
     lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of packed documents
     packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
     packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the row that is taken
+    queries: int = axis(1024, later=True)  # of a chunk, the last of its tokens
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
     )  # how queries and keys are drawn
+
+    @property
+    def asking(self) -> int:
+        """How many of the tokens have a query, the last ones."""
+        return {"decode": 1, "chunk": self.queries}.get(self.stage, self.seq)
 
     @property
     def compression(self) -> tuple[int, int]:

@@ -173,7 +173,7 @@ CHECKS = (
         "content_matters",
         "queries and keys keep their rotated part alone, so scores lose content (DeepSeek-V3 #684)",
         content_matters,
-        when=lambda w: w.phase == "decode" or w.seq > 1,
+        when=lambda w: w.cached > 0 or w.seq > 1,
     ),
     Check(
         "fallback_is_naive",

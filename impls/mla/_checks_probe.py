@@ -28,11 +28,11 @@ def tokens(w: MlaWorkload, seed: int, scale: float) -> Any:
 
 
 def make_inputs(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[str, Any]:
-    """Other tokens, and in a decode another cache, under the same weights."""
+    """Other tokens, and another cache where there is one, under the same weights."""
     import numpy as np
 
     arrays = {"x": tokens(w, seed, scale), "weights": weights, "freqs": frequencies(w)}
-    if w.phase == "decode":
+    if w.cached:
         arrays |= cache(w, weights, np.random.default_rng(seed + 1))
     return arrays
 
@@ -65,7 +65,7 @@ def referee(weights: Mapping[str, Any]) -> Callable[..., Any]:
     weights_f64 = dequantise(to_f64(weights))
 
     def expected(w: MlaWorkload, arrays: Mapping[str, Any], rows: Any = None) -> Any:
-        names = ("x", "freqs", *(("cache_ckv", "cache_kpe") if w.phase == "decode" else ()))
+        names = ("x", "freqs", *(("cache_ckv", "cache_kpe") if w.cached else ()))
         with torch.no_grad():
             return dense(w, rows)(
                 weights=weights_f64, **{name: to_f64(arrays[name]) for name in names}

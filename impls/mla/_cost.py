@@ -22,7 +22,7 @@ def cost(w: MlaWorkload) -> Cost:
     c, tokens = w.widths, w.batch * w.new
     projections = sum(math.prod(shape) for shape in weight_shapes(c).values() if len(shape) > 1)
     of_prefill = (w.seq + 1) / 2 if w.causal else w.seq
-    keys = w.seq + (w.steps + 1) / 2 if w.phase == "decode" else of_prefill
+    keys = w.seq + (w.new + 1) / 2 if w.cached else of_prefill
     attention = c.heads * (c.nope + c.rope + c.v) * keys
     arrays = shapes(w)
     twice = {"cache_k", "cache_v", "pages_ckv", "pages_kpe", "page_table"}  # other forms of the same cache

@@ -1,4 +1,4 @@
-"""Inputs of a workload: tokens, weights, rotations, and in a decode the cache, in both its forms."""
+"""Inputs of a workload: tokens, weights, rotations, and the cache of a decode or chunk, in both forms."""
 
 from __future__ import annotations
 
@@ -44,20 +44,24 @@ def shapes(w: MlaWorkload) -> Shapes:
     if c.rope % 2:
         raise Unsupported(f"rope={c.rope} is odd, and positions turn pairs; use an even one")
     if w.steps > 1 and w.phase != "decode":
-        raise Unsupported(f"steps={w.steps}: a prefill takes all tokens at once; use phase=decode or steps=1")
+        raise Unsupported(
+            f"steps={w.steps}: a {w.phase} takes all tokens at once; use phase=decode or steps=1"
+        )
     arrays: dict[str, Any] = {
         "x": Array((w.batch, w.new, c.dim), w.dtype),
         "weights": _weight_arrays(w),
         "freqs": Array((w.new, c.rope // 2), "c64"),
     }
-    if w.phase == "decode":
+    if w.phase == "chunk" and not w.causal:
+        raise Unsupported("causal=false: a chunk's tokens see none after them; use causal=true")
+    if w.cached:
         cached = (w.batch, w.seq)
         arrays["cache_k"] = Array((*cached, c.heads, c.nope + c.rope), w.dtype)
         arrays["cache_v"] = Array((*cached, c.heads, c.v), w.dtype)
         arrays["cache_ckv"] = Array((*cached, c.kv_lora), w.dtype)
         arrays["cache_kpe"] = Array((*cached, c.rope), w.dtype)
     if w.page and w.phase != "decode":
-        raise Unsupported(f"page={w.page}: a prefill has no cache; use phase=decode or page=0")
+        raise Unsupported(f"page={w.page}: pages are a decode's; use phase=decode or page=0")
     if w.page:
         in_pages = (w.batch * w.pages, w.page)
         arrays["pages_ckv"] = Array((*in_pages, c.kv_lora), w.dtype)
@@ -111,7 +115,7 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
         else:
             weights[name], weights[f"{name}_scale"] = quantise(made)
     arrays = {"x": x, "weights": weights, "freqs": frequencies(w)}
-    if w.phase == "decode":
+    if w.cached:
         arrays |= cache(w, weights, rng)
     if w.page:
         table = rng.permutation(w.batch * w.pages).reshape(w.batch, w.pages).astype("int32")
@@ -126,7 +130,7 @@ def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> d
         raise ValueError("pages are made from the cache: capture cache_ckv and cache_kpe")
     if w.page:
         arrays |= paged(w, arrays["page_table"], arrays["cache_ckv"], arrays["cache_kpe"])
-    if w.phase != "decode" or given >= {"cache_k", "cache_v"}:
+    if not w.cached or given >= {"cache_k", "cache_v"}:
         return arrays
     if given & {"cache_k", "cache_v"}:
         raise ValueError(
@@ -235,8 +239,7 @@ def frequencies(w: MlaWorkload) -> Any:
     """exp(i·position·speed), complex64 [new tokens, rope/2]."""
     import numpy as np
 
-    first = w.seq if w.phase == "decode" else 0
-    positions = np.arange(first, first + w.new)
+    positions = np.arange(w.cached, w.cached + w.new)
     return np.exp(1j * np.outer(positions, _speeds(w))).astype(np.complex64)
 
 

@@ -14,7 +14,7 @@ from ._inputs import BLOCK
 from .workload import MlaWorkload
 
 EPSILON = 1e-6
-OF_DECODE = "phase=decode has no backward; use phase=prefill or mode fwd"
+OF_CACHE = "phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd"
 
 
 def dequantise(w: MlaWorkload, weights: Any) -> Any:
@@ -90,14 +90,14 @@ def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
     with stage("softmax"):
         joined = jnp.concatenate(scores, -1) if len(scores) > 1 else scores[0]
         wide = joined.astype(_wide(joined)) * w.scale
-        if w.causal and w.phase == "prefill":
-            seen = jnp.tri(w.seq, dtype=bool)[:, None]
+        if w.causal and w.phase != "decode":
+            seen = jnp.tri(w.new, w.cached + w.new, w.cached, dtype=bool)[:, None]
             wide = jnp.where(seen, wide, -jnp.inf)
         shares = jax.nn.softmax(wide, -1).astype(joined.dtype)
         return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
 
 
-def forward_only(x: Any, refusal: str) -> Any:
+def forward_only(x: Any, refusal: str = OF_CACHE) -> Any:
     """`x` itself; in a backward raise :class:`Unsupported`, as the torch variants do."""
     import jax
 

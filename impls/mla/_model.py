@@ -19,12 +19,11 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
     """Heads divide over devices; the latents, and the projections to them, are whole on each."""
     if "kv_lora_rank" not in model.fields:
         raise Unsupported("its configuration names no kv_lora_rank, so keys and values have no latent")
-    if phase.name == "chunk":
-        raise Unsupported("queries of a chunk against a longer cache are not among its phases; use another")
     widths = {field: model.fields[name] for field, name in WIDTHS.items()}
+    chunk = {"queries": phase.queries} if phase.name == "chunk" else {}
     selects = model.fields.get("index_topk")
     return ModelWorkload(
-        {**widths, "phase": phase.name, "dtype": model.dtype},
+        {**widths, "phase": phase.name, **chunk, "dtype": model.dtype},
         model.reaching_layers,
         query_heads=("heads",),
         note=f"the model attends the {selects} tokens that it selects; here all are" if selects else "",

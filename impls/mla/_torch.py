@@ -6,6 +6,8 @@ so that no cache is copied to append one token.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 from harness import Unsupported, stage
@@ -85,6 +87,48 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
         return torch.cat([k, kpe[:, :, None].expand(-1, -1, c.heads, -1)], -1), v
 
 
+def attend_keys(w: MlaWorkload, q: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
+    """Queries on every head's keys and values, which stand in several parts."""
+    import torch
+    from torch.nn.functional import linear
+
+    with stage("scores"):
+        scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
+    shares = probabilities(w, scores, None if mask is None else mask[:, None])
+    with stage("values"):
+        products = (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+        heads = reduce(add, products)
+    with stage("output"):
+        result = linear(heads.flatten(2), weights["wo"])
+        del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
+        return result
+
+
+def attend_latents(w: MlaWorkload, asked: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
+    """Queries, without and with position, on latents and rotated keys, which stand in several parts."""
+    import torch
+    from torch.nn.functional import linear
+
+    c = w.widths
+    of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
+    content, position = asked
+    with stage("absorb"):
+        content = torch.einsum("bshd,hdc->bshc", content, of_keys)
+    with stage("scores"):
+        scores = [
+            torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)
+            for ckv, kpe in parts
+        ]
+    shares = probabilities(w, scores, None if mask is None else mask[:, None])
+    with stage("values"):
+        products = (torch.einsum("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
+        mixed = reduce(add, products)
+    with stage("absorb"):
+        heads = torch.einsum("bshc,hdc->bshd", mixed, of_values)
+    with stage("output"):
+        return linear(heads.flatten(2), weights["wo"])
+
+
 def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:
     """Softmax over the keys of all parts together, in the scores' dtype and in their parts."""
     import torch
@@ -102,22 +146,24 @@ def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[
 
 
 def future(w: MlaWorkload, x: Any) -> Any:
-    """−inf at keys after the query, [s, s], for a causal prefill; None where every key is visible."""
+    """−inf at keys after the query, [new, cached + new]; None where every key is visible."""
     import torch
 
     if w.phase == "decode" or not w.causal:
         return None
     with stage("mask"):
-        return torch.full((w.seq, w.seq), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
+        size = w.new, w.cached + w.new
+        return torch.full(size, -torch.inf, dtype=x.dtype, device=x.device).triu(w.cached + 1)
 
 
-def forward_only(x: Any) -> None:
-    """Raise :class:`Unsupported` in a backward of a decode.
+def forward_only(x: Any) -> Any:
+    """`x` itself; raise :class:`Unsupported` in a backward of what has a cache.
 
     Its cache stands in two forms, and which of them is differentiated would decide the gradients.
     """
     if x.requires_grad:
-        raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
+        raise Unsupported("phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd")
+    return x
 
 
 def _norm(x: Any, weight: Any) -> Any:

@@ -10,7 +10,8 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_latents
-from ._jax import OF_DECODE, dequantise, forward_only, latents, linear, probabilities, product, queries
+from ._jax import dequantise, forward_only, latents, linear, probabilities, product, queries
+from ._phases import on_latents
 from .workload import MlaWorkload
 
 
@@ -40,10 +41,4 @@ def absorb_jax(w: MlaWorkload):
         with stage("output"):
             return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_ckv, cache_kpe)])
-
-    return decode if w.phase == "decode" else prefill
+    return on_latents(w, attend, forward_only)

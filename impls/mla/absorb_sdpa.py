@@ -9,9 +9,10 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 (arXiv 2405.04434); the same answer as `absorb`.
 """
 
-from harness import implementation, stage
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_latents
+from ._phases import on_latents
 from ._torch import dequantise, forward_only, latents, queries
 from .workload import MlaWorkload
 
@@ -21,6 +22,8 @@ def absorb_sdpa(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear, scaled_dot_product_attention
 
+    if w.phase == "chunk":
+        raise Unsupported("phase=chunk: this takes as many queries as keys, or one; use absorb or naive_sdpa")
     c = w.widths
     hidden = w.causal and w.phase == "prefill"
 
@@ -32,7 +35,7 @@ def absorb_sdpa(w: MlaWorkload):
             q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)
         new = latents(w, x, weights, freqs)
         with stage("cache"):
-            k = torch.cat([*cached, torch.cat(new, -1)], 1)[:, None]
+            k = torch.cat([torch.cat(parts, -1) for parts in (*cached, new)], 1)[:, None]
         with stage("attend"):
             if hidden:
                 k = k.expand(-1, c.heads, -1, -1)
@@ -45,13 +48,4 @@ def absorb_sdpa(w: MlaWorkload):
         with stage("output"):
             return linear(heads.flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        forward_only(x)
-        with stage("cache"):
-            joined = torch.cat([cache_ckv, cache_kpe], -1)
-        return attend(x, weights, freqs, [joined])
-
-    return decode if w.phase == "decode" else prefill
+    return on_latents(w, attend, forward_only)

@@ -58,7 +58,7 @@ def claimed_fast_path(w: MlaWorkload):
     from torch.nn.functional import linear
 
     c = w.widths
-    if w.phase == "decode":
+    if w.cached:
         raise Unsupported("keys without content do not fit a cache of nope + rope values; use fast_path")
     if not takes_fast_path(w):
         return standard.naive(w)

@@ -44,7 +44,7 @@ def _one_step(w: MlaWorkload) -> None:
 
 def _decode(w: MlaWorkload) -> None:
     if w.phase != "decode":
-        raise Unsupported(f"phase={w.phase}: a cache that grows is a decode's; use phase=decode")
+        raise Unsupported(f"phase={w.phase}: a cache that grows by token is a decode's; use phase=decode")
 
 
 FAMILY = Family(

@@ -13,6 +13,7 @@ from harness import implementation, stage
 
 from . import naive as standard
 from ._cost import keeps_heads
+from ._phases import on_keys
 from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
@@ -48,11 +49,4 @@ def fast_path(w: MlaWorkload):
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        forward_only(x)
-        return attend(x, weights, freqs, [(cache_k, cache_v)])
-
-    return decode if w.phase == "decode" else prefill
+    return on_keys(w, attend, forward_only)

@@ -12,6 +12,7 @@ from typing import Any
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
+from ._phases import on_keys
 from ._torch import dequantise, forward_only, joined_queries, keys_values
 from .workload import MlaWorkload
 
@@ -46,6 +47,9 @@ def flex(w: MlaWorkload):
     from torch.nn.attention.flex_attention import flex_attention
     from torch.nn.functional import linear
 
+    if w.phase == "chunk":
+        raise Unsupported("phase=chunk: its mask is of as many queries as keys, or one; use naive_sdpa")
+
     def supported(x):
         if x.is_cuda:
             return
@@ -62,7 +66,7 @@ def flex(w: MlaWorkload):
         q = joined_queries(w, x, weights, freqs)
         new = keys_values(w, x, weights, freqs)
         with stage("cache"):
-            k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+            k, v = (torch.cat(parts, 1) for parts in zip(*cached, new, strict=True)) if cached else new
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         mask = blocks(w.seq, x.device) if w.causal and w.phase == "prefill" else None
         with stage("attend"):
@@ -70,11 +74,4 @@ def flex(w: MlaWorkload):
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, ())
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        forward_only(x)
-        return attend(x, weights, freqs, (cache_k, cache_v))
-
-    return decode if w.phase == "decode" else prefill
+    return on_keys(w, attend, forward_only)

@@ -3,43 +3,19 @@
 A prefill's products are cheapest so. A decode reads heads·(nope + rope + v) cached values per token.
 """
 
-from functools import reduce
-from operator import add
-
-from harness import implementation, stage
+from harness import implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
+from ._phases import on_keys
+from ._torch import attend_keys, dequantise, forward_only, future, joined_queries, keys_values
 from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_heads)
 def naive(w: MlaWorkload):
-    import torch
-    from torch.nn.functional import linear
-
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        q = joined_queries(w, x, weights, freqs)
-        parts = [*cached, keys_values(w, x, weights, freqs)]
-        mask = future(w, x)
-        with stage("scores"):
-            scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
-        shares = probabilities(w, scores, None if mask is None else mask[:, None])
-        with stage("values"):
-            heads = reduce(
-                add, (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
-            )
-        with stage("output"):
-            result = linear(heads.flatten(2), weights["wo"])
-            del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
-            return result
+        q, parts = joined_queries(w, x, weights, freqs), [*cached, keys_values(w, x, weights, freqs)]
+        return attend_keys(w, q, parts, weights, future(w, x))
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        forward_only(x)
-        return attend(x, weights, freqs, [(cache_k, cache_v)])
-
-    return decode if w.phase == "decode" else prefill
+    return on_keys(w, attend, forward_only)

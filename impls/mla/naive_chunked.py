@@ -20,8 +20,8 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
     from torch.nn.functional import linear
     from torch.utils.checkpoint import checkpoint
 
-    if w.phase == "decode":
-        raise Unsupported("phase=decode has one query, so there is nothing to divide; use naive")
+    if w.cached:
+        raise Unsupported(f"phase={w.phase}: this divides the queries of a whole prompt; use naive")
     if chunk < 1:
         raise Unsupported("chunk=0 holds no query; use 1 or more")
 

@@ -11,7 +11,8 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_heads
-from ._jax import OF_DECODE, dequantise, forward_only, keys_values, linear, probabilities, product, queries
+from ._jax import dequantise, forward_only, keys_values, linear, probabilities, product, queries
+from ._phases import on_keys
 from .workload import MlaWorkload
 
 
@@ -33,10 +34,4 @@ def naive_jax(w: MlaWorkload):
         with stage("output"):
             return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, [])
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_k, cache_v)])
-
-    return decode if w.phase == "decode" else prefill
+    return on_keys(w, attend, forward_only)

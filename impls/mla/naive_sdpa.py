@@ -13,7 +13,8 @@ from typing import Literal
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, joined_queries, keys_values
+from ._phases import on_keys
+from ._torch import dequantise, forward_only, future, joined_queries, keys_values
 from .workload import MlaWorkload
 
 
@@ -34,13 +35,14 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
     causal = w.causal and w.phase == "prefill"
 
     def mix(q, k, v):
+        mask = future(w, q) if w.phase == "chunk" else None
         if backend == "auto":
-            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
+            return scaled_dot_product_attention(q, k, v, mask, is_causal=causal, scale=w.scale)
         if backend == "flash":
             q, k, v = (pad(part, (0, width - part.shape[-1])) for part in (q, k, v))
         try:
             with sdpa_kernel(kernels[backend]):
-                mixed = scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
+                mixed = scaled_dot_product_attention(q, k, v, mask, is_causal=causal, scale=w.scale)
         except RuntimeError as error:
             if "No available kernel" not in str(error) and "No viable backend" not in str(error):
                 raise
@@ -55,17 +57,10 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         q = joined_queries(w, x, weights, freqs)
         new = keys_values(w, x, weights, freqs)
         with stage("cache"):
-            k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+            k, v = (torch.cat(parts, 1) for parts in zip(*cached, new, strict=True)) if cached else new
         with stage("attend"):
             heads = mix(*(part.transpose(1, 2) for part in (q, k, v)))
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    def prefill(x, weights, freqs):
-        return attend(x, weights, freqs, ())
-
-    def decode(x, weights, freqs, cache_k, cache_v):
-        forward_only(x)
-        return attend(x, weights, freqs, (cache_k, cache_v))
-
-    return decode if w.phase == "decode" else prefill
+    return on_keys(w, attend, forward_only)

@@ -33,7 +33,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
 
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
         if x.requires_grad:
-            raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
+            raise Unsupported(f"phase={w.phase} has no backward; use phase=prefill or mode fwd")
         weights = dequantise(weights)
         new = latents(w, x, weights, freqs)
         ckv, kpe = (torch.cat(pair, 1) for pair in zip((cache_ckv, cache_kpe), new, strict=True))
@@ -42,7 +42,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
         q = _queries(w, x[:, chosen], weights, freqs[chosen])
         return linear(_heads(w, q, ckv, kpe, weights, w.seq + chosen), weights["wo"])
 
-    return decode if w.phase == "decode" else prefill
+    return decode if w.cached else prefill
 
 
 def dequantise(weights: Any) -> Any:

@@ -26,7 +26,7 @@ def padded(width: int) -> int:
 @implementation(framework="triton", semantics="dense", facts=keeps_heads)
 def triton_prefill(w: MlaWorkload):
     if w.phase != "prefill":
-        raise Unsupported("phase=decode: this attends many new tokens; use phase=prefill, or triton_decode")
+        raise Unsupported(f"phase={w.phase}: this takes as many queries as keys; use naive or phase=prefill")
 
     import torch
     from torch.nn.functional import linear

@@ -35,7 +35,8 @@ CONFIGS = {"small": Config(2048, 16, 0, 512), "v3": Config(7168, 128, 1536, 512)
 class MlaWorkload(Workload):
     """In `prefill` attention over `seq` new tokens; in `decode` one new token after `seq` cached ones.
 
-    A decode of `steps` tokens takes them one after the other, and each joins the cache of the next.
+    A decode of `steps` tokens takes them one after the other, and each joins the cache of the next. A `chunk`
+    takes `queries` new tokens after `seq` cached ones at once.
 
     `causal` closes later tokens to a prefill's queries; the one token of a decode is the last anyway.
     `q_lora` gives queries a latent of their own, or none, whatever the configuration says; `nope`,
@@ -49,7 +50,7 @@ class MlaWorkload(Workload):
 
     batch: int = axis(1)  # independent sequences
     seq: int = axis()  # tokens of a prefill, or cached before a decode
-    phase: str = axis("prefill", choices=("prefill", "decode"))  # many new tokens, or one
+    phase: str = axis("prefill", choices=("prefill", "chunk", "decode"))  # all tokens are new, some, or one
     config: str = axis("small", choices=tuple(CONFIGS))  # a model's widths
     causal: bool = axis(True)  # later tokens are hidden
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of tokens, weights and results
@@ -73,6 +74,7 @@ class MlaWorkload(Workload):
     q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
     kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
     page: int = axis(0, minimum=0, later=True)  # tokens of a page of the paged cache; 0: there is none
+    queries: int = axis(1024, later=True)  # new tokens of a chunk
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
     )  # how tokens and queries are drawn
@@ -88,7 +90,12 @@ class MlaWorkload(Workload):
     @property
     def new(self) -> int:
         """Tokens that are not cached yet."""
-        return self.steps if self.phase == "decode" else self.seq
+        return {"prefill": self.seq, "chunk": self.queries}.get(self.phase, self.steps)
+
+    @property
+    def cached(self) -> int:
+        """Tokens that are."""
+        return 0 if self.phase == "prefill" else self.seq
 
     @property
     def pages(self) -> int:

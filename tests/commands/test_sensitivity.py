@@ -10,6 +10,7 @@ from harness.commands.sensitivity import plan_distributions
 from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
+from harness.sweep.schedule import suite_info
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import RUNS, store
 
@@ -48,8 +49,18 @@ def test_a_flag_lists_others(project):
 
 def test_sampling_looks_at_the_level_of_what_is_told(project):
     schedule = plan_distributions(project, ["some"], Overrides())
-    # Two implementations, a factor each; of each two values: 2 × 2 bounds on either side share 5 %.
-    assert all(group.confidence == pytest.approx(1 - 0.05 / 2 / 2 / 2) for group in schedule.groups)
+    # Two implementations, a factor each; of each two ordered pairs: 2 × 2 intervals share 5 %.
+    assert all(group.confidence == pytest.approx(1 - 0.05 / 2 / 2) for group in schedule.groups)
+
+
+def test_all_distributions_of_a_length_are_one_group_and_each_keeps_its_own_baseline(project):
+    schedule = plan_distributions(project, ["scores"], Overrides(fields={"distribution": ("iid", "tied")}))
+    assert [group.cases[0].seq for group in schedule.groups] == [4096, 8192]
+    for group in schedule.groups:
+        assert {dict(case.workload).get("distribution", "iid") for case in group.cases} == {"iid", "tied"}
+        assert [c.implementation for c in group.cases] == ["topk/exact", "topk/partition"] * 2
+        assert all(group.baselines[c.id] == (f"topk/exact{c.id[c.id.index('@') :]}",) for c in group.cases)
+    assert suite_info(schedule)["scores"]["interleaved"] == "distribution"
 
 
 def test_a_family_that_draws_in_one_way_is_refused(project, tmp_path):
@@ -112,6 +123,7 @@ def stored(results, *distributions):
             for data in distributions
             for name, seconds in (("base", 1.0), ("x", 0.5))
         ],
+        interleaved="distribution",
     )
 
 

@@ -46,6 +46,14 @@ def visible_of(receipt):
     return to_text(receipt).partition(" -->\n")[2]
 
 
+def test_a_models_receipt_names_where_its_fields_come_from(receipt):
+    from_where = "Fields of m (tp 8): org/configs@0123456, c.json, sha256 ab."
+    told = replace(receipt, panels=(replace(receipt.panels[0], models=(from_where,)),))
+    assert f"\n\n{from_where}\n\n" in visible_of(told)
+    assert read_receipt(to_text(told), "it") == (told, "")
+    assert "Fields of" not in visible_of(receipt)
+
+
 def test_it_reads_answer_table_memory_correctness_replay_machine_in_this_order(receipt):
     text = visible_of(receipt)
     expected = (

@@ -18,6 +18,26 @@ from tests.stores import RUNS, store
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_a_models_record_names_where_its_fields_come_from(tmp_path: Path) -> None:
+    mine, other = record_of("base", 4096), record_of("base", 8192)
+    source = {
+        "repo": "org/configs",
+        "path": "m/c.json",
+        "commit": "0123456789",
+        "sha256": "ab",
+        "preset": "cd",
+    }
+    told = {"label": "m (tp 8)", "layers": 3, "tokens": 1, "source": source, "cases": [mine.case]}
+    folder = store(tmp_path, RUNS[0], [mine, other])
+    suite = folder.info["suites"]["mask"]
+    folder.update_info(suites={"mask": {**suite, "models": [told, {**told, "label": "n"}]}})
+    first, second = load(tmp_path).frame().itertuples()
+    assert first.model == "m (tp 8); n"
+    assert first.model_source.split("; ")[0] == "org/configs@0123456789:m/c.json sha256=ab preset=cd"
+    assert pd.isna(second.model)
+    assert pd.isna(second.model_source)
+
+
 def test_a_row_has_what_its_record_says(results: Path) -> None:
     frame = load(results).frame()
     assert [*frame.columns] == [*COLUMNS["frame"], "batch", "dtype", "topk"]

@@ -1,5 +1,7 @@
 """Trials of mla variants as the harness makes them, without its processes."""
 
+from inspect import getclosurevars
+
 import numpy as np
 
 from impls.mla.family import FAMILY, Config
@@ -16,6 +18,11 @@ UNEVEN = {  # no width is a multiple of 128, and most need two blocks
     "small": Config(dim=160, heads=4, q_lora=0, kv_lora=136, nope=20, rope=8, v=36),
     "v3": Config(dim=132, heads=6, q_lora=140, kv_lora=132, nope=16, rope=8, v=24),
 }
+
+
+def attend_of(made):
+    """The code that a callable of one phase attends with: equal where one implementation is another."""
+    return getclosurevars(made).nonlocals["attend"].__code__
 
 
 def drawn(w, seed=0):

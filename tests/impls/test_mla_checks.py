@@ -113,7 +113,7 @@ BROKEN = [
 
 def breaks(monkeypatch, what, broken):
     """`naive` with one of its parts replaced."""
-    monkeypatch.setattr(_torch if what == "_norm" else naive, what, broken)
+    monkeypatch.setattr(_torch if what in {"_norm", "probabilities"} else naive, what, broken)
     if broken in {whole_blocks, unscaled}:
         monkeypatch.setitem(mla.CONFIGS, "small", UNEVEN["small"])
     return naive.naive

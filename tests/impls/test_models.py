@@ -19,9 +19,9 @@ GQA = {
     *("qwen3-235b", "qwen3-30b", "qwen3.5-397b"),
 }
 HAVE = {
-    "attention": (GQA, {"prefill", "decode"}),
+    "attention": (GQA, set(ROWS)),
     "mask": (SELECTS, set(ROWS)),
-    "mla": (MLA, {"prefill", "decode"}),
+    "mla": (MLA, set(ROWS)),
     "offsets": (set(), set()),
     "topk": (SELECTS | {"minimax-m3"}, set(ROWS)),
 }
@@ -45,7 +45,8 @@ def attention(f, phase):
         "heads": f["num_attention_heads"],
         "kv_heads": f["num_key_value_heads"],
         "head_dim": f.get("head_dim", f["hidden_size"] // f["num_attention_heads"]),
-        "stage": {"prefill": "attention", "decode": "decode"}[phase],
+        "stage": {"prefill": "attention"}.get(phase, phase),
+        **({"queries": 1024} if phase == "chunk" else {}),
     }
     if sparse:
         fields |= {"block": sparse["sparse_block_size"], "selected": sparse["sparse_topk_blocks"]}
@@ -84,6 +85,7 @@ def mla(f, phase):
         "rope": f["qk_rope_head_dim"],
         "v": f["v_head_dim"],
         "phase": phase,
+        **({"queries": 1024} if phase == "chunk" else {}),
     }
     linear = f.get("linear_attn_config")
     return fields, len(linear["full_attn_layers"]) if linear else f["num_hidden_layers"], 1

@@ -92,7 +92,7 @@ def test_every_stage_is_listed_and_marked(name):
 
 def test_attentions_stages_of_a_workload_are_called_as_those_of_a_profile():
     """What is measured alone and is a part of a call is called alike in both; lists belong to a kernel."""
-    others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode"}
+    others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode", "chunk"}
     assert set(STAGES) - others == {"compress", "select", "gate"} <= set(ATTENTION.stages)
     assert set(STAGES) - {"attention", "decode"} <= set(ATTENTION.semantics)
 

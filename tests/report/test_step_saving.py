@@ -48,6 +48,7 @@ def test_an_interval_around_nothing_claims_nothing():
 
 def test_too_few_rounds_are_told():
     assert "(no interval) of a step of m" in step(0.4e-3, ("m", 1, 1), rounds=3)
+    assert "adds 600 µs (no interval) to a step of m" in step(1.6e-3, ("m", 1, 1), rounds=3)
 
 
 def test_models_that_share_a_case_have_a_saving_each():
@@ -60,7 +61,7 @@ def test_the_answer_names_what_is_saved_and_where_the_fields_come_from():
     shown = panel(0.4e-3, ("m", 61, 1))
     lines = answer(shown)
     assert any(line.startswith("scatter saves 36.60 ms") for line in lines)
-    assert lines[-1] == "Fields of m: org/configs@0123456, m_config.json."
+    assert lines[-1] == "Fields of m: org/configs@0123456, m_config.json, sha256 0."
     assert heading(shown).startswith("mask: m: ")
 
 

@@ -97,18 +97,55 @@ def test_run_json_has_the_models_with_their_sources(config):
     info = suite_info(planned(config, "mask"))["mask"]
     assert [model["name"] for model in info["models"]] == ["deepseek-v3.2", "glm-5.2", "deepseek-v4-flash"]
     assert info["models"][2]["tokens"] == 4
-    assert set(info["models"][0]["source"]) == {"repo", "path", "commit", "sha256"}
+    assert set(info["models"][0]["source"]) == {"repo", "path", "commit", "sha256", "preset"}
     assert "models" not in suite_info(planned(config, "attention"))["attention"]
 
 
-def test_suites_that_nobody_named_are_left_out_where_the_model_has_nothing_of_them(config):
-    schedule = plan(config, CATALOG, [], Overrides(**of_models("qwen3-30b")))
+@pytest.mark.parametrize("named", [[], ["mask", "mla", "attention"]])
+def test_suites_are_left_out_where_the_model_has_nothing_of_them(config, named):
+    schedule = plan(config, CATALOG, named, Overrides(**of_models("qwen3-30b")))
     assert [suite.name for suite in schedule.suites] == ["attention"]
     assert [why.split(":")[0] for why in schedule.left_out] == ["mask of qwen3-30b", "mla of qwen3-30b"]
-    with pytest.raises(UsageError, match="mask of qwen3-30b: it selects"):
-        plan(config, CATALOG, ["attention", "mask"], Overrides(**of_models("qwen3-30b")))
     with pytest.raises(UsageError, match="unknown model"):
-        plan(config, CATALOG, [], Overrides(**of_models("qwen-30b")))
+        plan(config, CATALOG, named, Overrides(**of_models("qwen-30b")))
+
+
+def test_of_unlike_models_each_suite_takes_those_that_it_has_something_of(config):
+    schedule = plan(config, CATALOG, ["mla", "attention"], Overrides(**of_models("qwen3-30b", "glm-5")))
+    assert {suite.name: suite.axes["model"] for suite in schedule.suites} == {
+        "mla": ["glm-5"],
+        "attention": ["qwen3-30b"],
+    }
+    assert [why.split(": ")[0] for why in schedule.left_out] == ["mla of qwen3-30b", "attention of glm-5"]
+
+
+def test_nothing_left_is_an_error_with_every_reason(config):
+    with pytest.raises(UsageError, match=r"--model: mla of qwen3-30b: .*; --model: mla of llama-3.1-8b: "):
+        planned(config, "mla", **of_models("qwen3-30b", "llama-3.1-8b"))
+
+
+def test_a_list_in_bench_yaml_names_no_model_that_the_family_has_nothing_of(tmp_path):
+    file = tmp_path / "bench.yaml"
+    file.write_text("suites:\n  mla: {family: mla, seq: 64, model: [glm-5, qwen3-30b], impls: [naive]}\n")
+    with pytest.raises(UsageError, match=r"bench\.yaml:2: mla of qwen3-30b"):
+        plan(load(file), CATALOG, [], Overrides())
+
+
+def test_for_targets_that_are_not_at_hand_a_model_takes_what_can_be_planned_there(config):
+    (mla,) = planned(config, "mla", **of_models("glm-5"), elsewhere=True).suites
+    assert {"mla/naive_jax", "mla/absorb_jax", "mla/triton_prefill"} <= set(mla.implementations)
+    (attention,) = planned(config, "attention", **of_models("qwen3-30b"), elsewhere=True).suites
+    semantics = {CATALOG.implementation(name.split("[")[0]).semantics for name in attention.implementations}
+    assert semantics == {"dense", "nsa_mslk"}  # what the suite lists, and nothing else of its family
+    frameworks = {CATALOG.implementation(n.split("[")[0]).framework for n in attention.implementations}
+    assert frameworks == {"jax", "pallas", "triton"}
+    (mask,) = planned(config, "mask", elsewhere=True).suites
+    assert mask.implementations == ("mask/broadcast", "mask/scatter")  # of jax already
+    (named,) = planned(config, "mla", **of_models("glm-5"), impls=("naive",), elsewhere=True).suites
+    assert named.implementations == ("mla/naive",)
+    asked = of_models("qwen3-30b", phase=("decode",))
+    (decode,) = planned(config, "attention", **asked, elsewhere=True).suites
+    assert decode.implementations == ("attention/dense_decode", "attention/nsa_paper_decode")  # of torch all
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,12 @@ class GateContext:
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
             verifier = self.verifiers[id(context)] = Verifier(context)
-            verifier.references.open()
+            verifier.open()
         return self.verifiers[id(context)]
 
     def close_verifiers(self) -> None:
         for verifier in self.verifiers.values():
-            verifier.references.close()
+            verifier.close()
         self.verifiers.clear()
 
     def check_process(self, paired: PairedCase, state: CaseState) -> None:

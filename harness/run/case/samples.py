@@ -62,7 +62,10 @@ ONE_BY_ONE = SamplingSetup()
 
 @dataclass
 class Samples:
-    """What rounds append to: `readings` as (round, seconds per call), and what casts doubt on them."""
+    """What rounds append to: `readings` as (round, seconds per call), and what casts doubt on them.
+
+    `first_round` has the number that the first of its rounds is stored under.
+    """
 
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     turns: list[Turn] = field(default_factory=list[Turn])
@@ -70,6 +73,7 @@ class Samples:
     gpu_readings: Sequence[GpuReading] = ()
     warnings: list[str] = field(default_factory=list[str])
     stopped: str = "budget"
+    first_round: int = 0
 
     @property
     def seconds(self) -> list[float]:

@@ -45,13 +45,13 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
     if answer is None:
         return None
     try:
-        verifier.references.draw_fresh(FRESH, state)
+        verifier.references(state).draw_fresh(FRESH, state)
     except (Unsupported, Ended) as end:
         state.warn(f"{NO_GRAPH}: its replay cannot be judged ({end})")
         return None
 
     def ask(result: str) -> Mapping[str, Any] | None:
-        fresh = verifier.references.fresh(state, FRESH, result)
+        fresh = verifier.references(state).fresh(state, FRESH, result)
         return _ask(context, state, "replay", inner=1, fresh=fresh)
 
     eager = state.correctness

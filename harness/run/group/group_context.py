@@ -4,6 +4,7 @@ import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
@@ -47,10 +48,18 @@ class GroupContext:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
         return SETS if state.plan.needs_bytes(SETS) <= self.settings.memory_bytes else 1
 
+    def inputs_of(self, state: CaseState) -> str:
+        """Equal for the cases that get the same inputs."""
+        return self.group.inputs_of(state.case)
+
+    def folder_of(self, inputs: str) -> Path:
+        """Where those inputs lie, with what references and cases write beside them."""
+        return self.folder / f"{zlib.crc32(inputs.encode()):08x}" if self.group.joined else self.folder
+
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder_of(self.inputs_of(state)).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise MachineError(
                 f"{self.folder}: cannot be made ({error.strerror}); free space there, or set TMPDIR"
@@ -60,13 +69,14 @@ class GroupContext:
 
     def job(self, role: str, framework: str, state: CaseState, module: str = "") -> Job:
         """What a process for a case needs to know."""
+        inputs = self.inputs_of(state)
         return Job(
             role=role,
             framework=framework,
             module=module or state.info.module,
             case=state.case,
-            group=self.group.key,
-            folder=str(self.folder),
+            group=inputs,
+            folder=str(self.folder_of(inputs)),
             seed=self.settings.seed,
             threads=self.settings.threads,
             memory_bytes=self.settings.memory_bytes,

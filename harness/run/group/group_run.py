@@ -17,6 +17,7 @@ from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import profile_stages
 from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
+from harness.run.group.stopping import MAX_ROUNDS
 from harness.run.group.verification import Verifier
 
 INTERPRETED = (
@@ -49,7 +50,7 @@ class GroupRun:
         try:
             self._prepare()
             if context.living():
-                self.verifier.references.open()
+                self.verifier.open()
                 self._measure()
             for state in context.living():
                 context.settle(state, "ok")
@@ -61,7 +62,7 @@ class GroupRun:
             cause = stop if isinstance(stop, MachineError) else None
             raise Interrupted(self._records(), cause) from None
         finally:
-            self.verifier.references.close()
+            self.verifier.close()
             context.close()
         return self._records()
 
@@ -80,11 +81,26 @@ class GroupRun:
             exhaust_at_once(compiling)
 
     def _measure(self) -> None:
+        """All together when their plans fit together, else by their inputs, in rounds of their own."""
+        states, limit = self.context.living(), self.context.settings.memory_bytes
+        by_inputs = list(grouped(states, self.context.inputs_of).values())
+        whole = sum(state.plan.needs_bytes(SETS) for state in states)
+        # Their references hold all sets of inputs, in double precision.
+        whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
+        if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near, states))):
+            by_inputs = [states]
+        for number, own in enumerate(by_inputs):
+            for state in own:
+                state.samples.first_round = number * 2 * MAX_ROUNDS  # of which none is another's
+            if living := [state for state in own if state.living]:
+                self._measure_group(living)
+
+    def _measure_group(self, states: Sequence[CaseState]) -> None:
         """All together when their plans fit together, else one after the other.
 
         A case near the limit comes last, when no other process of the group holds memory.
         """
-        states, limit = self.context.living(), self.context.settings.memory_bytes
+        limit = self.context.settings.memory_bytes
         if len(states) == 1:
             self._verify_and_sample(states)
             return

@@ -1,4 +1,4 @@
-"""The references of a group: processes that draw its inputs, compute what is right, and judge results."""
+"""The references of cases that share their inputs: who draws these, computes what is right, and judges."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -26,26 +26,30 @@ class Home(NamedTuple):
 class References:
     """A worker for each home of references. Its own failure does not judge implementations."""
 
-    def __init__(self, context: GroupContext) -> None:
-        self.context = context
+    def __init__(self, context: GroupContext, inputs: str) -> None:
+        self.context, self.key = context, inputs
         self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
         self.workers: dict[Home, Worker | None] = {}  # None where one has died
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
         self.drawn: set[tuple[Home, str, str]] = set()  # by whom, which of them, for which semantics
-        self.files = InputFiles(context.folder)
+        self.files = InputFiles(context.folder_of(inputs))
+
+    def living(self) -> list[CaseState]:
+        """The cases with these inputs that are not settled yet."""
+        return [state for state in self.context.living() if self.context.inputs_of(state) == self.key]
 
     def open(self) -> None:
         """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
         context = self.context
-        first = context.living()[0]
+        first = self.living()[0]
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
             self._open_reference(Home(family.module, family.reference_framework), first, write=True)
         except (Unsupported, Ended) as end:
-            self.settle_unverified(context.living(), f"the inputs of family {family.name}", end)
+            self.settle_unverified(self.living(), f"the inputs of family {family.name}", end)
             return
-        judged_together = grouped(context.living(), lambda s: (self._home(s), s.info.semantics))
+        judged_together = grouped(self.living(), lambda s: (self._home(s), s.info.semantics))
         for (home, semantics), states in judged_together.items():
             try:
                 if home not in self.workers:

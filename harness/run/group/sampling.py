@@ -44,10 +44,11 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         _place_inputs(context, state)
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
     group = context.group
-    stopping = Stopping(group.baselines, settings.precision, settings.budget_s, long, group.confidence)
+    limits = settings.precision, settings.budget_s
+    stopping = Stopping(group.baselines, *limits, long, group.confidence, steady=group.joined)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
-    if any(is_captured(value) for _, value in group.cases[0].workload):
-        for state in states:
+    for state in states:
+        if any(is_captured(value) for _, value in state.case.workload):
             state.warn(SAME_VALUES)
     check_rounds = {
         state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
@@ -80,7 +81,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warn(*warnings)
-        last = max((number for number, _ in state.samples.readings), default=-1)
+        last = max((number for number, _ in state.samples.readings), default=-1) - state.samples.first_round
         state.samples.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
         if state.living:
             settle_remembered(context, verifier, state, state.samples.median_s)
@@ -230,5 +231,5 @@ def _take_last_turn(
 def _feed(
     stopping: Stopping, state: CaseState, round_: int, samples: Sequence[float], seconds: float
 ) -> None:
-    state.samples.readings += [(round_, sample) for sample in samples]
+    state.samples.readings += [(state.samples.first_round + round_, sample) for sample in samples]
     stopping.feed(state.id, round_, samples, seconds)

@@ -13,6 +13,7 @@ MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these 
 # its calls takes no more than so many budgets, or seconds.
 INTERVAL_BUDGETS = 4
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
+STEADY = 2  # times the fewest: these end at the extremes of their rounds, which one restless round may set
 
 
 def longest_baseline_call(budget_s: float) -> float:
@@ -25,8 +26,8 @@ class Stopping:
 
     Intervals are at the level `confidence`. `baselines` maps a case to the cases its speedup is relative to
     (itself for a baseline). The budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is
-    exceeded for the fewest rounds with an interval. `long` are the cases whose last turn, on values of its
-    own, is still to come when all others have had theirs.
+    exceeded for the fewest rounds with an interval, and for twice as many if that is to be `steady`. `long`
+    are the cases whose last turn, on values of its own, is still to come when all others have had theirs.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Stopping:
         budget_s: float,
         long: Collection[str] = (),
         confidence: float = LEVEL,
+        *,
+        steady: bool = False,
     ) -> None:
-        self.baselines, self.long = baselines, long
+        self.baselines, self.long, self.steady = baselines, long, steady
         self.confidence, self.fewest = confidence, samples_needed(confidence)
         self.precision = precision
         self.budget_s = budget_s
@@ -78,14 +81,20 @@ class Stopping:
         if turns == 0:
             return True
         spent_s = sum(self.turns_s[case])
-        to_come, fewest = 2 if case in self.long else 1, self.fewest
-        is_baseline = case in self.baselines.get(case, ())
-        fitting_s = INTERVAL_BUDGETS * self.budget_s / fewest
-        longest_s = longest_baseline_call(self.budget_s) if is_baseline else fitting_s
-        # By the fastest turn, so that the machine's own load does not end in five rounds what began as six.
-        if turns + to_come <= fewest and min(self.turns_s[case]) <= longest_s:
+        to_come = 2 if case in self.long else 1
+        if turns + to_come <= self._assured(case):
             return True
         return turns < MAX_ROUNDS and spent_s * (1 + to_come / turns) <= self.budget_s
+
+    def _assured(self, case: str) -> int:
+        """How many rounds a case gets for an interval, whatever its budget is; 0 where they take too long."""
+        turn_s = min(self.turns_s[case])  # so that a load does not end in five rounds what began as six
+        is_baseline = case in self.baselines.get(case, ())
+        most_s = (BASELINE_BUDGETS if is_baseline else INTERVAL_BUDGETS) * self.budget_s
+        if self.steady and STEADY * self.fewest * turn_s <= most_s:
+            return STEADY * self.fewest
+        longest_s = longest_baseline_call(self.budget_s) if is_baseline else most_s / self.fewest
+        return self.fewest if turn_s <= longest_s else 0
 
     def active(self, alive: Sequence[str]) -> list[str]:
         """The cases that need another round: those not finished, and the baselines they need."""

@@ -29,8 +29,22 @@ class Verifier:
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
-        self.references = References(context)
+        self.by_inputs: dict[str, References] = {}
         self.results = 0
+
+    def open(self) -> None:
+        """Draw the inputs of all that lives, and compute what is right of them."""
+        for inputs in dict.fromkeys(map(self.context.inputs_of, self.context.living())):
+            self.by_inputs[inputs] = References(self.context, inputs)
+            self.by_inputs[inputs].open()
+
+    def close(self) -> None:
+        for references in self.by_inputs.values():
+            references.close()
+
+    def references(self, state: CaseState) -> References:
+        """Those that judge a case."""
+        return self.by_inputs[self.context.inputs_of(state)]
 
     def check(self, state: CaseState) -> None:
         """Call the case once and verify its answer by its contract; only then may it be timed."""
@@ -79,9 +93,9 @@ class Verifier:
         """
         context = self.context
         try:
-            self.references.draw_fresh(name, state)
+            self.references(state).draw_fresh(name, state)
         except (Unsupported, Ended) as end:
-            self.references.settle_unverified([state], "the reference on fresh inputs", end)
+            self.references(state).settle_unverified([state], "the reference on fresh inputs", end)
             return None
         context.run.listener.case_state(state.id, "check under the clock")
         # The third is on the second's values: whoever remembers the last answer alone is fast there.
@@ -89,7 +103,7 @@ class Verifier:
         warm = again_s is None or not state.call.is_long
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            fresh = self.references.fresh(state, name, result)
+            fresh = self.references(state).fresh(state, name, result)
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
@@ -108,36 +122,37 @@ class Verifier:
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
         """Have a case called on `inputs`, and judge what it hands over under the name that it is given."""
-        if not self._inputs_intact():
+        if not self._inputs_intact(state):
             return None, None
         self.results += 1
         result = f"result-{self.results}"
         answer = ask(result)
-        if not self._inputs_intact(state) or answer is None:
+        if not self._inputs_intact(state, called=True) or answer is None:
             return None, None
         return answer, self._verdict(state, inputs, result)
 
-    def _inputs_intact(self, called: CaseState | None = None) -> bool:
+    def _inputs_intact(self, state: CaseState, *, called: bool = False) -> bool:
         """Whether all cases get what was drawn; else nothing more is measured on it, and who did it is named.
 
         Nobody is where the files have changed before the case was called.
         """
-        if (path := self.references.files.changed()) is None:
+        references = self.references(state)
+        if (path := references.files.changed()) is None:
             return True
         text = f"wrote into {path}, from which every implementation of its group gets its inputs"
-        if called is not None:
-            self.context.settle_broken_rule(called, "writes to no input of others", f"it {text}")
-        for state in self.context.living():
-            self.context.settle(state, "crashed", f"another process {text}")
+        if called:
+            self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
+        for other in references.living():
+            self.context.settle(other, "crashed", f"another process {text}")
         return False
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
         try:
-            verdict = self.references.judge(state, inputs, result)
+            verdict = self.references(state).judge(state, inputs, result)
         except (Unsupported, Ended) as end:
             state.correctness = None
-            self.references.settle_unverified([state], "the verdict on its result", end)
+            self.references(state).settle_unverified([state], "the verdict on its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
         failed = verdict["reason"] or "its contract failed"

@@ -1,4 +1,4 @@
-"""The paper's form by parts, in double precision: blocks that are given, and the last token of a sequence.
+"""The paper's form by parts, in double precision: blocks that are given, and the last tokens of a sequence.
 
 A decode's query is the last token's, whose key is in the cache already. The cache's block means are inputs,
 rounded like all of it, and are what the query scores: a sum over the cache in every call would be the work
@@ -38,14 +38,19 @@ def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     return answer
 
 
-def newest(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
-    """The last token's attention to all keys."""
+def newest(w: AttentionWorkload, rows: Any, *, stage: str = "decode") -> Callable[..., Any]:
+    """Attention of the last tokens, of a decode's one or a chunk's, to all keys up to their own."""
     import torch
 
-    in_stage(w, "decode")
+    in_stage(w, stage)
 
     def answer(q, k, v):
-        return attend(q, k, v, torch.ones(1, w.seq, dtype=torch.bool, device=q.device))
+        keys = torch.arange(w.seq, device=q.device)
+
+        def block(t, q, k, v):
+            return attend(q, k, v, keys <= (w.seq - w.asking + t)[:, None])
+
+        return by_blocks(block, w, range(w.asking) if rows is None else rows, q, k, v)
 
     return answer
 

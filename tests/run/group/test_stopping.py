@@ -129,6 +129,17 @@ def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(case, seconds, r
     assert turns == rounds, "and a last one, which is judged"
 
 
+@pytest.mark.parametrize(
+    ("case", "seconds", "rounds"),
+    [("slow", 0.6, 12), ("slow", 0.7, 6), ("fast", 0.3, 12), ("fast", 0.4, 6), ("fast", 0.7, 1)],
+)
+def test_a_steady_interval_gets_twice_the_rounds_where_they_are_not_too_long(case, seconds, rounds):
+    stopping = Stopping(BOTH, 0.0, 1.0, steady=True)
+    while stopping.affordable(case):
+        stopping.feed(case, len(stopping.level[case]), [1.0], seconds)
+    assert len(stopping.level[case]) == rounds
+
+
 def test_the_first_turn_is_always_affordable():
     assert Stopping({}, 0.05, 1e-9).active(["one"]) == ["one"]
 
