@@ -58,7 +58,7 @@ def _clone(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
 def _promoted(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
     """Operands in the dtype in which it is computed (native/TensorIterator.cpp, `compute_types`)."""
     operands = [arg for arg in args[:2] if isinstance(arg, torch.Tensor)]
-    if len(operands) > 1 and operands[0].dtype == operands[1].dtype:
+    if all(operand.dtype == result.dtype for operand in operands):
         return 0
     compares = result.dtype == torch.bool or result is operands[0]
     common = torch.result_type(*args[:2]) if compares else result.dtype
