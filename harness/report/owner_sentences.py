@@ -7,6 +7,7 @@ from harness.core.peak_owners import Owner, Owners
 from harness.report.format import short_bytes
 
 WORTH = 0.1  # of a peak: a buffer of less is in no sentence
+OFF = 0.02  # a curve that is farther from the buffers at the peak is said to be approximate
 FEW = 3
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDE = 60  # characters of a curve on one line
@@ -48,6 +49,12 @@ def reservations(owners: Owners) -> list[str]:
         more = "more" if owners.difference_bytes > 0 else "less"
         notes.append(
             f"approximate: the buffers take {abs(owners.difference_bytes)} B {more} than the figures plan"
+        )
+    if abs(owners.curve_difference) > OFF:
+        where = "above" if owners.curve_difference > 0 else "below"
+        notes.append(
+            f"the curve of live bytes is approximate, replayed from the schedule: its highest point is "
+            f"{100 * abs(owners.curve_difference):.0f} % {where} the buffers at the peak"
         )
     if owners.gap_bytes >= WORTH * owners.peak_bytes:
         notes.append(

@@ -21,7 +21,9 @@ HALVES = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldn
 QUERIES, KEYS = ((768, 256), (192, 64), (0, 32)), 512
 
 
-def scratch_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, threads: int) -> int:
+def scratch_bytes(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, threads: int
+) -> int:
     """The most bytes that one call of an operator holds beside its arguments and results, on `threads`."""
     rule = RULES.get(func._overloadpacket)
     return rule(args, kwargs, result, threads) if rule else 0
