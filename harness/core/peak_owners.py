@@ -45,7 +45,7 @@ class Owners:
 
     @property
     def curve_difference(self) -> float:
-        """How far the curve's highest point is from the buffers at the peak, as a share of these; 0 without."""
+        """How far the curve's highest point is above the buffers at the peak, as a share of these."""
         buffers = self.peak_bytes - self.gap_bytes
         return max(alive for _, alive in self.curve) / buffers - 1 if self.curve and buffers else 0.0
 

@@ -67,8 +67,8 @@ class GateOptions:
             raise UsageError("--update writes the file of exact figures: say --static too")
         if self.static and self.explain:
             raise UsageError(
-                "--explain is about times: the table of --static says beside each verdict which figure changed, "
-                "and of memory which buffer, at which line, made it more"
+                "--explain is about times: the table of --static says beside each verdict which figure "
+                "changed, and of memory which buffer, at which line, made it more"
             )
 
 

@@ -44,10 +44,9 @@ def test_owners_that_are_not_the_plan_say_by_how_much():
 def test_a_curve_that_is_not_as_high_as_the_buffers_says_by_how_much():
     high = replace(PEAK, curve=((0, 36 << 30),))
     assert high.curve_difference == pytest.approx(3 / 33)
-    assert reservations(high) == [
-        "the curve of live bytes is approximate, replayed from the schedule: "
-        "its highest point is 9 % above the buffers at the peak"
-    ]
+    (note,) = reservations(high)
+    assert note.startswith("the curve of live bytes is approximate, replayed from the schedule: ")
+    assert note.endswith("its highest point is 9 % above the buffers at the peak")
     (low,) = reservations(replace(PEAK, curve=((0, 32 << 30),)))
     assert low.endswith("3 % below the buffers at the peak")
     assert replace(PEAK, curve=()).curve_difference == 0

@@ -37,7 +37,10 @@ def owners_lines(record: Record, target: str) -> list[str]:
     if not owners.curve:
         return lines
     top = max(alive for _, alive in owners.curve)
-    return [*lines, f"live {curve_line(owners)} at most {short_bytes(top)}, at instruction {owners.at}"]
+    return [
+        *lines,
+        f"live {curve_line(owners)} at most {short_bytes(top)}; the peak is at instruction {owners.at}",
+    ]
 
 
 def longest_owned(panel: SuiteResults) -> list[str]:

@@ -47,12 +47,13 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
     returned = {place for place in made if any(name == root for name, _ in reached[place])}
     alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
     curve = live_curve(last + 1, alive, kept)
+    lasting = live_curve(last + 1, [(each.first, each.last, each.bytes) for each in temporaries])
     named, others = largest_first([*held, *temporaries])
     return Owners(
         peak_bytes=kept + report.size,
         difference_bytes=kept + report.size - planned_bytes,
         gap_bytes=report.size - sum(owner.bytes for owner in temporaries),
-        at=max(curve, key=lambda corner: corner[1])[0],
+        at=max(lasting if temporaries else curve, key=lambda corner: corner[1])[0],
         instructions=last + 1,
         owners=named,
         others=others,
@@ -111,7 +112,7 @@ def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:
 
 
 def _parts(instruction: Instruction) -> Iterator[tuple[Position, TiledArray]]:
-    """The arrays of an instruction's result. An asynchronous kernel's are its operands, result, and contexts."""
+    """The arrays that an instruction gives: an asynchronous kernel its operands, its result, and contexts."""
     operands = len(instruction.operands)
     for place, array in enumerate(tiled_arrays(instruction.shape)):
         index = (place,) if instruction.shape.startswith("(") else ()

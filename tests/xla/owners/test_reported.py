@@ -50,7 +50,7 @@ def test_what_moves_elements_is_written_beside_its_operand_and_what_computes_the
         f"%x = {ARRAY} parameter(0)",
         f"%before = {ARRAY} negate(%x)",
         f"%now = {ARRAY} OPCODE(%before)",
-        f"%after = f32[8,1]{{1,0:T(8,128)}} reduce(%now)",
+        "%after = f32[8,1]{1,0:T(8,128)} reduce(%now)",
         f"ROOT %result = {ARRAY} broadcast(%after)",
     )
     for opcode, both in (("reshape", 2), ("exponential", 1)):

@@ -99,7 +99,7 @@ class TraceTotals(OperatorCounts):
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
 
     def hold_scratch(self, size: int, operator: str) -> int:
-        """Hold what an operator needs beside its results until it is done; returns the bytes live meanwhile."""
+        """Hold what an operator needs until it is done, beside its results: the bytes live meanwhile."""
         live = self.now + size
         if size and self.log:
             self.log.add_scratch(size, operator)
