@@ -19,16 +19,24 @@ CATALOG = builtin()
 EAGER = [info.id for info in CATALOG.implementations.values() if info.framework == "torch"]
 LENGTHS = ("256", "512")
 NEAR = 0.02
-NARROW = {"mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1}}  # else gradients of weights take a minute
-# What no trace over fake tensors plans, with the beginning of the reason that is given.
-UNPLANNED = {
-    "attention/dense_flex": "torch.compile decides",
-    "attention/nsa_fla": "fla",
-    "attention/nsa_mslk_padded": "fake tensors cannot trace it: DynamicOutputShapeException",
-    "mla/flex": "only torch.compile knows",
-    "offsets/thd_segments": "fake tensors cannot trace it: DynamicOutputShapeException",
-    "offsets/torch_unique": "fake tensors cannot trace it: DynamicOutputShapeException",
+# Else gradients of weights take a minute; and what more is selected than a row has is refused.
+NARROW = {
+    "mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1},
+    "topk": {"topk": 32, "rows": 8},
+    "mask": {"topk": 32, "rows": 8},
 }
+SHAPE = "fake tensors cannot trace it: DynamicOutputShapeException"
+# What has no plan, with the beginning of the reason that is given.
+UNPLANNED = {
+    "attention/nsa_mslk_padded": "fake tensors cannot trace it: DataDependentOutputException",
+    "offsets/thd_segments": SHAPE,
+    "offsets/torch_unique": SHAPE,
+}
+# torch.compile decides what its kernels keep; Triton's run on no cpu; in no suite of bench.yaml.
+ELSEWHERE = {"attention/dense_flex", "mla/flex", "attention/nsa_fla", "attention/given_blocks_gather"}
+# Autograd adds a gradient to another in place, but not where they are fake tensors (`can_accumulate_inplace`
+# in torch/csrc/autograd/input_buffer.cpp): planned are up to so many more bytes, of the peak.
+ABOVE = {("attention/nsa_paper_decode", "fwd_bwd"): 0.03}
 FORMS = ("stage", "phase", "varlen", "weights", "steps", "kind", "seq")  # of a workload: one case of each
 
 
@@ -91,23 +99,26 @@ def measured(framework, case, mode):
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
-@pytest.mark.parametrize("name", EAGER)
+@pytest.mark.parametrize("name", [name for name in EAGER if name not in ELSEWHERE])
 def test_the_planned_peak_is_what_the_allocator_is_asked_for(framework, cases, name, mode):
-    if name not in cases:
-        pytest.skip("in no suite of bench.yaml")
     compared, reasons = {}, set()
     for case in cases[name]:
         try:
             answer = measured(framework, case, mode)
         except (Unsupported, TypeError):  # it has no backward
+            assert mode != "fwd"
             continue
         if isinstance(answer, str):
             reasons.add(answer)
         else:
             planned, high, arguments = answer
             compared[case.id] = (planned - high) / (arguments + high)
-    if name in UNPLANNED and mode == "fwd" and reasons:
-        assert all(reason.startswith(UNPLANNED[name]) for reason in reasons)
-        return
-    assert {case: off for case, off in compared.items() if abs(off) > NEAR} == {}
-    assert compared or reasons or mode != "fwd", "nothing was compared"
+    above = ABOVE.get((name, mode), NEAR)
+    assert {case: off for case, off in compared.items() if not -NEAR <= off <= above} == {}
+    if mode == "fwd":
+        assert compared or name in UNPLANNED
+        assert all(reason.startswith(UNPLANNED.get(name, "none")) for reason in reasons)
+
+
+def test_what_is_listed_exists():
+    assert {*UNPLANNED, *ELSEWHERE, *(name for name, _ in ABOVE)} <= {*EAGER}
