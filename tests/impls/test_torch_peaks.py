@@ -20,7 +20,7 @@ EAGER = [info.id for info in CATALOG.implementations.values() if info.framework 
 LENGTHS = ("256", "512")
 NEAR = 0.02
 NARROW = {"mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1}}  # else gradients of weights take a minute
-FEW = {"topk": ("8",)}  # of a row's scores: more than there are cannot be selected
+FEW = {"topk": ("2",)}  # of a row's scores: more than there are cannot be selected
 # Shapes that depend on data: fake tensors have none. Of nsa_fla_torch packed sequences alone.
 UNTRACEABLE = {
     "attention/nsa_fla_torch",

@@ -51,7 +51,8 @@ def line_of(target, found):
     exact = sum(owners.exact for owners in known)
     share = [abs(owners.difference_bytes) / (owners.peak_bytes or 1) for owners in known]
     near = sum(abs(owners.curve_difference) <= NEAR for owners in known)
-    line = f"| {target} | {exact} of {len(found)} | {100 * max(share, default=0):.2g} % | {near} of {len(known)} |"
+    far = 100 * max(share, default=0)
+    line = f"| {target} | {exact} of {len(found)} | {far:.2g} % | {near} of {len(known)} |"
     return line, bool(known) and exact >= EXACT * len(found) and max(share) <= OFF
 
 
@@ -63,9 +64,8 @@ def main():
     asked = parser.parse_args()
     found = owners_by_target(asked.target, asked.seq, asked.only)
     lines = [line_of(target, found[target]) for target in asked.target.split(",")]
-    print(
-        "| target | exact | farthest from the plan | curves within 2 % of the buffers |\n| --- | ---: | ---: | ---: |"
-    )
+    print("| target | exact | farthest from the plan | curves within 2 % of the buffers |")
+    print("| --- | ---: | ---: | ---: |")
     print("\n".join(line for line, _ in lines))
     for target, each in found.items():
         for owners, case in each:
