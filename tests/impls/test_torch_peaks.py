@@ -21,12 +21,13 @@ LENGTHS = ("256", "512")
 NEAR = 0.02
 NARROW = {"mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1}}  # else gradients of weights take a minute
 FEW = {"topk": ("2",)}  # of a row's scores: more than there are cannot be selected
-# Shapes that depend on data: fake tensors have none. Of nsa_fla_torch packed sequences alone.
+# Their shapes depend on data, or numpy computes in them: fake tensors have none. Of nsa_fla_torch packed ones.
 UNTRACEABLE = {
     "attention/nsa_fla_torch",
     "attention/nsa_mslk_padded",
     "offsets/thd_segments",
     "offsets/torch_unique",
+    "topk/block_maxima_host",
 }
 # torch.compile decides what its kernels keep; Triton's run on no cpu; in no suite of bench.yaml.
 ELSEWHERE = {"attention/dense_flex", "mla/flex", "attention/nsa_fla", "attention/given_blocks_gather"}
@@ -115,7 +116,7 @@ def test_the_planned_peak_is_what_the_allocator_is_asked_for(framework, cases, n
     if mode == "fwd":
         assert compared or name in UNTRACEABLE
         assert bool(reasons) == (name in UNTRACEABLE)
-        assert all(reason.startswith("fake tensors cannot trace it: D") for reason in reasons)
+        assert all(reason.startswith("fake tensors cannot trace it: ") for reason in reasons)
 
 
 def test_what_is_listed_exists():

@@ -37,8 +37,9 @@ def compare_with_file(
 
     A difference in either direction is reported. `here` is a file without cases for this machine. On another
     processor a compiler may plan another program, so that of what it compiles only arguments, outputs and the
-    contract are compared, and of what a trace plans all but temporaries. Kernels are compared unless another version has compiled them.
-    Of frameworks whose compiler of kernels is missing here no refused case is compared.
+    contract are compared; of what a trace plans, all but temporaries. Kernels are compared unless another
+    version has compiled them. Of frameworks whose compiler of kernels is missing here no refused case is
+    compared.
     """
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
