@@ -10,7 +10,14 @@ from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report.format import short_bytes, short_label
-from harness.report.owner_sentences import change_sentences, curve_line, peak_sentence, place_of, reservations
+from harness.report.owner_sentences import (
+    FEW,
+    change_sentences,
+    curve_line,
+    peak_sentence,
+    place_of,
+    reservations,
+)
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
@@ -80,11 +87,16 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
             continue
         (first, second), (before, now) = (short_label(label_of(record)) for record in together), known
         difference = now.peak_bytes - before.peak_bytes
-        sizes = f"{short_bytes(abs(difference))} {'more' if difference >= 0 else 'less'}"
-        at = format_count(together[0].seq)
-        lines.append(f"{second} plans {sizes} than {first} at {at} on {target}:")
-        lines += [f"  {line}" for line in change_sentences(owner_changes(before, now))]
+        at, changes = format_count(together[0].seq), owner_changes(before, now)
+        lines.append(f"{second} plans {_more(difference)} than {first} at {at} on {target}:")
+        lines += [f"  {line}" for line in change_sentences(changes)]
+        if rest := difference - sum(change.bytes for change in changes[:FEW]):
+            lines.append(f"  all others together: {_more(rest)}")
     return lines
+
+
+def _more(size: int) -> str:
+    return f"{short_bytes(abs(size))} {'more' if size >= 0 else 'less'}"
 
 
 def _cells(owner: Owner, owners: Owners) -> list[str]:
