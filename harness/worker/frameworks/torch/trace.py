@@ -67,7 +67,7 @@ class TraceTotals(OperatorCounts):
         self.timed = False
         self.fakes = fakes
         self.patience = patience
-        self.deadline = time.monotonic() + patience.seconds
+        self.deadline = time.process_time() + patience.seconds
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -147,9 +147,10 @@ class TraceTotals(OperatorCounts):
         return result
 
     def _endure(self) -> None:
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.deadline:
             raise Stopped(
-                f"tracing it took more than {self.patience.seconds:.2g} s; loop over fewer, larger tiles"
+                f"tracing it took more than {self.patience.seconds:.2g} s of the processor; "
+                "loop over fewer, larger tiles"
             )
         if self.now > self.patience.live_bytes:
             raise Stopped(f"tracing it stopped with {format_bytes(self.now)} live")
