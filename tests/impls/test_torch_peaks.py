@@ -21,7 +21,7 @@ LENGTHS = ("256", "512")
 NEAR = 0.02
 NARROW = {"mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1}}  # else gradients of weights take a minute
 FEW = {"topk": ("2",)}  # of a row's scores: more than there are cannot be selected
-# Their shapes depend on data, or numpy computes in them: fake tensors have none. Of nsa_fla_torch packed ones.
+# Shapes depend on data, or numpy computes: fake tensors have none. Of nsa_fla_torch with packed sequences.
 UNTRACEABLE = {
     "attention/nsa_fla_torch",
     "attention/nsa_mslk_padded",
