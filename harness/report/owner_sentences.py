@@ -50,17 +50,20 @@ def reservations(owners: Owners) -> list[str]:
         notes.append(
             f"approximate: the buffers take {abs(owners.difference_bytes)} B {more} than the figures plan"
         )
-    if abs(owners.curve_difference) > OFF:
-        where = "above" if owners.curve_difference > 0 else "below"
-        notes.append(
-            f"the curve of live bytes is approximate, replayed from the schedule: its highest point is "
-            f"{100 * abs(owners.curve_difference):.0f} % {where} the buffers at the peak"
-        )
     if owners.gap_bytes >= WORTH * owners.peak_bytes:
         notes.append(
             f"{short_bytes(owners.gap_bytes)} of the plan are in no buffer: holes and alignment in the heap"
         )
     return notes
+
+
+def curve_reservations(owners: Owners) -> list[str]:
+    """How far a curve is from the buffers at the peak, where it is shown and they are not the same."""
+    if abs(owners.curve_difference) <= OFF:
+        return []
+    far = f"{100 * abs(owners.curve_difference):.0f} % {'above' if owners.curve_difference > 0 else 'below'}"
+    replayed = "the curve of live bytes is approximate, replayed from the schedule"
+    return [f"{replayed}: its highest point is {far} the buffers at the peak"]
 
 
 def change_sentence(change: OwnerChange) -> str:

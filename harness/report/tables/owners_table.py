@@ -14,6 +14,7 @@ from harness.report.owner_sentences import (
     FEW,
     change_sentences,
     curve_line,
+    curve_reservations,
     peak_sentence,
     place_of,
     reservations,
@@ -43,6 +44,7 @@ def owners_lines(record: Record, target: str) -> list[str]:
     lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
     if not owners.curve:
         return lines
+    lines += (f"! {note}" for note in curve_reservations(owners))
     top = max(alive for _, alive in owners.curve)
     return [
         *lines,
