@@ -16,6 +16,8 @@ aten = torch.ops.aten
 BLOCK = 60  # the side of the block by which a matrix is transposed (native/Copy.cpp)
 NAIVE_PRODUCT = 400  # a product of fewer multiplications needs no BLAS (native/LinearAlgebra.cpp)
 ONEDNN_PRODUCT = 16**3  # one of more, in half precision, is oneDNN's (native/mkldnn/Matmul.cpp)
+ONEDNN = "what oneDNN takes for products in half precision depends on the processor: it is in no plan"
+PRODUCTS = {aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.addmv}
 HALVES = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldnn_fp16_supported"}
 # Queries of a block by the least number of queries, and keys of one (native/cpu/FlashAttentionKernel.cpp).
 QUERIES, KEYS = ((768, 256), (192, 64), (0, 32)), 512
@@ -27,6 +29,12 @@ def scratch_bytes(
     """The most bytes that one call of an operator holds beside its arguments and results, on `threads`."""
     rule = RULES.get(func._overloadpacket)
     return rule(args, kwargs, result, threads) if rule else 0
+
+
+def holds_more(func: Any, args: Sequence[Any]) -> bool:
+    """Whether it is a product in half precision, for which oneDNN takes what no rule here has."""
+    first = args[0] if args else None
+    return func._overloadpacket in PRODUCTS and isinstance(first, torch.Tensor) and first.dtype in HALVES
 
 
 def _nbytes(tensor: torch.Tensor) -> int:

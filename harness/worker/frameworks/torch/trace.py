@@ -30,7 +30,7 @@ from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
-from harness.worker.frameworks.torch.operator_scratch import scratch_bytes
+from harness.worker.frameworks.torch.operator_scratch import ONEDNN, holds_more, scratch_bytes
 from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
@@ -62,6 +62,7 @@ class TraceTotals(OperatorCounts):
         self.refs: dict[int, Any] = {}
         self.next_number = itertools.count(1)
         self.now = self.peak = 0
+        self.holds_more = False  # an operator of the timed part, than its rule says
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.timed = False
@@ -139,6 +140,7 @@ class TraceTotals(OperatorCounts):
                     self.operators += 1
                     self.bytes += moved_bytes(func, args, kwargs, result)
                 size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
+                self.holds_more = self.holds_more or (self.threads > 0 and holds_more(func, args))
                 live = self.hold_scratch(size, func._overloadpacket.__name__)
                 if self.survey:
                     self.survey.add(_place(func), live)
@@ -256,6 +258,7 @@ def figures(
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
+        warnings=(ONEDNN,) if totals.holds_more and not compiled else (),
     )
     if totals.log is None or static.planned_bytes is None:
         return static
