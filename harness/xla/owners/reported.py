@@ -20,14 +20,8 @@ POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and what a t
 # They make no array of their own: what they hand on has its memory from another, or is in the program's code.
 HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
 CALLERS = ("while", "conditional", "call", "async-done", "custom-call-done")
-MOVES = (
-    "copy",
-    "reshape",
-    "transpose",
-    "slice",
-    "reverse",
-    "broadcast",
-)  # of elements: none is written in place
+# They move elements, and cannot write them over their operand.
+MOVES = ("copy", "reshape", "transpose", "slice", "reverse", "broadcast")
 
 
 def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
@@ -117,9 +111,8 @@ def _parts(instruction: Instruction) -> Iterator[tuple[Position, TiledArray]]:
     for place, array in enumerate(tiled_arrays(instruction.shape)):
         index = (place,) if instruction.shape.startswith("(") else ()
         if instruction.opcode == "custom-call-start":
-            index = (
-                (0, place) if place < operands else (1,) if place == operands else (2, place - operands - 1)
-            )
+            after = place - operands
+            index = (0, place) if after < 0 else (2, after - 1) if after else (1,)
         yield (instruction.name, index), array
 
 

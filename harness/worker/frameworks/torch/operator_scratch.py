@@ -105,10 +105,6 @@ def _product(left: torch.Tensor, right: torch.Tensor) -> int:
     return sum(_nbytes(matrix) for matrix in (left, right) if not _blas_ready(matrix))
 
 
-def _matrix_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
-    return _product(*args[-2:])
-
-
 def _batched_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
     """All of a batch in one call of MKL or oneDNN, else one item after the other (`bmm_out_or_baddbmm_`)."""
     left, right = args[-2:]
@@ -129,14 +125,6 @@ def _dense(batch: torch.Tensor) -> bool:
 def _batch_ready(batch: torch.Tensor) -> bool:
     (_, rows, columns), (_, down, right) = batch.shape, batch.stride()
     return (right == 1 and (rows == 1 or down >= columns)) or (down == 1 and (columns == 1 or right >= rows))
-
-
-def _softmax(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
-    return _contiguous(args[0])  # native/SoftMax.cpp
-
-
-def _softmax_backward(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
-    return _contiguous(*args[:2])
 
 
 def _safe_softmax(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
@@ -181,12 +169,6 @@ def _sort(args: Sequence[Any], kwargs: Mapping[str, Any], _: Any, __: int) -> in
     return 8 * args[0].shape[axis] if args[0].ndim else 0
 
 
-def _unfold_backward(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
-    """The places along the axis, where windows overlap (native/UnfoldBackward.cpp)."""
-    _, sizes, axis, size, step = args
-    return 8 * sizes[axis] if step < size else 0
-
-
 def _rules(rules: Mapping[str, Rule]) -> dict[Any, Rule]:
     return {getattr(aten, name): rule for names, rule in rules.items() for name in names.split()}
 
@@ -196,18 +178,20 @@ RULES = _rules(
         "_safe_softmax": _safe_softmax,
         "_scaled_dot_product_flash_attention_for_cpu": _flash,
         "_scaled_dot_product_flash_attention_for_cpu_backward": _flash_backward,
-        "_softmax _log_softmax": _softmax,
-        "_softmax_backward_data _log_softmax_backward_data": _softmax_backward,
+        # native/SoftMax.cpp
+        "_softmax _log_softmax": lambda args, *_: _contiguous(args[0]),
+        "_softmax_backward_data _log_softmax_backward_data": lambda args, *_: _contiguous(*args[:2]),
         "add add_ sub sub_ mul mul_ div div_ maximum minimum eq ne lt le gt ge "
         "bitwise_and bitwise_or bitwise_and_ bitwise_or_ bitwise_xor": _promoted,
         "bmm baddbmm": _batched_product,
         "clone": _clone,
         "copy_": _copy,
         "mean": _mean,
-        "mm addmm": _matrix_product,
+        "mm addmm": lambda args, *_: _product(*args[-2:]),
         "sort": _sort,
         "sum cumsum": _reduced,
-        "unfold_backward": _unfold_backward,
+        # the places along the axis, where windows overlap (native/UnfoldBackward.cpp)
+        "unfold_backward": lambda args, *_: 8 * args[1][args[2]] if args[4] < args[3] else 0,
         "where": _chosen,
     }
 )
