@@ -115,7 +115,15 @@ def test_the_planned_peak_is_what_the_allocator_is_asked_for(framework, cases, n
     assert {case: off for case, off in compared.items() if not -NEAR <= off <= above} == {}
     if mode == "fwd":
         assert bool(compared) == (name not in UNTRACEABLE)
-        assert all(reason.startswith("fake tensors cannot trace it: ") for reason in reasons)
+    told = (
+        "DynamicOutput",
+        "DataDependent",
+        "RuntimeError: .numpy()",
+        "Unsupported",
+        "TypeError: the result",
+    )
+    known = tuple(f"fake tensors cannot trace it: {why}" for why in told)
+    assert [reason for reason in reasons if not reason.startswith(known)] == []
 
 
 def test_what_is_listed_exists():

@@ -58,7 +58,7 @@ def _contiguous(*tensors: torch.Tensor) -> int:
 
 
 def _copy(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
-    return _block(args[-1]) if args[-1].dtype == result.dtype and result.is_contiguous() else 0
+    return _block(args[1]) if args[1].dtype == result.dtype and result.is_contiguous() else 0
 
 
 def _clone(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
@@ -79,7 +79,7 @@ def _promoted(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int
 
 
 def _chosen(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
-    sides = [side for side in args[1:] if side.dtype != result.dtype]
+    sides = [side for side in args[1:] if isinstance(side, torch.Tensor) and side.dtype != result.dtype]
     return sum(side.numel() for side in sides) * result.element_size()
 
 
@@ -105,9 +105,13 @@ def _product(left: torch.Tensor, right: torch.Tensor) -> int:
     return sum(_nbytes(matrix) for matrix in (left, right) if not _blas_ready(matrix))
 
 
+def _matrix_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
+    return _product(*[arg for arg in args if isinstance(arg, torch.Tensor)][-2:])
+
+
 def _batched_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
     """All of a batch in one call of MKL or oneDNN, else one item after the other (`bmm_out_or_baddbmm_`)."""
-    left, right = args[-2:]
+    left, right = [arg for arg in args if isinstance(arg, torch.Tensor)][-2:]
     once = left.shape[1] * left.shape[2] * right.shape[2]
     support = HALVES.get(left.dtype)
     if support and left.shape[0] * once > ONEDNN_PRODUCT and getattr(torch.ops.mkldnn, support)():
@@ -187,7 +191,7 @@ RULES = _rules(
         "clone": _clone,
         "copy_": _copy,
         "mean": _mean,
-        "mm addmm": lambda args, *_: _product(*args[-2:]),
+        "mm addmm": _matrix_product,
         "sort": _sort,
         "sum cumsum": _reduced,
         # the places along the axis, where windows overlap (native/UnfoldBackward.cpp)
