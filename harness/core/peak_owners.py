@@ -43,6 +43,12 @@ class Owners:
     def exact(self) -> bool:
         return self.difference_bytes == 0
 
+    @property
+    def curve_difference(self) -> float:
+        """How far the curve's highest point is above the buffers at the peak, as a share of these."""
+        buffers = self.peak_bytes - self.gap_bytes
+        return max(alive for _, alive in self.curve) / buffers - 1 if self.curve and buffers else 0.0
+
 
 def largest_first(owners: list[Owner]) -> tuple[tuple[Owner, ...], tuple[int, int]]:
     """(the largest owners, (the number of others, their bytes))."""

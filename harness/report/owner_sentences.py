@@ -7,6 +7,7 @@ from harness.core.peak_owners import Owner, Owners
 from harness.report.format import short_bytes
 
 WORTH = 0.1  # of a peak: a buffer of less is in no sentence
+OFF = 0.02  # a curve that is farther from the buffers at the peak is said to be approximate
 FEW = 3
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDE = 60  # characters of a curve on one line
@@ -54,6 +55,15 @@ def reservations(owners: Owners) -> list[str]:
             f"{short_bytes(owners.gap_bytes)} of the plan are in no buffer: holes and alignment in the heap"
         )
     return notes
+
+
+def curve_reservations(owners: Owners) -> list[str]:
+    """How far a curve is from the buffers at the peak, where it is shown and they are not the same."""
+    if abs(owners.curve_difference) <= OFF:
+        return []
+    far = f"{100 * abs(owners.curve_difference):.0f} % {'above' if owners.curve_difference > 0 else 'below'}"
+    replayed = "the curve of live bytes is approximate, replayed from the schedule"
+    return [f"{replayed}: its highest point is {far} the buffers at the peak"]
 
 
 def change_sentence(change: OwnerChange) -> str:

@@ -2,9 +2,18 @@
 
 from dataclasses import replace
 
+import pytest
+
 from harness.analysis.owner_changes import OwnerChange
 from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thinned
-from harness.report.owner_sentences import change_sentence, curve_line, peak_sentence, place_of, reservations
+from harness.report.owner_sentences import (
+    change_sentence,
+    curve_line,
+    curve_reservations,
+    peak_sentence,
+    place_of,
+    reservations,
+)
 
 BIG = Owner("fusion.1", "temp", 32 << 30, "eq", "pred[1,2]", "impls/mask/broadcast.py:21", 12, 19)
 INPUT = Owner("q", "argument", 1 << 30, "", "f32[268435456]", "", 0, 39)
@@ -36,6 +45,18 @@ def test_owners_that_are_not_the_plan_say_by_how_much():
         "approximate: the buffers take 512 B less than the figures plan"
     ]
     assert "4 GiB of the plan are in no buffer" in reservations(replace(PEAK, gap_bytes=4 << 30))[0]
+
+
+def test_a_curve_that_is_not_as_high_as_the_buffers_says_by_how_much():
+    high = replace(PEAK, curve=((0, 36 << 30),))
+    assert high.curve_difference == pytest.approx(3 / 33)
+    assert curve_reservations(PEAK) == reservations(high) == []
+    (note,) = curve_reservations(high)
+    assert note.startswith("the curve of live bytes is approximate, replayed from the schedule: ")
+    assert note.endswith("its highest point is 9 % above the buffers at the peak")
+    (low,) = curve_reservations(replace(PEAK, curve=((0, 32 << 30),)))
+    assert low.endswith("3 % below the buffers at the peak")
+    assert replace(PEAK, curve=()).curve_difference == 0
 
 
 def test_a_change_in_a_sentence():

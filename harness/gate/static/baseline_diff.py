@@ -37,8 +37,9 @@ def compare_with_file(
 
     A difference in either direction is reported. `here` is a file without cases for this machine. On another
     processor a compiler may plan another program, so that of what it compiles only arguments, outputs and the
-    contract are compared; traces are the same. Kernels are compared unless another version has compiled them.
-    Of frameworks whose compiler of kernels is missing here no refused case is compared.
+    contract are compared; of what a trace plans, all but temporaries. Kernels are compared unless another
+    version has compiled them. Of frameworks whose compiler of kernels is missing here no refused case is
+    compared.
     """
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
@@ -51,9 +52,10 @@ def compare_with_file(
         other_compiler = bool(base and base.kernels) and not baseline.kernels_alike(here, candidate.framework)
         if base and other_compiler:
             base, candidate = (replace(side, kernels={}) for side in (base, candidate))  # noqa: PLW2901
-        elsewhere = traits.compiles_calls and not baseline.planned_alike(here)
+        elsewhere = traits.planner != "framework" and not baseline.planned_alike(here)
         if base and elsewhere:
-            base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
+            portable = _compiled_anywhere if traits.compiles_calls else _traced_anywhere
+            base, candidate = portable(base), portable(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
         verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
         if other_compiler:
@@ -63,7 +65,12 @@ def compare_with_file(
     return verdicts
 
 
-def _portable_figures(side: StaticFigures) -> StaticFigures:
+def _traced_anywhere(side: StaticFigures) -> StaticFigures:
+    """Without what operators hold inside themselves: it depends on threads and on the processor."""
+    return replace(side, figures={**side.figures, "temp_bytes": None})
+
+
+def _compiled_anywhere(side: StaticFigures) -> StaticFigures:
     figures = {name: side.figures.get(name) for name in ANYWHERE}
     return replace(side, figures=figures, program=None, custom_calls=())
 
@@ -73,9 +80,11 @@ def _explain_base(
 ) -> StaticVerdict:
     notes = list(finding.notes)
     if base and elsewhere:
+        compiled = traits_of(candidate.framework).compiles_calls
+        what = "arguments, outputs and the contract are" if compiled else "all but temporaries is"
         notes.append(
             f"the file was written on another processor ({elsewhere.processor.name}): "
-            f"of {candidate.framework}, arguments, outputs and the contract are compared"
+            f"of {candidate.framework}, {what} compared"
         )
     if finding.verdict == NEW:
         return StaticVerdict(NEW, "the file has no such case", (*notes, OUTDATED))

@@ -8,7 +8,7 @@ from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LiveChart, LivePanel
 from harness.report.format import short_bytes, short_label
-from harness.report.owner_sentences import peak_sentence, place_of, reservations
+from harness.report.owner_sentences import curve_reservations, peak_sentence, place_of, reservations
 
 BANDS = 5  # buffers with a band of their own
 MOST = 6  # panels
@@ -22,7 +22,11 @@ def owners(grid: CaseGrid) -> LiveChart | None:
     question = f"{grid.suite.name}: which buffers own the planned peak, and which lines make them?"
     (title, peak, _), *others = found
     notes = ["instructions as they are scheduled, a loop's body once; a band is one buffer"]
-    notes += dict.fromkeys(f"{name}: {why}" for name, each, _ in found for why in reservations(each))
+    notes += dict.fromkeys(
+        f"{name}: {why}"
+        for name, each, _ in found
+        for why in (*reservations(each), *curve_reservations(each))
+    )
     if len(found) > MOST:
         notes.append(f"{len(found) - MOST} more are not drawn; name them with --impl")
     return LiveChart(

@@ -10,7 +10,15 @@ from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report.format import short_bytes, short_label
-from harness.report.owner_sentences import change_sentences, curve_line, peak_sentence, place_of, reservations
+from harness.report.owner_sentences import (
+    FEW,
+    change_sentences,
+    curve_line,
+    curve_reservations,
+    peak_sentence,
+    place_of,
+    reservations,
+)
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
@@ -36,8 +44,12 @@ def owners_lines(record: Record, target: str) -> list[str]:
     lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
     if not owners.curve:
         return lines
+    lines += (f"! {note}" for note in curve_reservations(owners))
     top = max(alive for _, alive in owners.curve)
-    return [*lines, f"live {curve_line(owners)} at most {short_bytes(top)}, at instruction {owners.at}"]
+    return [
+        *lines,
+        f"live {curve_line(owners)} at most {short_bytes(top)}; the peak is at instruction {owners.at}",
+    ]
 
 
 def longest_owned(panel: SuiteResults) -> list[str]:
@@ -77,11 +89,16 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
             continue
         (first, second), (before, now) = (short_label(label_of(record)) for record in together), known
         difference = now.peak_bytes - before.peak_bytes
-        sizes = f"{short_bytes(abs(difference))} {'more' if difference >= 0 else 'less'}"
-        at = format_count(together[0].seq)
-        lines.append(f"{second} plans {sizes} than {first} at {at} on {target}:")
-        lines += [f"  {line}" for line in change_sentences(owner_changes(before, now))]
+        at, changes = format_count(together[0].seq), owner_changes(before, now)
+        lines.append(f"{second} plans {_more(difference)} than {first} at {at} on {target}:")
+        lines += [f"  {line}" for line in change_sentences(changes)]
+        if rest := difference - sum(change.bytes for change in changes[:FEW]):
+            lines.append(f"  all others together: {_more(rest)}")
     return lines
+
+
+def _more(size: int) -> str:
+    return f"{short_bytes(abs(size))} {'more' if size >= 0 else 'less'}"
 
 
 def _cells(owner: Owner, owners: Owners) -> list[str]:

@@ -41,7 +41,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits at which a trace is abandoned: seconds (0: no trace at all), and live bytes."""
+    """Limits at which a trace is abandoned: a processor's seconds (0: no trace at all), and live bytes."""
 
     seconds: float
     live_bytes: int

@@ -12,17 +12,21 @@ from multiprocessing.connection import Connection
 from harness.core.static_figures import Static
 from harness.worker import resource_limits
 
-GRACE_SECONDS = 1.0  # a trace ends itself at its deadline, if it is in torch's hands then
+GRACE_SECONDS = 1.0
+SHARED = 1.5  # times as long as the seconds of a processor that a trace may take, where others use it, too
 
 
 def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
-    """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails."""
+    """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails.
+
+    A trace ends itself after so many seconds of its processor, if it is in torch's hands then.
+    """
     reader, writer = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_answer, args=(trace, writer))
     child.start()
     writer.close()  # as long as any process holds a writing end, a reader sees no end of the pipe (pipe(7))
     try:
-        if not reader.poll(seconds + GRACE_SECONDS):
+        if not reader.poll(SHARED * seconds + GRACE_SECONDS):
             return Static.none(f"tracing it took more than {seconds:.2g} s; loop over fewer, larger tiles")
         return reader.recv()
     except EOFError:

@@ -12,14 +12,16 @@ from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, t
 from harness.xla.hlo import Instruction
 from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
 from harness.xla.owners.names import Names
-from harness.xla.owners.tiled import tiled_arrays
+from harness.xla.owners.tiled import TiledArray, tiled_arrays
 from harness.xla.owners.timeline import IN_PLACE, SAME, Position, Timeline, part_of
 
 HBM = 0
 POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
 # They make no array of their own: what they hand on has its memory from another, or is in the program's code.
 HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
-CALLERS = ("while", "conditional", "call", "async-done")
+CALLERS = ("while", "conditional", "call", "async-done", "custom-call-done")
+# They move elements, and cannot write them over their operand.
+MOVES = ("copy", "reshape", "transpose", "slice", "reverse", "broadcast")
 
 
 def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
@@ -39,12 +41,13 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
     returned = {place for place in made if any(name == root for name, _ in reached[place])}
     alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
     curve = live_curve(last + 1, alive, kept)
+    lasting = live_curve(last + 1, [(each.first, each.last, each.bytes) for each in temporaries])
     named, others = largest_first([*held, *temporaries])
     return Owners(
         peak_bytes=kept + report.size,
         difference_bytes=kept + report.size - planned_bytes,
         gap_bytes=report.size - sum(owner.bytes for owner in temporaries),
-        at=max(curve, key=lambda corner: corner[1])[0],
+        at=max(lasting if temporaries else curve, key=lambda corner: corner[1])[0],
         instructions=last + 1,
         owners=named,
         others=others,
@@ -81,7 +84,8 @@ def _reuse(
     holder = {position: place for place, positions in reached.items() for position in positions}
     for place, size in made.items():
         instruction, step = timeline.order[timeline.step[place[0]]], timeline.step[place[0]]
-        if instruction.opcode == "fusion" and "kind=kLoop" not in instruction.attributes:
+        looped = instruction.opcode != "fusion" or "kind=kLoop" in instruction.attributes
+        if instruction.opcode in MOVES or not looped:
             continue
         for operand in instruction.operands:
             before = holder.get((operand, ()))
@@ -94,11 +98,22 @@ def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:
     """The arrays in HBM that an instruction makes, with their bytes."""
     if instruction.opcode in (*HANDED_ON, *CALLERS, *IN_PLACE):
         return
-    tupled = instruction.shape.startswith("(")
+    for (name, index), array in _parts(instruction):
+        source = instruction.opcode == "copy-start" and index != (0,)
+        operand = instruction.opcode == "custom-call-start" and index[0] == 0
+        if array.space == HBM and not source and not operand:
+            yield (name, index), array.bytes
+
+
+def _parts(instruction: Instruction) -> Iterator[tuple[Position, TiledArray]]:
+    """The arrays that an instruction gives: an asynchronous kernel its operands, its result, and contexts."""
+    operands = len(instruction.operands)
     for place, array in enumerate(tiled_arrays(instruction.shape)):
-        source = instruction.opcode == "copy-start" and place > 0
-        if array.space == HBM and not source:
-            yield (instruction.name, (place,) if tupled else ()), array.bytes
+        index = (place,) if instruction.shape.startswith("(") else ()
+        if instruction.opcode == "custom-call-start":
+            after = place - operands
+            index = (0, place) if after < 0 else (2, after - 1) if after else (1,)
+        yield (instruction.name, index), array
 
 
 def _temporary(
@@ -108,12 +123,13 @@ def _temporary(
         return Owner(buffer.name, "temp", buffer.bytes, "", "", "", 0, 0)
     instruction = names.instruction(buffer.name)
     sizes = f"[{','.join(map(str, buffer.sizes))}]"
-    arrays = enumerate(tiled_arrays(instruction.shape))
-    index = tuple(place for place, array in arrays if buffer.sizes and array.shape.endswith(sizes))[:1]
-    place = (buffer.name, index if instruction.shape.startswith("(") else ())
+    parts = {place: array for place, array in _parts(instruction) if place in lives or len(place[1]) < 2}
+    same = [place for place, array in parts.items() if buffer.sizes and array.shape.endswith(sizes)]
+    place = same[0] if same else (buffer.name, ())
     operator, source = names.made_by(*place)
     first, last = lives.get(place, (timeline.step.get(buffer.name, 0),) * 2)
-    return Owner(buffer.name, "temp", buffer.bytes, operator, names.shape(*place), source, first, last)
+    shape = parts[place].shape if same else names.shape(*place)
+    return Owner(buffer.name, "temp", buffer.bytes, operator, shape, source, first, last)
 
 
 def _arguments(names: Names, last: int) -> Iterator[Owner]:

@@ -104,6 +104,14 @@ class Timeline:
                     yield reader.name, index[1:]
             elif reader.opcode in (*SAME, *IN_PLACE) and reader.operands[0] == name:
                 yield reader.name, index
+            elif reader.opcode == "custom-call-start":
+                yield from (
+                    (reader.name, (0, place, *index))
+                    for place, operand in enumerate(reader.operands)
+                    if operand == name
+                )
+            elif reader.opcode == "custom-call-done" and index == (1,):
+                yield reader.name, ()
             elif reader.opcode == "copy-start" and not index:
                 yield reader.name, (1,)  # the source is read until the copy is done
             elif reader.opcode == "copy-done" and index == (0,):

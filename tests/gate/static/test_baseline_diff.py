@@ -96,9 +96,16 @@ def test_on_another_processor_xla_plans_otherwise():
     assert verdict_on(replace(other, passed=False), here=ANOTHER_PROCESSOR).verdict == "incorrect"
 
 
-def test_a_trace_of_torch_is_the_same_on_every_processor():
+def test_of_a_trace_of_torch_temporaries_alone_depend_on_the_processor():
     torch = replace(NOW, framework="torch", flops_source="matmul_only")
     found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch, here=ANOTHER_PROCESSOR)
+    note = ELSEWHERE.replace(
+        "of jax, arguments, outputs and the contract are", "of torch, all but temporaries is"
+    )
+    assert (found.verdict, found.notes) == ("unchanged", (note,))
+    more = verdict_on(with_changes(torch, flops=2 * 65536.0), in_file=torch, here=ANOTHER_PROCESSOR)
+    assert more.verdict == "regressed"
+    found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch)
     assert found == ("regressed", "against the file: temp 4.00 MiB -> 8.00 MiB (2.00×)", ())
 
 

@@ -90,7 +90,10 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
                 flops_source="matmul_only",
                 lower_s=time.perf_counter() - start,
                 unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
-                warnings=(f"FLOPs and bytes {description}: a whole trace has some {expected} operators",),
+                warnings=(
+                    *traces[0][0].warnings,
+                    f"FLOPs and bytes {description}: a whole trace has some {expected} operators",
+                ),
             )
             if traces[0][0].owners is None:
                 return static

@@ -36,6 +36,7 @@ def without_modes() -> Generator[None]:
 
 class Torch(Framework):
     device: torch.device = torch.device("cpu")
+    threads = 0  # of the device, where that is the cpu
 
     def preload(self, *, tracing: bool) -> None:
         """Import what the first trace imports; fake tensors compute nothing and start no thread."""
@@ -60,6 +61,7 @@ class Torch(Framework):
             raise Unsupported(f"torch runs on the cpu or CUDA, not on {device}")
         torch.set_num_threads(threads)
         self.device = torch.device(device)
+        self.threads = threads if device == "cpu" else 0
         if device == "cuda":
             torch.cuda.init()
         self.busywork = torch.ones(threads * GRAIN)
@@ -129,7 +131,7 @@ class Torch(Framework):
         survey: extrapolation.Survey | None = None,
     ) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, survey, owners=self.names_owners)
+        return figures(bind, fake, patience, survey, owners=self.names_owners, threads=self.threads)
 
     def put(self, tree: Any) -> Any:
         with without_modes():

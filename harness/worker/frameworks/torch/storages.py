@@ -66,11 +66,18 @@ class StorageLog:
             self.lines.setdefault(next_node() - 1, _user_line())
 
     def add_storage(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
-        node: Any = torch._C._current_autograd_node()  # None outside of a backward
-        source = self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
         dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
         shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
-        self.alive[key] = Storage(size, operator, shape, source, max(self.step, 0))
+        self.alive[key] = Storage(size, operator, shape, self._line(), max(self.step, 0))
+
+    def _line(self) -> str:
+        node: Any = torch._C._current_autograd_node()  # None outside of a backward
+        return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
+
+    def add_scratch(self, size: int, operator: str) -> None:
+        """What the operator that has just run held inside itself."""
+        inside = f"inside {operator}"
+        self.gone.append((0, Storage(size, inside, "", self._line(), self.step, self.step)))
 
     def free_storage(self, key: int) -> None:
         if (storage := self.alive.pop(key, None)) is not None:

@@ -1,8 +1,9 @@
 """Figures of an eager torch call, from one trace over fake tensors: nothing is allocated or computed.
 
 FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels
-count visible pairs only). Bytes are live storages: arguments before the timed part, the peak above
-them as temporaries. A program's hash is that of its operators with dtypes, shapes and storages.
+count visible pairs only). Bytes are live storages, and on the cpu what operators hold inside themselves:
+arguments before the timed part, the peak above them as temporaries. A program's hash is that of its operators
+with dtypes, shapes and storages.
 
 Of a callable of torch.compile the function inside is traced: the operators are the same, and so are FLOPs,
 arguments and results. Which temporaries its kernels keep is the compiler's, and unavailable.
@@ -29,6 +30,7 @@ from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
+from harness.worker.frameworks.torch.operator_scratch import ONEDNN, holds_more, scratch_bytes
 from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
@@ -50,22 +52,23 @@ class TraceTotals(OperatorCounts):
     """Live bytes and FLOPs over a trace, and the operators it ran; the only mode above the fake tensors'."""
 
     def __init__(
-        self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None
+        self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None, threads: int
     ) -> None:
         super().__init__()
-        self.survey, self.log = survey, log
+        self.survey, self.log, self.threads = survey, log, threads
         self.peak_at = 0  # the step of the log
         self.live: dict[int, int] = {}
         self.numbers: dict[int, int] = {}
         self.refs: dict[int, Any] = {}
         self.next_number = itertools.count(1)
         self.now = self.peak = 0
+        self.holds_more = False  # an operator of the timed part, than its rule says
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.timed = False
         self.fakes = fakes
         self.patience = patience
-        self.deadline = time.monotonic() + patience.seconds
+        self.deadline = time.process_time() + patience.seconds
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -95,6 +98,15 @@ class TraceTotals(OperatorCounts):
                     self.peak_at = self.log.step if self.now > self.peak else self.peak_at
                 self.peak = max(self.peak, self.now)
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
+
+    def hold_scratch(self, size: int, operator: str) -> int:
+        """Hold what an operator needs until it is done, beside its results: the bytes live meanwhile."""
+        live = self.now + size
+        if size and self.log:
+            self.log.add_scratch(size, operator)
+            self.peak_at = self.log.step if live > self.peak else self.peak_at
+        self.peak = max(self.peak, live)
+        return live
 
     def _release(self, key: int, _: Any) -> None:
         self.now -= self.live.pop(key, 0)
@@ -127,16 +139,20 @@ class TraceTotals(OperatorCounts):
                 if not func.is_view:
                     self.operators += 1
                     self.bytes += moved_bytes(func, args, kwargs, result)
+                size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
+                self.holds_more = self.holds_more or (self.threads > 0 and holds_more(func, args))
+                live = self.hold_scratch(size, func._overloadpacket.__name__)
                 if self.survey:
-                    self.survey.add(_place(func), self.now)
+                    self.survey.add(_place(func), live)
             elif self.survey:
                 self.survey.operators += 1
         return result
 
     def _endure(self) -> None:
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.deadline:
             raise Stopped(
-                f"tracing it took more than {self.patience.seconds:.2g} s; loop over fewer, larger tiles"
+                f"tracing it took more than {self.patience.seconds:.2g} s of the processor; "
+                "loop over fewer, larger tiles"
             )
         if self.now > self.patience.live_bytes:
             raise Stopped(f"tracing it stopped with {format_bytes(self.now)} live")
@@ -191,13 +207,15 @@ def figures(
     survey: Survey | None = None,
     *,
     owners: bool = False,
+    threads: int = 0,
 ) -> Static:
     """Trace what `bind` returns, filling in `survey`; with `owners` also note who owns the peak.
 
-    An untraceable call has no figures, with the reason.
+    `threads` are those of the cpu that will run it; 0: it runs elsewhere, and nobody knows what its operators
+    hold inside themselves. An untraceable call has no figures, with the reason.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None)
+    totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None, threads)
     start = time.perf_counter()
     try:
         with _uncompiled() as compiled, mode:
@@ -240,6 +258,7 @@ def figures(
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
+        warnings=(ONEDNN,) if totals.holds_more and not compiled else (),
     )
     if totals.log is None or static.planned_bytes is None:
         return static
