@@ -51,7 +51,7 @@ def on_import(node: ast.AST) -> Iterator[ast.AST]:
 
 def holds_kernels(path: Path) -> bool:
     """Whether a file, or its room, is of kernels, which builders load."""
-    return any(part.startswith("_triton_") for part in path.parts)
+    return any(part.startswith(("_triton_", "_numba_")) for part in path.parts)
 
 
 def test_nothing_imports_the_command_line() -> None:

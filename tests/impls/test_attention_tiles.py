@@ -93,7 +93,7 @@ def test_flops_are_the_products_that_are_made():
 
 
 def test_the_power_is_exact_to_f32s_rounding():
-    from impls.attention.mslk import _tile_kernel as kernel
+    from impls.attention._numba_tiles import kernel
 
     x = np.linspace(-126.4, 0, 20_001, dtype=np.float32)
     found = np.array([kernel._power_of_two(each) for each in x], np.float64)

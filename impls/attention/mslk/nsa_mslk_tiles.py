@@ -20,6 +20,6 @@ def nsa_mslk_tiles(w: AttentionWorkload):
     if any(find_spec(name) is None for name in ("numba", "threadpoolctl")):
         raise Unsupported("numba is not installed; pip install -e '.[numba]'")
 
-    from ._tile_operator import attention
+    from .._numba_tiles.operator import attention
 
     return attention(w)

@@ -22,7 +22,7 @@ from .._branches import block_means
 from .._packed import packed
 from .._selection import select_blocks
 from ..workload import AttentionWorkload
-from ._tile_kernel import WINDOW_ROWS, attend_range, rows_at_once, scratch_size
+from .kernel import WINDOW_ROWS, attend_range, rows_at_once, scratch_size
 
 TILES_SCORED = 32  # whose scores of all blocks are in memory at once
 TILES_IN_TURN = 4  # that a thread takes at once
