@@ -153,6 +153,7 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
         start = context.run.clock()
         answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
         if answer is not None:
+            context.recount(answer["seconds"], "contract", "samples")
             turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
             inner = max(1, math.ceil(LONGER_AUDIT_SECONDS * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
     return turns
