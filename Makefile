@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults drill-many fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -74,6 +74,9 @@ FUZZ := 150
 
 drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; a quarter of an hour
 	@$(BIN)/python -m tests.faults.drill --kills 50 --into docs/RELIABILITY.md $(ARGS)
+
+drill-many: $(READY)  ## 2 000 trivial cases: what each costs besides its work, and what they leave in the parent: ten minutes
+	@$(BIN)/python -m tests.faults.many_cases --into docs/RELIABILITY.md $(ARGS)
 
 fuzz: $(READY)  ## properties of make test on more than a million inputs: files and command lines that are wrong; an hour
 	@SEQSWEEP_FUZZ=$(FUZZ) $(BIN)/pytest -q -n 0 tests/fuzz $(ARGS)
