@@ -63,9 +63,10 @@ class Parent:
             count = path.read_bytes().count(b'"append":[')
             try:
                 parent = psutil.Process(pid)
-                self.looks.append((count, parent.memory_info().rss, parent.num_fds()))
+                look = count, parent.memory_info().rss, parent.num_fds()
             except psutil.Error:
                 continue  # it has ended
+            self.looks += [look] if look[1] else []  # nothing is left of one that nobody has waited for
 
     def between(self, low, high):
         """Resident bytes at the end of a stretch, and the fewest descriptors in it: a start takes some."""

@@ -25,7 +25,7 @@ class Looking(FakeExecutor):
         if job.role == "case" and job.case.implementation == "mask/broadcast":
             gc.collect()
             things = Counter(type(each) for each in gc.get_objects() if isinstance(each, CaseState | Record))
-            descriptors = len(os.listdir("/proc/self/fd"))
+            descriptors = len(list(Path("/proc/self/fd").iterdir()))
             self.lives.append((things[CaseState], things[Record], descriptors))
         return super().spawn(job, limit_bytes)
 
