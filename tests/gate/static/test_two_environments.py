@@ -3,6 +3,7 @@
 import platform
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from harness.commands.sentinel import compare_pythons, sentence
 from harness.core.errors import SideError, UsageError
 from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.static import two_environments
 from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
 from tests.records import kernel_of, record_of, static_of
 
@@ -96,6 +98,31 @@ def test_what_is_no_environment_is_refused(tmp_path):
     empty.chmod(0o755)
     with pytest.raises(SideError, match="compiled nothing: it has no typer"):
         compile_under(interpreter(str(empty)), ["mask"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("prints", "versions"),
+    [
+        ("", "does not say its versions: it has none"),
+        ("[1]", "does not say its versions: it has none"),
+        ('{"torch": 2}', "does not say its versions: it has none"),
+        (
+            'a startup file says hello\n{"torch": null, "python": "3.11.7"}',
+            {"torch": None, "python": "3.11.7"},
+        ),
+    ],
+)
+def test_the_versions_are_its_last_line(tmp_path, monkeypatch, prints, versions):
+    """A startup file of an environment may print, and one that compiled may be gone by now."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\necho it has none >&2\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(two_environments, "all_runs", lambda _: [SimpleNamespace(info={"finished": "now"})])
+    if isinstance(versions, str):
+        with pytest.raises(SideError, match=versions):
+            compile_under(str(fake), ["mask"], tmp_path)
+    else:
+        assert compile_under(str(fake), ["mask"], tmp_path)[1] == versions
 
 
 @pytest.mark.full
