@@ -89,7 +89,9 @@ def main():
     read = run.read()
     assert not read.problems, read.problems
     assert len({record.case for record in read.records}) == len(read.records) == cases
-    bad = [record.case for record in read.records if record.status != "ok"]
+    bad = [record for record in read.records if record.status != "ok"]
+    for record in bad:
+        print(f"{record.case}: {record.status}: {record.reason}", file=sys.stderr)
     spent = run.info["overhead"]
     work_s, rest_s = spent["work_s"], spent["wall_s"] - spent["work_s"]
     rows = [
