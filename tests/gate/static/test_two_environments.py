@@ -125,6 +125,24 @@ def test_the_versions_are_its_last_line(tmp_path, monkeypatch, prints, versions)
         assert compile_under(str(fake), ["mask"], tmp_path)[1] == versions
 
 
+def test_what_else_changed_stands_below_its_case(monkeypatch, capsys):
+    """Two cases with notes: each is below the case that it is of, and none of a case that is as it was."""
+    sides = [
+        [compiled(name, temp_bytes=100, output_bytes=80) for name in ("a", "b")],
+        [compiled(name, temp_bytes=300, output_bytes=output) for name, output in (("a", 72), ("b", 64))],
+    ]
+    runs = iter(
+        (SimpleNamespace(read=lambda records=records: SimpleNamespace(records=records)), {})
+        for records in sides
+    )
+    monkeypatch.setattr("harness.commands.sentinel.compile_under", lambda *_: next(runs))
+    assert compare_pythons([sys.executable] * 2, [], json=False) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["regressed:", "outputs"] * 2
+    assert [compiled(name).case in line for name, line in (("a", lines[1]), ("b", lines[3]))] == [True, True]
+    assert ["-> 72" in lines[2], "-> 64" in lines[4]] == [True, True]
+
+
 @pytest.mark.full
 def test_one_environment_beside_itself_changes_nothing(capsys, monkeypatch, tmp_path):
     (tmp_path / "bench.yaml").write_text(BENCH)
