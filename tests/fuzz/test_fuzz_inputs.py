@@ -95,6 +95,7 @@ def named_or_read(path, ask):
     return None
 
 
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 @examples(10)
 @given(randoms)
