@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults drill-owners fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults drill-many drill-owners fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -75,6 +75,9 @@ FUZZ := 150
 
 drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; a quarter of an hour
 	@$(BIN)/python -m tests.faults.drill --kills 50 --into docs/RELIABILITY.md $(ARGS)
+
+drill-many: $(READY)  ## 2 000 trivial cases: what each costs besides its work, and what they leave in the parent: ten minutes
+	@$(BIN)/python -m tests.faults.many_cases --into docs/RELIABILITY.md $(ARGS)
 
 drill-owners: $(READY)  ## who owns the peak of every jax implementation, on three kinds of targets: docs/targets.md's counts; with EXTRAS=dev,tpu,cuda, half an hour
 	@$(BIN)/python -m tests.xla.owners.exactness $(ARGS)

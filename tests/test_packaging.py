@@ -188,6 +188,25 @@ def test_constraints_pin_every_direct_dependency_within_its_range() -> None:
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), line
 
 
+# What torch 2.13's build on PyPI requires in versions of its own: its METADATA, with cuda-toolkit's extras.
+TORCHS_OWN = {
+    *("triton", "cuda-bindings", "cuda-toolkit", "nvidia-cublas", "nvidia-cuda-cccl", "nvidia-cuda-cupti"),
+    *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cudnn-cu13", "nvidia-cufft", "nvidia-cufile"),
+    *("nvidia-curand", "nvidia-cusolver", "nvidia-cusparse", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13"),
+    *("nvidia-nvshmem-cu13", "nvidia-nvtx"),
+}
+
+
+def test_constraints_leave_to_torch_what_its_build_on_pypi_pins() -> None:
+    """Otherwise pip finds no solution where torch is not CI's build for CPUs, which has none of them."""
+    named = {
+        path: {Requirement(line).name for line in (ROOT / path).read_text().splitlines() if line[0] != "#"}
+        for path in ("constraints.txt", ".ci/constraints.txt")
+    }
+    assert not named["constraints.txt"] & TORCHS_OWN
+    assert named[".ci/constraints.txt"] <= TORCHS_OWN
+
+
 def test_hooks_are_the_lines_of_make_lint() -> None:
     recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert recipe

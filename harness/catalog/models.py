@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UsageError, nearest
+from harness.core.shown_text import clean_line
 from harness.core.workload import Value
 
 FILES = Path(__file__).with_suffix("")
@@ -158,13 +159,19 @@ def read(file: Path) -> Model:
     """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
     import yaml
 
-    kept = file.read_bytes()
-    told = yaml.safe_load(kept)
-    _refuse_unknown(file, told, ("source", "fields"), "")
-    _refuse_unknown(file, told["source"], ("repo", "path", "commit", "sha256"), "source.")
-    _refuse_unknown(file, told["fields"], _known_fields(), "fields.", deep=True)
-    source = {**told["source"], "preset": hashlib.sha256(kept).hexdigest()}
-    return Model(file.stem, source, told["fields"])
+    try:
+        kept = file.read_bytes()
+        told = yaml.safe_load(kept)
+        source, fields = told["source"], told["fields"]
+        _refuse_unknown(file, told, ("source", "fields"), "")
+        _refuse_unknown(file, source, ("repo", "path", "commit", "sha256"), "source.")
+        _refuse_unknown(file, fields, _known_fields(), "fields.", deep=True)
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        reason = clean_line(str(error))
+        raise UsageError(
+            f"{file}: is no preset ({reason}); write source and fields, each a mapping"
+        ) from None
+    return Model(file.stem, {**source, "preset": hashlib.sha256(kept).hexdigest()}, fields)
 
 
 @cache
@@ -178,6 +185,8 @@ def _refuse_unknown(
 ) -> None:
     for name, value in told.items():
         if name not in known:
-            raise UsageError(f'{file}: unknown field "{place}{name}"{nearest(name, known, "fields.toml")}')
+            raise UsageError(
+                f'{file}: unknown field "{place}{name}"{nearest(str(name), known, "fields.toml")}'
+            )
         if deep and isinstance(value, Mapping):
             _refuse_unknown(file, value, known, f"{place}{name}.", deep=True)

@@ -40,8 +40,8 @@ def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool)
         print_line(sentence(changes, versions))
         for change in changed:
             print_line(f"{change.verdict}: {change.case} for {change.target}: {change.reason}")
-        for note in dict.fromkeys(note for change in changes for note in change.notes):
-            print_line(f"  {note}")
+            for note in change.notes:
+                print_line(f"  {note}")
     if not changes:
         return NOTHING
     return STALE if changed else 0

@@ -9,6 +9,9 @@ import html
 import json
 import re
 import unicodedata
+import zlib
+
+MOST_BYTES = 200  # of a name within a file's name, which has 255 in all
 
 # Sequences for a terminal go as a whole, or their letters would stay: those with parameters (colours, the
 # cursor), those with a text and an end (titles, links), and those of one letter (ECMA-48, 5.4 and 5.6).
@@ -32,6 +35,12 @@ def clean_text(text: str) -> str:
 def clean_line(text: str) -> str:
     """The same on one line, with single spaces."""
     return " ".join(clean_text(text).split())
+
+
+def file_name(text: str) -> str:
+    """The same as a part of a file's name: no way out of a folder, and of a long one a part and its hash."""
+    name = clean_line(text).replace("/", "-")
+    return name if len(name.encode()) <= MOST_BYTES else f"{name[:40]}-{zlib.crc32(name.encode()):08x}"
 
 
 def escape_markdown(text: str) -> str:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from harness.claims.model import Claim
-from harness.core.shown_text import clean_line
+from harness.core.shown_text import file_name
 from harness.findings import background, elsewhere
 from harness.findings.document import Document, Part, Picture, Section
 from harness.findings.figures_table import figures_part, unmeasured_part
@@ -62,7 +62,7 @@ def _charts(timed: Sequence[PanelVerdict]) -> Iterable[Part]:
         suite = next(suite for suite in run.suites if suite.name == name)
         kind = "speedup" if suite.baseline else "latency"
         says = f"{name}: speedup over {short_label(suite.baseline)}" if suite.baseline else f"{name}: latency"
-        stem = clean_line(name).replace("/", "-")
+        stem = file_name(name)
         file = f"{stem}-{kind}.svg" if stem not in names else f"{stem}-{kind}-{run.info.get('run')}.svg"
         names.add(stem)
         yield Part(name, picture=Picture(file, draw_suite(suite, run.info, kinds=(kind,))[kind], says))

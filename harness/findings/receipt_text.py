@@ -38,7 +38,7 @@ MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200
 _BEGIN, _END = "<!-- seqsweep-receipt", "<!-- seqsweep-receipt end -->"
 _FORM = re.compile(rf"{_BEGIN} ([A-Za-z0-9+/=]+) -->\n(.*?\n){_END}", re.DOTALL)
-_CASE = re.compile(r"(?P<label>[^@]*)@.*\bseq=(?P<seq>\d+)")
+_CASE = re.compile(r"(?P<label>[^@]*)@.*\bseq=(?P<seq>\d+)", re.DOTALL)
 CAVEAT = (
     "an edit of this text, or of the data in its source, is found by `seqsweep verify`; a receipt written "
     "anew is not: running it again is what proves it"

@@ -14,6 +14,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -172,7 +173,10 @@ def _npy(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
         raise ValueError(f'tensor "{name}" has version {version} of the format; write it with numpy.savez')
-    shape, fortran, dtype = readers[version](file, max_header_size=HEADER_BYTES)
+    try:
+        shape, fortran, dtype = readers[version](file, max_header_size=HEADER_BYTES)
+    except TokenError:  # of what is no Python literal numpy looks for one of Python 2
+        raise ValueError(f'the header of tensor "{name}" is torn; write it with numpy.savez') from None
     if fortran and len(shape) > 1:
         raise ValueError(f'tensor "{name}" is in Fortran order; save numpy.ascontiguousarray of it')
     return Tensor(_short(name, dtype), shape, file, file.tell(), entry.file_size - file.tell())

@@ -254,10 +254,11 @@ class CaseWorker:
     def do_finish(self) -> dict[str, Any]:
         """What the implementation leaves: running threads and processes, and shared memory."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
+        below = leaks.descendants()
         return {
             "threads": sorted(threads),
-            "processes": leaks.processes(),
-            "shared_memory": leaks.shared_memory(),
+            "processes": leaks.processes(below),
+            "shared_memory": leaks.shared_memory(below),
         }
 
     def _place_inputs(self, name: str) -> Any:

@@ -28,6 +28,7 @@ from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+EVERY_WORKER_NEEDS = ("harness.worker.request_loop", "harness.catalog.face")  # the latter for plugins
 FAILED = 70  # exit status of a worker that cannot even answer, and of a server that got SIGTERM
 
 
@@ -43,7 +44,8 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
     try:
         _look(control)
         try:
-            importlib.import_module("harness.worker.request_loop")  # once, for every worker that is forked
+            for name in EVERY_WORKER_NEEDS:  # once, for all that are forked
+                importlib.import_module(name)
             frameworks.preload(names, tracing=tracing)
         except Exception as error:  # an import may raise anything
             _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})

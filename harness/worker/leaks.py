@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections.abc import Iterable
 from concurrent.futures import thread
 from contextlib import suppress
 from pathlib import Path
@@ -33,10 +34,15 @@ def threads() -> dict[int, str]:
     }
 
 
-def processes() -> list[str]:
-    """Child processes that live, as `name (id)`."""
+def descendants() -> list[psutil.Process]:
+    """The processes below this one: a look at all of the machine's, so ask once."""
+    return psutil.Process().children(recursive=True)
+
+
+def processes(below: Iterable[psutil.Process]) -> list[str]:
+    """Those of the processes that live, as `name (id)`."""
     names: list[str] = []
-    for child in psutil.Process().children(recursive=True):
+    for child in below:
         try:
             if child.status() != psutil.STATUS_ZOMBIE:
                 names.append(f"{child.name()} ({child.pid})")
@@ -45,13 +51,13 @@ def processes() -> list[str]:
     return sorted(names)
 
 
-def shared_memory() -> list[str]:
-    """Files in memory that this process or one below it maps, as `1.00 GiB of shared memory (path)`.
+def shared_memory(below: Iterable[psutil.Process]) -> list[str]:
+    """Files in memory that this process or one `below` it maps, as `1.00 GiB of shared memory (path)`.
 
     They stay when all of these have ended. What is mapped no more cannot be told from other programs' files.
     """
     mapped: set[str] = set()
-    for process in (own := psutil.Process(), *own.children(recursive=True)):
+    for process in (psutil.Process(), *below):
         with suppress(OSError):  # it ended meanwhile
             lines = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
             mapped |= {SHARED + line.partition(SHARED)[2] for line in lines if SHARED in line}

@@ -131,6 +131,16 @@ def test_an_unknown_field_is_named_with_its_file(tmp_path, change, said):
     assert str(caught.value).startswith(f"{file}: {said}")
 
 
+@pytest.mark.parametrize(
+    "text", ["a: [", "source: {}", "[1]", "source: 1\nfields: 2", "source: {}\nfields: x", "1: 2\nsource: {}"]
+)
+def test_a_torn_preset_is_refused_with_its_name(tmp_path, text):
+    file = tmp_path / "torn.yaml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=r"torn\.yaml: (is no preset|unknown field)"):
+        read(file)
+
+
 def test_an_unknown_model_is_named_with_the_nearest():
     with pytest.raises(UsageError, match='unknown model "qwen-235b"; nearest: "qwen3-235b"'):
         model("qwen-235b")

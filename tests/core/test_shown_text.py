@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.core.shown_text import clean_line, clean_text, escape_json, escape_markdown
+from harness.core.shown_text import clean_line, clean_text, escape_json, escape_markdown, file_name
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,10 @@ def test_json_keeps_every_value() -> None:
 )
 def test_markdown_takes_nothing_for_its_own(text: str, left: str) -> None:
     assert escape_markdown(text) == left
+
+
+def test_a_files_name_leads_out_of_no_folder_and_is_short_enough_for_one():
+    assert file_name("../a\n\x00b") == "..-a b"
+    long = [file_name(f"{letter * 300}{end}") for letter in "a日" for end in "12"]
+    assert len(set(long)) == 4
+    assert max(len(name.encode()) for name in long) <= 200

@@ -133,8 +133,8 @@ def files_of(part):
     return read
 
 
-def write_between_marks(page, said):
-    before, begin, rest = page.read_text().partition("<!-- drill-faults -->\n")
+def write_between_marks(page, said, name="drill-faults"):
+    before, begin, rest = page.read_text().partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition("<!-- end -->\n")
     page.write_text(before + begin + said + end + after)
 

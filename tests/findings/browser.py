@@ -13,6 +13,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # started as a file
+from tests.findings.payloads import try_payloads  # noqa: E402
+
 RUN = "results/reference/20261123T205009Z-c7f20ab"
 MOST = 5 * 2**20  # bytes of the page of a default sweep
 SCHEMES = {"light": 1, "dark": 0}
@@ -65,7 +68,10 @@ def main() -> int:
         shown, _ = dump(browser, bare, folder)
         if 'class="dt-search"' in shown or shown.count("<td") != text.count("<td"):
             wrong.append("without scripts the page is another one")
-    print("\n".join(wrong) or "the page is as it should be")
+        (folder / "payloads").mkdir()
+        more, pages = try_payloads(lambda path: dump(browser, path, folder), folder / "payloads")
+        wrong += more
+    print("\n".join(wrong) or f"the page is as it should be, and on {pages} pages of payloads none ran")
     return 1 if wrong else 0
 
 

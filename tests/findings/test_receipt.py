@@ -238,6 +238,15 @@ def outcomes(receipt, found):
 ALL = [(TimedRatio, HOLDS), (TimedRatio, HOLDS), (TargetPlans, HOLDS), (TargetPlans, HOLDS), (tuple, HOLDS)]
 
 
+def test_a_name_of_two_lines_is_a_name(tmp_path):
+    records = [
+        replace(r, implementation=f"{r.implementation}@\nx", case=r.case.replace("@", "@\nx@", 1))
+        for r in sweep()
+    ]
+    receipt = receipt_of(store_kept_run(tmp_path, records))
+    assert read_receipt(to_text(receipt), "receipt.md") == (receipt, "")
+
+
 def test_the_same_holds(receipt):
     assert outcomes(receipt, here(receipt)) == ALL
 

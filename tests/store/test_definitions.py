@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.record import Timing
-from harness.store.jsonl import encode, lines, names_used
+from harness.core.record import Profile, StageFigures, Timing
+from harness.store.jsonl import encode, lines, names_used, seal, unseal
 from harness.store.packing.definitions import Packer
 from harness.store.runs import RunFolder
-from tests.records import timing_of
+from tests.records import PASSED, record_of, timing_of
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 LARGEST = "20261123T205009Z-c7f20ab"
@@ -126,3 +126,22 @@ def test_the_record_is_independent_of_what_was_read_before(record):
     first, second = record(1), replace(record(1), replicate=1, timing=timing_of((3.0,)))
     assert isinstance(second.timing, Timing)
     assert [line.record for line in read(encode([first, second], Packer())) if line.record] == [first, second]
+
+
+def test_a_long_profile_is_squeezed_and_one_that_stands_open_is_read():
+    """Files of before have it open, as whole values; one that is torn names its line."""
+    stages = tuple(StageFigures(f"stage {n}", (n / 7 + 1,) * 8, 1) for n in range(9))
+    profile, timing = Profile((9.0,) * 8, stages), timing_of([1.0] * 8)
+    record = record_of("a", 1024, timing=timing, correctness=PASSED, profile=profile)
+    (line,) = encode([record], Packer()).splitlines()
+    data = unseal(line)
+    assert isinstance(data["profile"], str)
+    assert len(line) < len(json.dumps(record.to_json())) / 2
+    opened = seal({**data, "profile": record.to_json()["profile"]})
+    for whole in (line, opened):
+        assert next(lines([whole])).record == record
+    torn = next(lines([seal({**data, "profile": data["profile"][:-8]})]))
+    assert torn.record is None
+    assert torn.problem
+    short = replace(record, profile=Profile((9.0,), (StageFigures("", (1.0,), 1),)))
+    assert isinstance(unseal(encode([short], Packer()).splitlines()[0])["profile"], dict)

@@ -286,3 +286,13 @@ def test_lengths_and_ids_must_make_sense(tmp_path):
         caught(tmp_path, OFFSETS, w, segment_ids_q=ids)
     with pytest.raises(Unsupported, match='"segment_ids_q" holds 17 to 17'):
         caught(tmp_path, OFFSETS, w, **rows | {"segment_ids_q": ids + 17})
+
+
+def test_a_header_that_is_no_literal_of_any_python_is_refused(tmp_path):
+    """numpy reads it once more as Python 2 wrote it, and its tokenizer raises an error of its own."""
+    path = tmp_path / "torn.npz"
+    head = b"{'descr': ((('<f4', 'fortran_order': False, 'shape': (2, 3, 4), }\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(96))
+    with pytest.raises(Unsupported, match=r'torn\.npz: the header of tensor "x" is torn'):
+        read(path)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import SideError, UsageError
+from harness.core.plain_data import from_plain
 from harness.core.record import Record
 from harness.gate.outcome import VANISHED
 from harness.gate.sides.import_path import link
@@ -64,7 +65,17 @@ def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[Run
     if not runs or not runs[-1].info.get("finished"):
         said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
         raise SideError(f"{python} compiled nothing: {said[-1]}")
-    return runs[-1], json.loads(_call([python, "-c", ASK_VERSIONS], path).stdout)
+    return runs[-1], _versions(python, path)
+
+
+def _versions(python: str, path: str) -> Versions:
+    """What an interpreter says of itself in its last line: what starts with it may print, too."""
+    ended = _call([python, "-c", ASK_VERSIONS], path)
+    try:
+        return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))
+    except (ValueError, IndexError):
+        said = [*ended.stderr.strip().splitlines(), f"it ended with {ended.returncode}"]
+        raise SideError(f"{python} does not say its versions: {said[0]}") from None
 
 
 def _call(command: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from harness.core.shown_text import clean_line, clean_text
+from harness.core.shown_text import clean_text, file_name
 from harness.report.charts.model import Captioned
 
 DOTS = 200  # of a PNG, to the inch
@@ -21,7 +21,7 @@ def to_files(
     """`mask-latency.svg` of each kind, with `png` also in dots; no name leads out of a folder."""
     files: dict[str, bytes] = {}
     for kind, (chart, figure) in figures.items():
-        name = f"{clean_line(suite).replace('/', '-')}-{kind}"
+        name = f"{file_name(suite)}-{kind}"
         files[f"{name}.svg"] = to_svg(chart, figure)
         if png:
             files[f"{name}.png"] = to_png(chart, figure)

@@ -4,9 +4,10 @@ The runner measures how long a whole turn took: `read_s` in readings and `rest_s
 messages, waking, collecting garbage and, in a run, an untimed call. There are three rules. No reading is
 longer than the turn that it is a part of. A case alone has no comparison: one reading of AUDIT_SECONDS or
 more and nothing else is all but the whole of its turn, so that a seventh as much again is too much. It must
-be so every time, for a machine's other work makes a turn longer, too, and of longer readings, beside which
-that weighs less. In a gate the other side's rest, in the same turns, shows what a rest may be, so an excess
-of a quarter of the readings is already too much.
+be so every time, for a machine's other work makes a turn longer, too, and of ever longer readings, beside
+which that weighs less: where ten programs wait for a core, a quarter of a second is not enough. In a gate the
+other side's rest, in the same turns, shows what a rest may be, so an excess of a quarter of the readings is
+already too much.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from harness.core.units import format_seconds
 
 HIDDEN_SECONDS = 0.0015  # per turn, by which collecting garbage may differ between the sides
 AUDIT_SECONDS = 0.06  # of a reading that is compared alone
-LONGER_AUDIT_SECONDS = 0.25  # of those that follow one that does not agree
+LONGER_AUDIT_SECONDS = 0.25  # of the next, if that does not agree, and of each further one twice that
 AUDITS = 5  # at most, until one agrees
 FORGED = 1.15  # times what was read, and
 FORGED_SECONDS = 0.005  # messages and waking

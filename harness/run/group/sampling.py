@@ -146,7 +146,7 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
 def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[Turn]:
     """Turns of one reading for the runner's own clock, until one agrees.
 
-    The first is of AUDIT_SECONDS by the process's clock, the others are longer, by the runner's.
+    The first is of AUDIT_SECONDS by the process's clock, the others are ever longer, by the runner's.
     """
     turns: list[Turn] = []
     inner = max(1, math.ceil(AUDIT_SECONDS / call_s))
@@ -154,8 +154,10 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
         start = context.run.clock()
         answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
         if answer is not None:
+            context.recount(answer["seconds"], "contract", "samples")
             turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
-            inner = max(1, math.ceil(LONGER_AUDIT_SECONDS * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
+            longer_s = LONGER_AUDIT_SECONDS * 2 ** (len(turns) - 1)
+            inner = max(1, math.ceil(longer_s * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
     return turns
 
 

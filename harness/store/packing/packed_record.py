@@ -19,7 +19,7 @@ import msgspec
 from harness.core.case import Case
 from harness.core.plain_data import from_plain
 from harness.core.record import SCHEMA as WHOLE
-from harness.core.record import Record, Timing
+from harness.core.record import Profile, Record, Timing
 from harness.core.static_figures import Static
 from harness.store.packing.squeeze import LEAST_BYTES, squeeze, unsqueeze
 
@@ -52,9 +52,10 @@ PackedTiming: Any = _partial(
 PackedStatic: Any = _partial(Static, "PackedStatic", use=Names, squeezed=bytes)
 PackedRecord: Any = _partial(
     Record, "PackedRecord", append=tuple[int, int], use=Names, timing=PackedTiming | None,
-    static=dict[str, PackedStatic],
+    static=dict[str, PackedStatic], profile=Profile | bytes | None,
 )  # fmt: skip
 _STATIC: Any = msgspec.json.Decoder(PackedStatic)
+_PROFILE = msgspec.json.Decoder(Profile)
 FORMS: Mapping[str, Any] = {RECORD: PackedRecord, STATIC: PackedStatic, TIMING: PackedTiming}
 
 
@@ -66,6 +67,9 @@ def packed(record: Record) -> dict[str, Any]:
         data.pop("case")
     if record.timing is not None:
         data["timing"] = _packed_timing(record.timing)
+    if record.profile is not None:
+        text = msgspec.json.encode(data["profile"])
+        data["profile"] = squeeze(text) if len(text) >= LEAST_BYTES else data["profile"]
     return data
 
 
@@ -90,6 +94,8 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
             values["timing"] = _timing(timing, known)
         if static := own.get("static"):
             values["static"] = {target: _static(each, known) for target, each in static.items()}
+        if isinstance(profile := own.get("profile"), bytes):
+            values["profile"] = _PROFILE.decode(unsqueeze(profile))
         return Record(**values)
     except TypeError as error:  # a field without a value, or one that a record has not
         raise ValueError(f"not a record: {error}") from None

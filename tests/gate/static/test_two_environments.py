@@ -3,6 +3,7 @@
 import platform
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from harness.commands.sentinel import compare_pythons, sentence
 from harness.core.errors import SideError, UsageError
 from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.static import two_environments
 from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
 from tests.records import kernel_of, record_of, static_of
 
@@ -96,6 +98,49 @@ def test_what_is_no_environment_is_refused(tmp_path):
     empty.chmod(0o755)
     with pytest.raises(SideError, match="compiled nothing: it has no typer"):
         compile_under(interpreter(str(empty)), ["mask"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("prints", "versions"),
+    [
+        ("", "does not say its versions: it has none"),
+        ("[1]", "does not say its versions: it has none"),
+        ('{"torch": 2}', "does not say its versions: it has none"),
+        (
+            'a startup file says hello\n{"torch": null, "python": "3.11.7"}',
+            {"torch": None, "python": "3.11.7"},
+        ),
+    ],
+)
+def test_the_versions_are_its_last_line(tmp_path, monkeypatch, prints, versions):
+    """A startup file of an environment may print, and one that compiled may be gone by now."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\necho it has none >&2\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(two_environments, "all_runs", lambda _: [SimpleNamespace(info={"finished": "now"})])
+    if isinstance(versions, str):
+        with pytest.raises(SideError, match=versions):
+            compile_under(str(fake), ["mask"], tmp_path)
+    else:
+        assert compile_under(str(fake), ["mask"], tmp_path)[1] == versions
+
+
+def test_what_else_changed_stands_below_its_case(monkeypatch, capsys):
+    """Two cases with notes: each is below the case that it is of, and none of a case that is as it was."""
+    sides = [
+        [compiled(name, temp_bytes=100, output_bytes=80) for name in ("a", "b")],
+        [compiled(name, temp_bytes=300, output_bytes=output) for name, output in (("a", 72), ("b", 64))],
+    ]
+    runs = iter(
+        (SimpleNamespace(read=lambda records=records: SimpleNamespace(records=records)), {})
+        for records in sides
+    )
+    monkeypatch.setattr("harness.commands.sentinel.compile_under", lambda *_: next(runs))
+    assert compare_pythons([sys.executable] * 2, [], json=False) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["regressed:", "outputs"] * 2
+    assert [compiled(name).case in line for name, line in (("a", lines[1]), ("b", lines[3]))] == [True, True]
+    assert ["-> 72" in lines[2], "-> 64" in lines[4]] == [True, True]
 
 
 @pytest.mark.full

@@ -202,7 +202,7 @@ def test_a_clock_that_both_sides_forge_is_seen_in_one_long_reading(tmp_path):
     act = slower(1e-3, verbs={"sample": forged})
     verdict, reason = World(tmp_path, act, act).end()
     assert verdict == INVALID
-    assert reason.startswith("the candidate read 150 ms where 250 ms passed here")
+    assert reason.startswith("the candidate read 1.20 s where 2.00 s passed here")
 
 
 def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):

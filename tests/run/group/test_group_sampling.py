@@ -196,6 +196,18 @@ def test_the_only_turn_of_a_long_call_may_be_a_disturbed_one(tmp_path, disturbed
         assert timing(found).samples_s == (15.0, 15.0)
 
 
+@pytest.mark.parametrize(("beside_s", "status"), [(0.09, "ok"), (0.9, "crashed")])
+def test_a_machine_with_other_work_is_no_forged_clock(tmp_path, beside_s, status):
+    """Whoever waits for a core does so as long beside a second that is read as beside a millisecond."""
+
+    def wait(_):
+        executor.clock.now += beside_s
+        return {}
+
+    executor = FakeExecutor({"scatter": Act(verbs={"sample": wait})})
+    assert measure(executor, tmp_path)["scatter"].status == status
+
+
 def test_readings_longer_than_their_turns_are_dropped(tmp_path):
     acts = {"broadcast": Act(verbs={"sample": lambda asked: {"samples_s": [3e-3] * asked["readings"]}})}
     record = measure(FakeExecutor(acts), tmp_path)["broadcast"]

@@ -1,7 +1,6 @@
 """numpy on the host: nothing is compiled, so most static figures are unavailable."""
 
 import ctypes
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,8 @@ class Numpy(Framework):
 
 def limit_blas(threads: int) -> None:
     """Tell numpy's OpenBLAS, which counted the cores when it was loaded, before this process was pinned."""
-    for path in set(re.findall(r"/\S*openblas\S*", Path("/proc/self/maps").read_text())):
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    for path in {line[line.index("/") :] for line in lines if "openblas" in line}:
         library = ctypes.CDLL(path)
         for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
             if hasattr(library, name):

@@ -1,0 +1,1 @@
+"""MSLK's native sparse attention by tiles, in machine code of numba's."""

@@ -1,0 +1,202 @@
+"""Files that a user brings beside bench.yaml: read as they stand, or refused in a sentence that names them.
+
+`make fuzz` tries the same properties on many more inputs than `make test`.
+"""
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from base64 import b64decode, b64encode
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+
+from harness import Array
+from harness.catalog import discovery, models
+from harness.claims.read_yaml import load
+from harness.core import captured_file, length_table
+from harness.core.errors import Unsupported, UsageError
+from harness.findings.receipt import receipt_of
+from harness.findings.receipt_data import pack
+from harness.findings.receipt_text import read_receipt, to_text
+from harness.findings.recheck import HOLDS, Here, check_statements
+from harness.gate.static import baseline
+from harness.worker.captured_inputs import read_captured
+from tests.findings.kept import store_kept_run, sweep
+from tests.fuzz.mutate import mutated, other_value
+from tests.fuzz.test_fuzz import ROOT, answer_or_refusal, examples, randoms
+
+WANTED = {"x": Array((2, 3), "f32"), "n": Array((4,), "i32")}
+ARRAYS = {"x": np.arange(12, dtype="f4").reshape(3, 4), "n": np.arange(6, dtype="i4")}
+NUMBERS = (0, 1, 7, 8, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**64 - 1)
+
+
+def archive(random):
+    """The bytes of an .npz with a header, a length or a member that may be another one."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as file:
+        for name, array in ARRAYS.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, version=random.choice(((1, 0), (2, 0))))
+            data = member.getvalue()
+            for _ in range(random.choice((0, 1))):
+                head = data[10:].partition(b"\n")[0]
+                data = data[:10] + odd_header(random, head) + data[10 + len(head) :]
+            file.writestr(f"{name}.npy", mutated(random, data) if random.random() < 0.5 else data)
+    return out.getvalue()
+
+
+def odd_header(random, head):
+    """A header of the same length with one part of it replaced."""
+    odd = random.choice((
+        b"(" * 60, b"-1, 3", b"9" * 30, b"None,", b"'O'", b"'|V2'", b"{}", b"\x00", b"1e9", b"True,",
+        b"__import__('os')", b"'''", b"[[1]]", b"(,)", b"\\", b"#", b"'descr'", b"1j", b"-(3)", b"\t\n ",
+    ))  # fmt: skip
+    at = random.randrange(len(head))
+    return (head[:at] + odd + head[at + len(odd) :])[: len(head)].ljust(len(head))
+
+
+def tensors(random):
+    """The bytes of a .safetensors with offsets, shapes and lengths that may be any."""
+    header, data = {}, b""
+    for name, array in ARRAYS.items():
+        ends = [len(data), len(data) + array.nbytes]
+        dtype = {"f": "F32", "i": "I32"}[array.dtype.kind]
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": ends}
+        data += array.tobytes()
+    for _ in range(random.choice((0, 1, 1, 2))):
+        entry = header[random.choice(list(ARRAYS))]
+        match random.randrange(3):
+            case 0:
+                entry["shape"][random.randrange(len(entry["shape"]))] = random.choice((-1, *NUMBERS))
+            case 1:
+                entry["data_offsets"][random.randrange(2)] = random.choice((-8, *NUMBERS, len(data)))
+            case _:
+                header = other_value(random, header)
+                break
+    text = json.dumps(header).encode()
+    length = random.choice(NUMBERS) if random.random() < 0.2 else len(text)
+    whole = struct.pack("<Q", length) + text + data
+    return mutated(random, whole) if random.random() < 0.4 else whole
+
+
+def named_or_read(path, ask):
+    """The answer; None where it is refused in a sentence with the file's name."""
+    said = []
+    try:
+        return ask()
+    except (Unsupported, UsageError) as refusal:
+        said.append(str(refusal))
+    assert str(path) in said[0]
+    return None
+
+
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+@examples(10)
+@given(randoms)
+def test_captured_inputs_are_what_is_wanted_or_refused(tmp_path, tried, suffix, random):
+    path = tmp_path / f"caught{suffix}"
+    for _ in range(8):
+        path.write_bytes((archive if suffix == ".npz" else tensors)(random))
+        tried()
+        captured_file.identify_captured.cache_clear()
+        read = named_or_read(path, lambda: read_captured(str(path), WANTED))
+        assert all(read[name].shape == WANTED[name].shape for name in read or ())
+
+
+TABLES = (
+    "tokens\n128\n4096\n",
+    "tokens,documents\n128,5\n4096,2\n",
+    "shortest,longest,documents\n1,128,9\n129,4096,3\n",
+)
+
+
+@examples(10)
+@given(randoms)
+def test_a_table_of_lengths_is_read_or_refused(tmp_path, tried, random):
+    for _ in range(10):
+        tried()
+        content = mutated(random, random.choice(TABLES).encode())
+        read = answer_or_refusal(lambda content=content: length_table.parse_table("mine.csv", content))
+        for entry in read or ():
+            assert 1 <= entry.shortest <= entry.longest <= length_table.LONGEST
+            assert 0 <= entry.documents <= length_table.MOST_DOCUMENTS
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return discovery.builtin()
+
+
+@examples(1)
+@given(randoms)
+def test_claims_are_read_or_refused(tmp_path, catalog, tried, random):
+    name = random.choice(sorted(path.parent.name for path in ROOT.glob("impls/*/claims.yaml")))
+    source, path = ROOT / f"impls/{name}/claims.yaml", tmp_path / "claims.yaml"
+    family = catalog.family(name)
+    text = source.read_bytes()
+    changed = mutated(random, text)
+    if random.random() < 0.6:
+        plain = json.loads(json.dumps(yaml.safe_load(text), default=str))
+        changed = yaml.safe_dump(other_value(random, plain)).encode()
+    path.write_bytes(changed)
+    tried()
+    answer_or_refusal(lambda: load(path, family, catalog))
+
+
+@examples(10)
+@given(randoms)
+def test_a_preset_of_a_model_is_read_or_refused(tmp_path, tried, random):
+    source = random.choice(sorted(models.FILES.glob("*.yaml")))
+    path = tmp_path / source.name
+    for _ in range(3):
+        text = source.read_bytes()
+        changed = mutated(random, text)
+        if random.random() < 0.5:
+            changed = yaml.safe_dump(other_value(random, yaml.safe_load(text))).encode()
+        path.write_bytes(changed)
+        tried()
+        models.read.cache_clear()
+        named_or_read(path, lambda: models.read(path))
+
+
+@examples(10)
+@given(randoms)
+def test_a_baseline_with_other_values_is_read_or_refused(tmp_path, tried, random):
+    source = random.choice(sorted((ROOT / "results/baselines").glob("*.json")))
+    data = json.loads(source.read_bytes())
+    cases = data["cases"]
+    data["cases"] = {name: cases[name] for name in random.sample(sorted(cases), 3)}
+    path = tmp_path / "baseline.json"
+    for _ in range(5):
+        path.write_text(json.dumps(other_value(random, data)))
+        tried()
+        answer_or_refusal(lambda: baseline.read(path))
+
+
+@pytest.fixture(scope="module")
+def receipt(tmp_path_factory):
+    return receipt_of(store_kept_run(tmp_path_factory.mktemp("kept"), sweep()))
+
+
+@examples(10)
+@given(randoms)
+def test_a_receipt_with_other_data_is_refused_or_whole(receipt, tried, random):
+    """Its text is the stranger's own, so that it may fit: nothing but the data can be wrong."""
+    packed = pack(receipt)
+    text, data = to_text(receipt), json.loads(zlib.decompress(b64decode(packed)))
+    for _ in range(10):
+        tried()
+        changed = json.dumps(other_value(random, data)).encode()
+        odd = text.replace(packed, b64encode(zlib.compress(changed)).decode())
+        if (read := answer_or_refusal(lambda odd=odd: read_receipt(odd, "receipt.md"))) is None:
+            continue
+        taken, _ = read
+        assert read_receipt(to_text(taken), "receipt.md") == (taken, "")
+        checks = check_statements(taken, Here({}, {}, {}, {}))
+        assert all(check.outcome != HOLDS or not check.why for check in checks)  # nothing was run
