@@ -104,16 +104,21 @@ def attend_keys(w: MlaWorkload, q: Any, parts: Any, weights: Any, mask: Any = No
         return result
 
 
+def absorbed_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+    """Queries of latents, [b, s, heads, kv_lora], and of rotated keys: the up-projection is in the former."""
+    import torch
+
+    content, position = queries(w, x, weights, freqs)
+    with stage("absorb"):
+        return torch.einsum("bshd,hdc->bshc", content, _up_projections(w, weights)[0]), position
+
+
 def attend_latents(w: MlaWorkload, asked: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
-    """Queries, without and with position, on latents and rotated keys, which stand in several parts."""
+    """Queries of latents and of rotated keys on these, which stand in several parts."""
     import torch
     from torch.nn.functional import linear
 
-    c = w.widths
-    of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
     content, position = asked
-    with stage("absorb"):
-        content = torch.einsum("bshd,hdc->bshc", content, of_keys)
     with stage("scores"):
         scores = [
             torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)
@@ -124,9 +129,15 @@ def attend_latents(w: MlaWorkload, asked: Any, parts: Any, weights: Any, mask: A
         products = (torch.einsum("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
         mixed = reduce(add, products)
     with stage("absorb"):
-        heads = torch.einsum("bshc,hdc->bshd", mixed, of_values)
+        heads = torch.einsum("bshc,hdc->bshd", mixed, _up_projections(w, weights)[1])
     with stage("output"):
         return linear(heads.flatten(2), weights["wo"])
+
+
+def _up_projections(w: MlaWorkload, weights: Any) -> tuple[Any, Any]:
+    """From latents to every head's keys without position, and to its values."""
+    c = w.widths
+    return weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
 
 
 def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:

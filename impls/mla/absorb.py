@@ -8,7 +8,7 @@ from harness import implementation
 
 from ._cost import keeps_latents
 from ._phases import on_latents
-from ._torch import attend_latents, dequantise, forward_only, future, latents, queries
+from ._torch import absorbed_queries, attend_latents, dequantise, forward_only, future, latents
 from .workload import MlaWorkload
 
 
@@ -16,7 +16,7 @@ from .workload import MlaWorkload
 def absorb(w: MlaWorkload):
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        asked, parts = queries(w, x, weights, freqs), [*cached, latents(w, x, weights, freqs)]
+        asked, parts = absorbed_queries(w, x, weights, freqs), [*cached, latents(w, x, weights, freqs)]
         return attend_latents(w, asked, parts, weights, future(w, x))
 
     return on_latents(w, attend, forward_only)

@@ -8,7 +8,7 @@ from harness import implementation
 
 from ._cost import keeps_latents
 from ._steps import Cache, grow
-from ._torch import attend_latents, dequantise, forward_only, latents, queries
+from ._torch import absorbed_queries, attend_latents, dequantise, forward_only, latents
 from .workload import MlaWorkload
 
 
@@ -22,7 +22,7 @@ def absorb_steps(w: MlaWorkload, *, cache: Cache = "beside"):
         for step in range(w.steps):
             token, turn = x[:, step : step + 1], freqs[step : step + 1]
             parts = grow(parts, latents(w, token, weights, turn), cache)
-            results.append(attend_latents(w, queries(w, token, weights, turn), parts, weights))
+            results.append(attend_latents(w, absorbed_queries(w, token, weights, turn), parts, weights))
         return torch.cat(results, 1)
 
     return decode
