@@ -20,6 +20,7 @@ EAGER = [info.id for info in CATALOG.implementations.values() if info.framework 
 LENGTHS = ("256", "512")
 NEAR = 0.02
 NARROW = {"mla": {"nope": 16, "rope": 8, "v": 24, "batch": 1}}  # else gradients of weights take a minute
+CHUNK = {"queries": 96}  # of the last tokens; by default there are more than tokens here
 FEW = {"topk": ("2",)}  # of a row's scores: more than there are cannot be selected
 # Shapes depend on data, as those of packed sequences of others do, or numpy computes: fake tensors have none.
 UNTRACEABLE = {
@@ -30,7 +31,8 @@ UNTRACEABLE = {
     "topk/block_maxima_host",
 }
 # torch.compile decides what its kernels keep; Triton's run on no cpu; in no suite of bench.yaml.
-ELSEWHERE = {"attention/dense_flex", "mla/flex", "attention/nsa_fla", "attention/given_blocks_gather"}
+COMPILED = {"attention/dense_flex", "attention/given_blocks_flex", "mla/flex"}
+ELSEWHERE = COMPILED | {"attention/nsa_fla", "attention/given_blocks_gather"}
 # Autograd adds a gradient to another in place, but not where they are fake tensors (`can_accumulate_inplace`
 # in torch/csrc/autograd/input_buffer.cpp): planned are up to so many more bytes, of the peak.
 ABOVE = {("attention/nsa_paper_decode", "fwd_bwd"): 0.03}
@@ -75,8 +77,9 @@ def measured(framework, case, mode):
     from harness.worker.frameworks.torch.binding import bind
     from harness.worker.frameworks.torch.trace import figures
 
-    family = case.implementation.split("/")[0]
-    fields = {**dict(case.workload), **NARROW.get(family, {})}
+    drawn = dict(case.workload)
+    chunk = CHUNK if "chunk" in {drawn.get("stage"), drawn.get("phase")} else {}
+    fields = {**drawn, **NARROW.get(case.implementation.split("/")[0], {}), **chunk}
     made = Case.of(case.implementation, dict(case.options), fields, mode, "cpu")
     built = build(loading.load(CATALOG.implementation(case.implementation).module), made)
     framework.enter(mode, wide=False)
@@ -96,7 +99,7 @@ def measured(framework, case, mode):
     return static.planned_bytes - static.argument_bytes, high_water(call)[0], static.argument_bytes
 
 
-@pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
+@pytest.mark.parametrize("mode", ["fwd", pytest.param("fwd_bwd", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", [name for name in EAGER if name not in ELSEWHERE])
 def test_the_planned_peak_is_what_the_allocator_is_asked_for(framework, cases, name, mode):
     compared, reasons = {}, set()

@@ -67,7 +67,7 @@ def test_a_short_prefill_has_no_backward(tmp_path):
 
 
 def test_a_decode_is_no_short_prefill():
-    with pytest.raises(Unsupported, match="phase=prefill, or triton_decode"):
+    with pytest.raises(Unsupported, match="phase=decode: this takes as many queries as keys; use naive or phase=prefill"):
         triton_prefill(MlaWorkload(seq=64, phase="decode"))
 
 
