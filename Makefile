@@ -41,7 +41,7 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
 gpu: EXTRAS = dev,cuda,triton
-gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; installs for minutes before
+gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; in a new checkout installs for minutes before
 	@SEQSWEEP="$(BIN)/python cli.py" docs/machines/gpu.sh $(ARGS)
 
 browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one

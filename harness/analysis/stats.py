@@ -146,10 +146,10 @@ def _compare_medians(
     """
     together = _timed_together(sides).values()
     if not together:
-        return Estimate(None, reason="no process timed both"), ()
+        return Estimate(None, reason="no process timed all"), ()
     effects = [effect for timings in together if (effect := _by_round(timings, compare))]
     if not effects:
-        return Estimate(None, reason="no round has both"), ()
+        return Estimate(None, reason="no round has all"), ()
     warnings = _warnings([timing for timings in together for timing in timings])
     samples = effects[0] if len(effects) == 1 else [median(effect) for effect in effects]
     return (over_rounds if len(effects) == 1 else _over_processes)(samples, warnings, level), samples

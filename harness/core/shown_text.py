@@ -38,9 +38,11 @@ def clean_line(text: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """The same as a part of a file's name: no way out of a folder, and of a long one a part and its hash."""
+    """The same as a part of a file's name: no way out of a folder; of what no file may be called its hash."""
     name = clean_line(text).replace("/", "-")
-    return name if len(name.encode()) <= MOST_BYTES else f"{name[:40]}-{zlib.crc32(name.encode()):08x}"
+    if name == text and len(name.encode()) <= MOST_BYTES:
+        return name
+    return f"{name[:40]}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def escape_markdown(text: str) -> str:

@@ -23,7 +23,7 @@ from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
-from harness.report.tables.kernel_limits import limits_lines, limits_table
+from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.longest_context import longest_context_lines, longest_context_table
 from harness.report.tables.max_seq import largest_table, measured_table
@@ -155,12 +155,10 @@ def _print_targets(
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    limits = [table for panel in suite.panels.values() if (table := limits_table(panel, largest)).rows]
-    if not limits:
-        limits = [largest_table(suite.name, largest, suite.bounds)]
-    if tables := [
-        table for table in (*limits, measured_table(suite.name, largest, suite.bounds)) if table.rows
-    ]:
+    limits = [limits_table(panel, largest) for panel in suite.panels.values()]
+    limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
+    limits.append(measured_table(suite.name, largest, suite.bounds))
+    if tables := [table for table in limits if table.rows]:
         print_tables(console, *tables)
 
 

@@ -9,9 +9,10 @@ from harness.report import format as fmt
 
 WORDS = {1: "faster", -1: "slower", 0: "not told apart"}
 RULE = (
-    "Factors in sentences hold together at 95 %, and so do speedups there: divided by how many are told, and "
-    "by the pairs of distributions for what is found in one of them. Those of the table hold one by one. All "
-    "sides of a factor share their rounds, so that what else the machine did in a round divides out."
+    "Factors in sentences hold together at 95 %, and speedups there among themselves: divided by how many "
+    "are told, and a factor's lower bound by ordered pairs of distributions, a speedup's by distributions "
+    "and lengths. Those of the table hold one by one. All sides of a factor share their rounds, so that what "
+    "else the machine did in a round divides out."
 )
 
 

@@ -89,22 +89,24 @@ def given_cost(w: AttentionWorkload) -> Cost:
 
 def newest_cost(w: AttentionWorkload) -> Cost:
     """The last tokens alone meet all keys up to their own; it is dense attention's own count."""
-    return _of_newest(w, w.seq - (w.asking - 1) / 2, w.seq)
+    return _of_newest(w, w.seq - (w.query_count - 1) / 2, w.seq)
 
 
 def newest_paper_cost(w: AttentionWorkload) -> Cost:
     """The last token alone meets every mean, `selected` blocks and `window` keys, and reads no others."""
     length, stride = w.compression
     means = max(0, (w.seq - length) // stride + 1)
-    met = means + min(w.seq, w.selected * w.block) + min(w.seq, w.window)
-    return _of_newest(w, met, met)
+    mean_keys = means + min(w.seq, w.selected * w.block) + min(w.seq, w.window)
+    return _of_newest(w, mean_keys, mean_keys)
 
 
-def _of_newest(w: AttentionWorkload, met: float, keys: int) -> Cost:
+def _of_newest(w: AttentionWorkload, mean_keys: float, keys: int) -> Cost:
     """Of queries that meet so many keys on average; bytes: `keys` and values read, the result written."""
-    pair = 4.0 * w.batch * w.heads * w.head_dim * w.asking
-    moved = BYTES[w.dtype] * w.batch * w.head_dim * 2 * (w.kv_heads * keys + w.heads * w.asking)
-    return Cost(flops=pair * met, bytes=float(moved), dense_flops=pair * (w.seq - (w.asking - 1) / 2))
+    pair = 4.0 * w.batch * w.heads * w.head_dim * w.query_count
+    moved = BYTES[w.dtype] * w.batch * w.head_dim * 2 * (w.kv_heads * keys + w.heads * w.query_count)
+    return Cost(
+        flops=pair * mean_keys, bytes=float(moved), dense_flops=pair * (w.seq - (w.query_count - 1) / 2)
+    )
 
 
 def dsa_cost(w: AttentionWorkload) -> Cost:

@@ -1,4 +1,4 @@
-"""torch's FlexAttention, compiled, and where it is not: f64, a backward on the CPU, no C++ compiler."""
+"""FlexAttention compiled by torch, and what it refuses: f64, a backward on the CPU, no C++ compiler."""
 
 from __future__ import annotations
 

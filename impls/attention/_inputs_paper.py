@@ -22,9 +22,9 @@ def shapes(w: AttentionWorkload) -> Shapes:
         raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
     if w.varlen or not w.causal:
         raise Unsupported(f"stage={w.stage} is of one causal sequence; use varlen=false and causal=true")
-    if w.asking > w.seq:
+    if w.query_count > w.seq:
         raise Unsupported(f"queries {w.queries} are more than the {w.seq} tokens; use fewer or a longer seq")
-    query = Array((w.batch, w.asking, w.heads, w.head_dim), w.dtype)
+    query = Array((w.batch, w.query_count, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
     arrays = {"q": query, "k": key, "v": key}
     if w.stage == "chunk":

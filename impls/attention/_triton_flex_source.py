@@ -109,9 +109,9 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
         def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
             return score
 
-        masked = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, mask.visible)
-        said = {**options, **outputs}
-        return flex_attention(q, k, v, score, masked, w.head_dim**-0.5, said, (), arrays)[:1]
+        block_mask = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, mask.visible)
+        kernel_options = {**options, **outputs}
+        return flex_attention(q, k, v, score, block_mask, w.head_dim**-0.5, kernel_options, (), arrays)[:1]
 
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), _absent_gpu(capability):
         dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]

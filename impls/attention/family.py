@@ -198,7 +198,7 @@ FAMILY = Family(
         "transposed_lists": w.heads,
         "select": w.heads,
         "compress": w.seq // w.block,
-    }.get(w.stage, w.asking),
+    }.get(w.stage, w.query_count),
     tile=lambda w: w.tile,
     checks=CHECKS,
     stages=(

@@ -35,13 +35,14 @@ class AttentionWorkload(Workload):
     `topk` tokens. `stage` measures one stage alone, on what the stage before it gives: block means, the
     selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum; or
     the paper's selected branch on `given_blocks`. In stage `decode` one query, at the last token, reads a
-    cache that holds the block means too; in stage `chunk` the last `queries` tokens read one without. The
+    cache that holds the block means too; in stage `chunk` the last `queries` tokens read
+    a cache without them. The
     paper's form compresses `kernel` tokens every `stride`, and always selects the first `init_blocks` blocks
     and the last `local_blocks` up to the query's own.
     """
 
     batch: int = axis(1)  # independent sequences
-    seq: int = axis()  # tokens: queries, and as many keys
+    seq: int = axis()  # tokens: as many keys, and queries but in a decode or chunk
     heads: int = axis(8)  # of queries
     kv_heads: int = axis(2)  # of keys and values; each serves heads / kv_heads
     head_dim: int = axis(128)  # elements of a query, key and value
@@ -57,7 +58,7 @@ class AttentionWorkload(Workload):
     compressed_selected: int = axis(16, later=True)  # groups that it reads
     segments: int = axis(4, later=True)  # sequences in a packed one
     cuts: str = axis("random", choices=("random", "uniform", "60_40"), later=True)  # where they are packed
-    stage: str = axis("attention", choices=STAGES, later=True)  # one stage alone, or one new token
+    stage: str = axis("attention", choices=STAGES, later=True)  # one stage alone, or one or more new tokens
     indexer_heads: int = axis(0, minimum=0, later=True)  # of an indexer beside; 0: none
     indexer_dim: int = axis(128, later=True)  # elements of an indexer's head
     topk: int = axis(2048, later=True)  # tokens that the indexer keeps
@@ -70,13 +71,13 @@ class AttentionWorkload(Workload):
     lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of packed documents
     packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
     packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the row that is taken
-    queries: int = axis(1024, later=True)  # of a chunk, the last of its tokens
+    queries: int = axis(1024, later=True)  # how many of the last tokens are a chunk's
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
     )  # how queries and keys are drawn
 
     @property
-    def asking(self) -> int:
+    def query_count(self) -> int:
         """How many of the tokens have a query, the last ones."""
         return {"decode": 1, "chunk": self.queries}.get(self.stage, self.seq)
 

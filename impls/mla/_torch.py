@@ -1,6 +1,6 @@
 """What the variants share, with upstream's dtypes: rotation and softmax in f32 (in f64 for f64).
 
-A decode attends its cache and the new token without joining them: scores are joined, keys are not,
+A decode or chunk attends its cache and the new tokens without joining them: scores are joined, keys are not,
 so that no cache is copied to append one token.
 """
 
@@ -113,12 +113,12 @@ def absorbed_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[
         return torch.einsum("bshd,hdc->bshc", content, _up_projections(w, weights)[0]), position
 
 
-def attend_latents(w: MlaWorkload, asked: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
+def attend_latents(w: MlaWorkload, latent_queries: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
     """Queries of latents and of rotated keys on these, which stand in several parts."""
     import torch
     from torch.nn.functional import linear
 
-    content, position = asked
+    content, position = latent_queries
     with stage("scores"):
         scores = [
             torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)

@@ -28,7 +28,7 @@ def decode_over(w: MlaWorkload) -> Callable[..., torch.Tensor]:
     Latents are [batch, seq, kv_lora], or [pages, page, kv_lora] with the table [batch, pages], int32.
     """
     if w.phase != "decode":
-        raise Unsupported(f"phase={w.phase}: this attends one new token; use phase=decode, or absorb_sdpa")
+        raise Unsupported(f"phase={w.phase}: this attends one new token; use phase=decode, or absorb")
     c = w.widths
     wide = w.dtype in {"f64", "f32"}
     block, heads = (16, 16) if wide else (32, 16 if c.heads % 32 else 32)

@@ -16,7 +16,10 @@ from .workload import MlaWorkload
 def absorb(w: MlaWorkload):
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        asked, parts = absorbed_queries(w, x, weights, freqs), [*cached, latents(w, x, weights, freqs)]
-        return attend_latents(w, asked, parts, weights, future(w, x))
+        latent_queries, parts = (
+            absorbed_queries(w, x, weights, freqs),
+            [*cached, latents(w, x, weights, freqs)],
+        )
+        return attend_latents(w, latent_queries, parts, weights, future(w, x))
 
     return on_latents(w, attend, forward_only)

@@ -28,8 +28,10 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
     import torch
     from torch.nn.functional import linear, softmax
 
-    if w.phase == "decode" or (w.causal and w.seq > 1):
-        raise Unsupported("the lines printed know neither mask nor cache; use causal=false, or fast_path")
+    if w.cached or (w.causal and w.seq > 1):
+        raise Unsupported(
+            "the lines printed know neither mask nor cache; use a prefill of causal=false, or naive"
+        )
 
     def before(q, k, v):
         scores = torch.matmul(q, k.transpose(-2, -1)) * w.scale

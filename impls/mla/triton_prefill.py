@@ -26,7 +26,10 @@ def padded(width: int) -> int:
 @implementation(framework="triton", semantics="dense", facts=keeps_heads)
 def triton_prefill(w: MlaWorkload):
     if w.phase != "prefill":
-        raise Unsupported(f"phase={w.phase}: this takes as many queries as keys; use naive or phase=prefill")
+        raise Unsupported(
+            f"phase={w.phase}: this takes as many queries as keys; use naive, phase=prefill, "
+            "or of a decode triton_decode"
+        )
 
     import torch
     from torch.nn.functional import linear

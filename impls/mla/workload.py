@@ -49,7 +49,7 @@ class MlaWorkload(Workload):
     """
 
     batch: int = axis(1)  # independent sequences
-    seq: int = axis()  # tokens of a prefill, or cached before a decode
+    seq: int = axis()  # tokens of a prefill, or cached before a decode or chunk
     phase: str = axis("prefill", choices=("prefill", "chunk", "decode"))  # all tokens are new, some, or one
     config: str = axis("small", choices=tuple(CONFIGS))  # a model's widths
     causal: bool = axis(True)  # later tokens are hidden

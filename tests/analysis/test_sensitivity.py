@@ -116,7 +116,7 @@ def test_one_that_had_to_be_measured_apart_has_a_factor_and_no_interval(record, 
     later = [replace(r, timing=timing(r.timing.samples_s, range(200, 230))) for r in made[2:]]
     _, x = sensitivities(results(suite, made[:2] + later), {"mask": "iid"})
     assert (x.largest.value, x.largest.low, x.largest.high) == (pytest.approx(2.5), None, None)
-    assert x.largest.reason == "no round has both"
+    assert x.largest.reason == "no round has all"
 
 
 def test_each_implementation_is_told_of_over_its_distributions(record, suite):

@@ -55,7 +55,9 @@ def test_markdown_takes_nothing_for_its_own(text: str, left: str) -> None:
 
 
 def test_a_files_name_leads_out_of_no_folder_and_is_short_enough_for_one():
-    assert file_name("../a\n\x00b") == "..-a b"
+    assert file_name("mask a-b") == "mask a-b"
+    assert file_name("../a\n\x00b").startswith("..-a b-")
+    assert file_name("a/b") != file_name("a-b")
     long = [file_name(f"{letter * 300}{end}") for letter in "a日" for end in "12"]
     assert len(set(long)) == 4
     assert max(len(name.encode()) for name in long) <= 200

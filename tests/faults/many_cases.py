@@ -112,7 +112,8 @@ def main():
         seconds, busy_s, _ = call(folder, words)
         table.append(f"| `{' '.join(words)}` | {seconds:.1f} | {busy_s:.1f} |")
     said = (
-        "\n".join(table) + f"\n\n{(run.path / 'records.jsonl').stat().st_size / cases:,.0f} bytes a record.\n"
+        "\n".join(table)
+        + f"\n\n{(run.path / 'records.jsonl').stat().st_size / cases:,.0f} bytes a record in records.jsonl.\n"
     )
     print(said)
     good = not bad and steady[-1] <= steady[0]

@@ -76,6 +76,20 @@ def test_what_is_no_number_stays_none():
     assert not bad[1].any()
 
 
+@pytest.mark.parametrize(
+    "w", [of(), of(head_dim=2048, seq=256, selected=1), of(head_dim=1, seq=256, selected=1)], ids=str
+)
+@pytest.mark.parametrize("scale", [1, 1e6])
+def test_scores_of_any_size_have_a_softmax(w, scale):
+    inputs = drawn(w)
+    inputs["q"] *= scale
+    inputs["k"] *= scale
+    found = run(V.nsa_mslk_tiles(w), inputs)
+    assert np.isfinite(found).all()
+    if scale == 1:
+        np.testing.assert_allclose(found, run(V.nsa_mslk(w), inputs), atol=2e-5)
+
+
 def test_flops_are_the_products_that_are_made():
     """Two heads 8 wide, 512 queries in two tiles: keys that a part reads, times its queries, times 4·8."""
     import torch
@@ -115,7 +129,9 @@ def test_what_it_cannot_says_what_can(monkeypatch):
         V.nsa_mslk_tiles(SMALL)(**inputs)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, **_: None if name == "numba" else importlib)
     monkeypatch.setattr("impls.attention.mslk.nsa_mslk_tiles.find_spec", importlib.util.find_spec)
-    with pytest.raises(Unsupported, match=r"numba is not installed; pip install -e '\.\[numba\]'"):
+    with pytest.raises(
+        Unsupported, match=r"numba or threadpoolctl is not installed; pip install -e '\.\[numba\]'"
+    ):
         V.nsa_mslk_tiles(SMALL)
 
 

@@ -36,7 +36,7 @@ class GateContext:
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
             verifier = self.verifiers[id(context)] = Verifier(context)
-            verifier.open()
+            verifier.open(context.living())
         return self.verifiers[id(context)]
 
     def close_verifiers(self) -> None:

@@ -1,6 +1,6 @@
 """How far each implementation goes on a GPU, beside what its neediest kernel takes and its least time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,8 @@ Entries = Sequence[Mapping[str, Any]]
 CAPTION = (
     "Longest: by planned memory. Registers to limit: of the kernel that spills most, else that takes most "
     "registers. FLOPs/B: by the family's formulas; bound: what a call takes at least by documented rates, "
-    "where marked by that of memory. Both are at the longest length that was asked for; nothing ran there."
+    "where marked by that of memory. All but the first are at the longest length whose kernels were read; "
+    "nothing ran there."
 )
 COLUMNS = (
     *(Column(name, right=False, folds=name != "target") for name in ("target", "implementation")),
@@ -55,6 +56,18 @@ def limits_table(panel: SuiteResults, largest: Entries) -> TableData:
             sections.append(((target,), rows))
     title = f"{heading(panel)}: longest length that fits"
     return replace(TableData.of_sections(title, COLUMNS, sections), caption=CAPTION)
+
+
+def without_limits(panels: Iterable[SuiteResults], largest: Entries) -> list[Mapping[str, Any]]:
+    """The entries of which `limits_table` has no row: of targets where no kernel was read."""
+    shown = [
+        entry
+        for panel in panels
+        for target, entries in _by_target(panel, largest).items()
+        if any(True for _ in kernels_of(panel, target, KernelFigures))
+        for entry in entries
+    ]
+    return [entry for entry in largest if entry not in shown]
 
 
 def limits_lines(panel: SuiteResults, largest: Entries) -> list[str]:

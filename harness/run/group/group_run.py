@@ -50,7 +50,6 @@ class GroupRun:
         try:
             self._prepare()
             if context.living():
-                self.verifier.open()
                 self._measure()
             for state in context.living():
                 context.settle(state, "ok")
@@ -85,13 +84,17 @@ class GroupRun:
         states, limit = self.context.living(), self.context.settings.memory_bytes
         by_inputs = list(grouped(states, self.context.inputs_of).values())
         whole = sum(state.plan.needs_bytes(SETS) for state in states)
-        # Their references hold all sets of inputs, in double precision.
+        # Their references hold all sets of inputs, those of f32 in double precision.
         whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
         if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near, states))):
             by_inputs = [states]
         for number, own in enumerate(by_inputs):
             for state in own:
                 state.samples.first_round = number * 2 * MAX_ROUNDS  # of which none is another's
+                if state.living and state.worker is None:  # ended for a case of other inputs
+                    compile_again(self.context, state)
+            self.verifier.close()  # what held the inputs before
+            self.verifier.open(own)
             if living := [state for state in own if state.living]:
                 self._measure_group(living)
 

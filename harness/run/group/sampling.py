@@ -81,8 +81,13 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warn(*warnings)
-        last = max((number for number, _ in state.samples.readings), default=-1) - state.samples.first_round
-        state.samples.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
+        first = state.samples.first_round
+        last = max((number for number, _ in state.samples.readings), default=-1) - first
+        state.samples.gpu_readings = [
+            replace(each, round=first + each.round)
+            for each in interference.gpu_readings
+            if each.round <= last + 1
+        ]
         if state.living:
             settle_remembered(context, verifier, state, state.samples.median_s)
         _check_clock(context, state)

@@ -4,7 +4,7 @@ A case whose contract has not passed is never timed, and a time whose answers we
 between and after its samples a case is called, under the clock, on values that no call has seen.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -32,15 +32,15 @@ class Verifier:
         self.by_inputs: dict[str, References] = {}
         self.results = 0
 
-    def open(self) -> None:
-        """Draw the inputs of all that lives, and compute what is right of them."""
-        for inputs in dict.fromkeys(map(self.context.inputs_of, self.context.living())):
+    def open(self, states: Sequence[CaseState]) -> None:
+        """Draw the inputs of those that live, and compute what is right of them."""
+        for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.living):
             self.by_inputs[inputs] = References(self.context, inputs)
             self.by_inputs[inputs].open()
 
     def close(self) -> None:
-        for references in self.by_inputs.values():
-            references.close()
+        while self.by_inputs:
+            self.by_inputs.popitem()[1].close()
 
     def references(self, state: CaseState) -> References:
         """Those that judge a case."""

@@ -1,4 +1,4 @@
-"""Machine code of numba's for tiles of queries: all branches of one while its keys are in a core's cache.
+"""Machine code of numba's for tiles of queries: a thread takes one through all branches.
 
 Products are BLAS's. Scores lie with a row for each key: a product writes it in one piece, and every step of
 the softmax runs over all queries at once, as vector instructions. Nothing is summed in another order than
@@ -15,9 +15,8 @@ LOG2_E = np.float32(1.4426950408889634)
 C6, C5, C4 = np.float32(1.5403530e-4), np.float32(1.3333558e-3), np.float32(9.6181291e-3)
 C3, C2, C1 = np.float32(5.5504109e-2), np.float32(0.24022651), np.float32(0.69314718)
 ROUND = np.float32(1.5 * 2**23)  # a float to which it is added has its nearest whole number in the low bits
-LEAST = np.float32(-127)  # of it the power's exponent bits are 0: so is the power
-HIDDEN = np.float32(-3e38)  # a score that no query sees; no infinity, whose differences would be NaN
-NOTHING = np.float32(-1e37)  # a query whose highest score is below sees no key
+LEAST = np.float32(-127)  # a power of it has exponent bits 0, and is 0
+HIDDEN = np.float32(-3e38)  # the score of a key that a query may not see; infinities less each other are NaN
 FEW_SCORES = 1 << 18  # in f32 1 MiB, what a core's own cache holds
 FEWEST_ROWS = 64  # queries of a product: with fewer it is slow
 WINDOW_ROWS = 64  # queries that read a window together: with more of them more keys are hidden
@@ -68,16 +67,16 @@ def attend_range(
             seen = (end + block - 1) // block
             means = mean_k[pair, :seen], mean_v[pair, :seen]
             _add_branch(into, queries, shares[:, 0], begin, end, means, starts[:seen], seq, rest)
-        found = 0
+        key_count = 0
         for pick in picks[row, number]:
             if pick >= 0:
                 begin, end = pick * block, min(seq, (pick + 1) * block)
-                stop = found + end - begin
-                keys[found:stop], values[found:stop] = k[pair, begin:end], v[pair, begin:end]
-                positions[found:stop] = np.arange(begin, end)
-                found = stop
-        chosen = keys[:found], values[:found]
-        _add_branch(into, queries, shares[:, 1], first, last, chosen, positions[:found], seq, rest)
+                stop = key_count + end - begin
+                keys[key_count:stop], values[key_count:stop] = k[pair, begin:end], v[pair, begin:end]
+                positions[key_count:stop] = np.arange(begin, end)
+                key_count = stop
+        chosen = keys[:key_count], values[:key_count]
+        _add_branch(into, queries, shares[:, 1], first, last, chosen, positions[:key_count], seq, rest)
         for begin in range(first, last, WINDOW_ROWS):
             end = min(last, begin + WINDOW_ROWS)
             oldest = max(0, begin - window + 1)
@@ -86,32 +85,32 @@ def attend_range(
 
 
 @_compiled
-def _add_branch(into, queries, shares, first, last, pairs, positions, window, scratch):
-    """Adds softmax(q·k/√d)·v times its share to queries first … last, which see `window` positions."""
+def _add_branch(into, queries, shares, first, last, pairs, positions, reach, scratch):
+    """Adds softmax(q·k/√d)·v times its share to queries first … last, which see `reach` positions."""
     keys, values = pairs
     rows, count, width = last - first, len(keys), queries.shape[1]
     scores = scratch[: count * rows].reshape(count, rows)
     free = scratch[count * rows :]
     query = free[: rows * width].reshape(rows, width)
-    found = free[rows * width : 2 * rows * width].reshape(rows, width)
+    weighted = free[rows * width : 2 * rows * width].reshape(rows, width)
     highest = free[2 * rows * width : (2 * width + 1) * rows]
     total = free[(2 * width + 1) * rows : 2 * (width + 1) * rows]
     query[:] = queries[first:last]
     np.dot(keys, query.T, scores)
     for j in range(count):
         position, of_key = positions[j], scores[j]
-        if position > first or position <= last - 1 - window:
+        if position > first or position <= last - 1 - reach:
             for i in range(rows):
-                if position > first + i or position <= first + i - window:
+                if position > first + i or position <= first + i - reach:
                     of_key[i] = HIDDEN
     _take_softmax(scores, highest, total, LOG2_E / np.float32(sqrt(width)))
-    np.dot(scores.T, values, found)
+    np.dot(scores.T, values, weighted)
     for i in range(rows):
-        if highest[i] < NOTHING and total[i] == total[i]:
+        if highest[i] == HIDDEN and total[i] == total[i]:
             continue  # the query sees no key, and the branch adds nothing; numba's max may drop a NaN
         factor, row = shares[first + i] / total[i], into[first + i]
         for d in range(width):
-            row[d] += found[i, d] * factor
+            row[d] += weighted[i, d] * factor
 
 
 @_compiled
@@ -123,12 +122,12 @@ def _take_softmax(scores, highest, total, scale):
         row = scores[j]
         for i in range(rows):
             highest[i] = max(row[i], highest[i])
-    for i in range(rows):
-        highest[i] *= scale
     for j in range(count):
         row = scores[j]
         for i in range(rows):
-            power = _power_of_two(row[i] * scale - highest[i])
+            # The difference first: it is exact where it matters, and never above 0, which a product that
+            # is contracted with a subtraction can be.
+            power = _power_of_two((row[i] - highest[i]) * scale)
             row[i] = power
             total[i] += power
 

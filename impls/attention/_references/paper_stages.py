@@ -48,9 +48,9 @@ def newest(w: AttentionWorkload, rows: Any, *, stage: str = "decode") -> Callabl
         keys = torch.arange(w.seq, device=q.device)
 
         def block(t, q, k, v):
-            return attend(q, k, v, keys <= (w.seq - w.asking + t)[:, None])
+            return attend(q, k, v, keys <= (w.seq - w.query_count + t)[:, None])
 
-        return by_blocks(block, w, range(w.asking) if rows is None else rows, q, k, v)
+        return by_blocks(block, w, range(w.query_count) if rows is None else rows, q, k, v)
 
     return answer
 

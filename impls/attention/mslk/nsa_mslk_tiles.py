@@ -1,4 +1,4 @@
-"""`nsa_mslk` (MSLK #296) on the CPU by tiles: a thread makes all branches of one while it is in its cache.
+"""`nsa_mslk` (MSLK #296) on the CPU by tiles: a thread takes one through all branches, waiting for no other.
 
 Compiled by numba, products by BLAS; forward and in f32 alone. `nsa_mslk` calls torch's attention kernel
 once for each branch and a few tiles, and its threads wait for each other after every operator.
@@ -18,7 +18,7 @@ def nsa_mslk_tiles(w: AttentionWorkload):
     if w.dtype != "f32":
         raise Unsupported(f"dtype={w.dtype}: products are BLAS's in f32; use dtype=f32 or attention/nsa_mslk")
     if any(find_spec(name) is None for name in ("numba", "threadpoolctl")):
-        raise Unsupported("numba is not installed; pip install -e '.[numba]'")
+        raise Unsupported("numba or threadpoolctl is not installed; pip install -e '.[numba]'")
 
     from .._numba_tiles.operator import attention
 

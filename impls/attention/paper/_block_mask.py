@@ -1,7 +1,8 @@
 """Given blocks as FlexAttention's mask: lists of blocks of 128 × 128 pairs, and which pairs of one are read.
 
 A list holds every block that one of 128 queries reads, so that queries with picks of their own share little;
-inside a block an array of a boolean per query and picked block says which pairs count, seq² / block of them.
+inside a block an array of a boolean per query and block, seq² / block of them for each key head, says which
+pairs count.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A mask that is not known when the kernel is built lies in memory whole, a boolean for every pair of each query
 head, and the grid visits every block of pairs: what none of its queries reads is not computed. A query
-without a pick gets the mean of a block, not zeros; no input has one.
+without a pick gets the mean of a block, not zeros; in this family's inputs every query has a pick.
 """
 
 from typing import Any

@@ -87,7 +87,16 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
     assert rounds["tied"][0] == rounds["tied"][1]
     assert not rounds["iid"][0] & rounds["tied"][0]
     (_, scatter) = sensitivities(by_suite({"suites": suite_info(planned)}, records), {})
-    assert (scatter.largest.verdict(1.5), scatter.largest.reason) == (UNDECIDED, "no round has both")
+    assert (scatter.largest.verdict(1.5), scatter.largest.reason) == (UNDECIDED, "no round has all")
+
+
+@pytest.mark.parametrize("near", NAMES)
+def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path, near):
+    planned = {name: Act(planned=MIB) for name in NAMES}
+    planned[near] = Act(planned=int(0.9 * SETTINGS.memory_bytes))
+    records = measure(FakeExecutor(planned), tmp_path, joined(over_distributions("iid", "tied")))
+    assert [record.status for record in records] == ["ok"] * 4
+    assert all(record.timing for record in records)
 
 
 class BusyMachine(FakeExecutor):
