@@ -30,7 +30,7 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
 
     if w.cached or (w.causal and w.seq > 1):
         raise Unsupported(
-            "the lines printed know neither mask nor cache; use a prefill of causal=false, or naive"
+            "the lines printed know neither mask nor cache; use phase=prefill with causal=false, or fast_path"
         )
 
     def before(q, k, v):

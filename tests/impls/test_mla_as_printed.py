@@ -60,10 +60,12 @@ def test_an_error_of_another_kind_is_not_taken_for_it():
 
 
 @pytest.mark.parametrize(
-    "w", [MlaWorkload(seq=9), MlaWorkload(seq=9, phase="decode")], ids=["causal", "decode"]
+    "w",
+    [MlaWorkload(seq=9), MlaWorkload(seq=9, phase="decode"), MlaWorkload(seq=1, phase="chunk")],
+    ids=["causal", "decode", "chunk"],
 )
 def test_masks_and_caches_are_refused(w):
-    with pytest.raises(Unsupported, match="use causal=false, or fast_path"):
+    with pytest.raises(Unsupported, match="use phase=prefill with causal=false, or fast_path"):
         as_printed(w)
 
 
