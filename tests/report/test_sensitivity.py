@@ -22,11 +22,11 @@ def record(name, data, seconds=None, seq=4096, **more):
 
 
 def sentences_of(*records, factor=1.5):
-    found = told(records)
+    found = sensitivities_of(records)
     return {one.implementation: sentence(one, factor) for one in found}
 
 
-def told(records):
+def sensitivities_of(records):
     info = info_of(records, "mask/broadcast")
     info["suites"]["mask"]["interleaved"] = "distribution"
     return sensitivities(by_suite(info, records), {})
@@ -87,7 +87,7 @@ def test_the_found_factor_decides_at_which_length_it_is_told():
 @pytest.mark.parametrize("width", [80, 160])
 def test_sentences_come_before_the_table(width):
     records = against(iid=0.25, tied=0.5)
-    found = told(records)
+    found = sensitivities_of(records)
     out = io.StringIO()
     print_sensitivities(TextConsole(file=out, width=width), found, 1.5)
     lines = out.getvalue().splitlines()

@@ -23,12 +23,12 @@ def given_blocks_flex(w: AttentionWorkload):
         with stage("mask"):
             read = read_blocks(w, picks)
 
-            def seen(batch, head, query, key):
+            def is_visible(batch, head, query, key):
                 return visible(w, batch, head, query, key, read)
 
             lists = block_lists(w, read)
             mask = BlockMask.from_kv_blocks(
-                *lists, BLOCK_SIZE=BLOCK, mask_mod=seen, seq_lengths=(w.seq, w.seq)
+                *lists, BLOCK_SIZE=BLOCK, mask_mod=is_visible, seq_lengths=(w.seq, w.seq)
             )
         with stage("attend"):
             return kernel(q, k, v, mask)

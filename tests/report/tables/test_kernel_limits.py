@@ -19,7 +19,7 @@ def planned(name, seq, *kernels, flops=989e12, bytes_=1e9):
     )
 
 
-def found(results, **lengths):
+def with_longest(results, **lengths):
     """As run.json has it, of every target, the last one first."""
     panel = next(iter(results.by_case.values())).panel
     entry = {"suite": results.name, "panel": panel, "reason": None}
@@ -43,7 +43,7 @@ def test_a_row_has_the_longest_length_the_neediest_kernel_and_the_bound_at_the_l
         planned("flex", 4 * K, SPILLING, kernel_of(registers=200), flops=989e9, bytes_=3.352e12),
         planned("plain", 4 * K),
     )
-    largest = found(results, dense=(64 * K, None), flex=(8 * K, 12 * K), plain=(2 * K, 3 * K))
+    largest = with_longest(results, dense=(64 * K, None), flex=(8 * K, 12 * K), plain=(2 * K, 3 * K))
     table = limits_table(results, largest)
     titles = [column.title for column in table.columns]
     rows = [dict(zip(titles, (cell.text for cell in row), strict=True)) for row in table.rows]
@@ -60,7 +60,7 @@ def test_a_row_has_the_longest_length_the_neediest_kernel_and_the_bound_at_the_l
 
 def test_what_goes_furthest_is_said_first():
     results = suite(planned("dense", K, SPILLING), planned("flex", K, SPILLING), planned("plain", K))
-    largest = found(results, dense=(2 * K, 3 * K), flex=(8 * K, None), plain=(2 * K, 3 * K))
+    largest = with_longest(results, dense=(2 * K, 3 * K), flex=(8 * K, None), plain=(2 * K, 3 * K))
     assert limits_lines(results, largest) == [
         f"{target}: the longest length whose plan fits: flex: ≥ 8Ki; dense, plain: 2Ki, not 3Ki."
         for target in TARGETS
@@ -69,7 +69,7 @@ def test_what_goes_furthest_is_said_first():
 
 def test_without_kernels_or_without_a_search_there_is_no_row():
     results = suite(planned("dense", K))
-    assert limits_table(results, found(results, dense=(2 * K, 3 * K))).rows == ()
+    assert limits_table(results, with_longest(results, dense=(2 * K, 3 * K))).rows == ()
     assert limits_table(suite(planned("dense", K, SPILLING)), []).rows == ()
-    tried = [{**entry, "trials": []} for entry in found(results, dense=(2 * K, None))]
+    tried = [{**entry, "trials": []} for entry in with_longest(results, dense=(2 * K, None))]
     assert limits_lines(results, tried) == []

@@ -97,7 +97,7 @@ class Recorder:
         return call
 
 
-def held(torch, function, threads=1):
+def scratch_held(torch, function, threads=1):
     """(bytes by the rule, by the allocator) of an operator, beside its results."""
     from harness.worker.frameworks.torch.operator_scratch import RULES
     from tests.worker.frameworks.torch.allocator import high_water
@@ -118,7 +118,7 @@ def held(torch, function, threads=1):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_the_rule_is_what_the_allocator_is_asked_for(torch, name):
-    rule, measured = held(torch, OPERATORS[name])
+    rule, measured = scratch_held(torch, OPERATORS[name])
     assert rule == pytest.approx(measured, abs=NUMBER)
 
 
@@ -139,7 +139,7 @@ def test_flash_attention_holds_a_block_per_thread(torch, dtype, queries, threads
         )
 
     for function in (forward, backward):
-        rule, measured = held(torch, function, threads)
+        rule, measured = scratch_held(torch, function, threads)
         if dtype == "bfloat16":  # and what oneDNN takes, which depends on the processor
             assert rule <= measured
         else:
@@ -155,7 +155,7 @@ def test_a_batch_in_half_precision_is_made_contiguous_for_onednn(torch):
     def function(a, o):
         return a.bmm(o["interleaved"].bfloat16(), o["bt"].bfloat16())
 
-    rule, measured = held(torch, function)
+    rule, measured = scratch_held(torch, function)
     assert rule == 2 * 4 * 64 * 32
     assert 0 <= measured - rule < 1 << 20  # oneDNN's own
 
