@@ -40,8 +40,7 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(promise, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
-    same_code, means = wording.same_code_line(outcome), wording.means_line(outcome)
-    for line in filter(None, [same_code, *wording.left_out_lines(outcome), means]):
+    for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
         console.print(Text(line, style="dim"))
     for note in outcome.notes:
         console.print(Text(f"! {note}", style="yellow"))
@@ -88,11 +87,7 @@ def gate_data(outcome: GateOutcome) -> dict[str, Any]:
     """The outcome for --json: as stored, and beside the logarithms the ratios they stand for."""
     data = outcome.to_json()
     cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
-    means = {
-        family: {"ratio": ratio, "cases": count}
-        for family, (ratio, count) in wording.geometric_means(outcome).items()
-    }
-    return {**data, "cases": cases, "geometric_means": means}
+    return {**data, "cases": cases}
 
 
 _RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}

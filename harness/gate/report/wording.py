@@ -5,7 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.core.grouped import collected, grouped
+from harness.core.grouped import grouped
 from harness.core.units import format_ratio
 from harness.gate.outcome import (
     IMPROVED,
@@ -172,22 +172,6 @@ def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> s
         worst = max(cases, key=lambda case: case.effect or 0.0)
         return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
     return (_NEXT_STATIC if outcome.kind == STATIC else _NEXT).get(verdict, "")
-
-
-def geometric_means(outcome: GateOutcome) -> dict[str, tuple[float, int]]:
-    """Family → candidate's time in units of the base's, and over how many timed cases."""
-    timed = ((name_of(case.case).family, case.effect) for case in outcome.cases)
-    effects = collected((family, effect) for family, effect in timed if effect is not None)
-    return {family: (math.exp(math.fsum(logs) / len(logs)), len(logs)) for family, logs in effects.items()}
-
-
-def means_line(outcome: GateOutcome) -> str:
-    """The geometric means in a line, empty where nothing was timed."""
-    means = geometric_means(outcome)
-    if not means:
-        return ""
-    shown = (f"{family} {ratio:.3f}× (n = {count})" for family, (ratio, count) in means.items())
-    return f"candidate/base, geometric mean over timed cases, advisory: {', '.join(shown)}"
 
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:

@@ -56,5 +56,4 @@ def test_the_data_have_ratios_beside_logarithms(outcome, verdict):
     assert [first[name] for name in ("ratio", "ratio_low", "ratio_high")] == pytest.approx([1.05, 1.03, 1.07])
     assert second["ratio"] == pytest.approx(2)
     assert second["ratio_low"] is None
-    assert data["geometric_means"]["m"] == {"ratio": pytest.approx(math.sqrt(2.1)), "cases": 2}
     assert (data["verdict"], data["exit_code"]) == (REGRESSED, 1)

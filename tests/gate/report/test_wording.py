@@ -104,20 +104,6 @@ def test_static_figures_are_updated_not_explained(outcome):
     assert "accept it in bench.yaml with a reason" in step
 
 
-def test_geometric_means_are_over_timed_cases(outcome, verdict):
-    cases = [
-        verdict("m/a", UNCHANGED, 99, 100, 101),
-        verdict("m/b", UNCHANGED, -51, -50, -49),
-        verdict("n/a", UNCHANGED, 9, 10, 11),
-        CaseVerdict("m/c", VANISHED, "gone"),
-    ]
-    means = wording.geometric_means(outcome(cases))
-    assert means["m"] == (pytest.approx(1.0), 2)
-    assert means["n"] == (pytest.approx(1.1), 1)
-    assert wording.means_line(outcome(cases)).endswith("m 1.000× (n = 2), n 1.100× (n = 1)")
-    assert not wording.means_line(outcome([CaseVerdict("m/c", VANISHED, "gone")]))
-
-
 def test_many_reasons_are_cut_aloud(outcome):
     lines = wording.left_out_lines(outcome([], left_out={f"m/{i}": f"reason {i}" for i in range(11)}))
     assert len(lines) == wording.LEFT_OUT_LINES + 1
