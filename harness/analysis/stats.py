@@ -125,12 +125,6 @@ def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     return _compare_medians((of, to), lambda mine, theirs: layers * (theirs - mine))[0]
 
 
-def log_by_process(of: Sequence[Record], to: Sequence[Record]) -> dict[Process, float]:
-    """Process → the median of log(of / to) over the rounds that both have, where there is any."""
-    together = _timed_together((of, to)).items()
-    return {process: median(logs) for process, both in together if (logs := round_log_ratios(*both))}
-
-
 def _timed_together(sides: Sequence[Sequence[Record]]) -> dict[Process, list[Timing]]:
     """Process → the timings of all sides, for those that have all."""
     each = [{(r.run, r.replicate): r.timing for r in side if r.timing is not None} for side in sides]
@@ -147,7 +141,7 @@ def _compare_medians(
     together = _timed_together(sides).values()
     if not together:
         return Estimate(None, reason="no process timed all"), ()
-    effects = [effect for timings in together if (effect := _by_round(timings, compare))]
+    effects = [effect for timings in together if (effect := by_round(timings, compare))]
     if not effects:
         return Estimate(None, reason="no round has all"), ()
     warnings = _warnings([timing for timings in together for timing in timings])
@@ -155,16 +149,11 @@ def _compare_medians(
     return (over_rounds if len(effects) == 1 else _over_processes)(samples, warnings, level), samples
 
 
-def round_log_ratios(of: Timing, to: Timing) -> list[float]:
-    """log(median of / median to) for every round that both timings have, in order."""
-    return _by_round((of, to), _log_ratio)
-
-
 def _log_ratio(mine: float, theirs: float) -> float:
     return math.log(mine / theirs)
 
 
-def _by_round(timings: Sequence[Timing], compare: Callable[..., float]) -> list[float]:
+def by_round(timings: Sequence[Timing], compare: Callable[..., float]) -> list[float]:
     """`compare` of the timings' medians in every round that all have, in order."""
     first = timings[0].round
     if all(timing.round == first for timing in timings) and _once_in_order(first):

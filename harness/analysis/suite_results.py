@@ -7,7 +7,6 @@ from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.document_loss import document_losses
-from harness.analysis.geomean import Mean, means
 from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
     HOST,
@@ -126,10 +125,6 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def lower_bounds(self) -> list[LowerBound]:
         return lower_bounds(self, self.comparisons, self.scalings)
-
-    @cached_property
-    def means(self) -> list[Mean]:
-        return means(self, self.comparisons)
 
     @cached_property
     def cases(self) -> list[CaseResult]:

@@ -28,7 +28,6 @@ def run_data(
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),
         "document_losses": _figures(suites, "document_losses"),
-        "means": _figures(suites, "means"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
         "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),

@@ -2,12 +2,13 @@ import dataclasses
 import math
 import random
 import statistics
+from operator import truediv
 
 import pytest
 
 from harness.analysis.stats import (
+    by_round,
     ratio,
-    round_log_ratios,
     saving,
     standard_deviation,
     student_t,
@@ -56,7 +57,7 @@ def test_swapping_the_sides_inverts_the_ratio(record):
 
 def test_only_rounds_that_both_have_are_paired(timing):
     mine, theirs = timing([2.0, 4.0, 9.0], [0, 2, 3]), timing([1.0, 7.0, 1.0, 1.0], [0, 1, 2, 2])
-    assert round_log_ratios(mine, theirs) == pytest.approx([math.log(2), math.log(4)])
+    assert by_round((mine, theirs), truediv) == [2, 4]
 
 
 def test_sides_without_a_common_round_have_no_ratio(record, timing):
@@ -131,7 +132,7 @@ def test_rounds_that_both_sides_have_alike_are_paired_as_any_others(timing):
     shuffled = [
         dataclasses.replace(side, samples_s=side.samples_s[::-1], round=(2, 1, 0)) for side in (mine, theirs)
     ]
-    assert round_log_ratios(mine, theirs) == round_log_ratios(*shuffled) == [math.log(r) for r in (0.5, 2, 4)]
+    assert by_round((mine, theirs), truediv) == by_round(shuffled, truediv) == [0.5, 2, 4]
 
 
 def test_a_ratio_is_unanimous_where_all_of_its_rounds_are(record):

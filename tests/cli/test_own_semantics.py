@@ -83,7 +83,7 @@ def test_the_bound_is_in_records_and_beside_every_figure_of_them(run, records):
         "near": NEAR,
     }
     data = run[0].json
-    for kind in ("comparisons", "scaling", "crossovers", "means"):
+    for kind in ("comparisons", "scaling", "crossovers"):
         bounds = {entry["implementation"]: entry["bound"] for entry in data[kind]}
         assert (bounds["mask/smooth"], bounds["mask/near"]) == (OWN, NEAR), kind
         assert bounds.get("mask/broadcast", "") == ""

@@ -34,7 +34,7 @@ def wait_until(condition, seconds):
 
 def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
-    figures = {"comparisons", "throughput", "scaling", "crossovers", "document_losses", "means"}
+    figures = {"comparisons", "throughput", "scaling", "crossovers", "document_losses"}
     computed = figures | {"programs", "turnings", "largest"}
     assert set(measured.json) == {*HEADER, "records", *computed, "overhead"}
     assert measured.json["suites"]["mask"]["baseline"] == "mask/broadcast"

@@ -3,7 +3,7 @@ import json
 from harness.core.record import Record
 from harness.report.run_json import HEADER, run_data
 
-LISTS = "records comparisons throughput scaling crossovers document_losses means programs turnings largest"
+LISTS = "records comparisons throughput scaling crossovers document_losses programs turnings largest"
 EMPTY = {**dict.fromkeys(HEADER), **{name: [] for name in LISTS.split()}, "overhead": {}}
 
 
@@ -15,8 +15,6 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
     assert rate <= set(data["throughput"][0])
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
-    mean = {"suite", "implementation", "panel", "mean", "low", "high", "n", "of", "reason"}
-    assert mean <= set(data["means"][0])
     assert data["overhead"] == {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
 
 
@@ -37,12 +35,6 @@ def test_every_case_but_the_baselines_is_compared(info, run):
     assert len(compared) == 12
     gone = [entry["reason"] for entry in compared if "seq=131072" in entry["case"]]
     assert gone == ["n/a (baseline oom)", "n/a (incorrect)", "n/a (baseline oom)"]
-
-
-def test_every_implementation_but_the_baseline_has_a_mean(info, run):
-    found = {entry["implementation"]: (entry["n"], entry["of"]) for entry in run_data(info, run)["means"]}
-    assert list(found.values()) == [(3, 4), (0, 4), (3, 4)]
-    assert list(found) == ["mask/scatter", "mask/threshold_literal", "mask/two_stage[buckets=4096,keep=2]"]
 
 
 def test_no_records_give_empty_lists():

@@ -1,6 +1,5 @@
-"""How a panel's figures grow with the length, where each implementation begins to win, and by how much."""
+"""How a panel's figures grow with the length, and from where on each implementation wins."""
 
-from harness.analysis.geomean import Mean
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Crossover, Scaling
 from harness.analysis.suite_results import SuiteResults
@@ -13,7 +12,7 @@ from harness.report.tables.table_data import Column, TableData
 
 
 def summary_table(panel: SuiteResults) -> TableData:
-    """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
+    """One line per implementation: exponents of the length, and from where on it wins.
 
     Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
     tables without times.
@@ -41,11 +40,9 @@ def summary_table(panel: SuiteResults) -> TableData:
     ]
     if timed and panel.baseline:
         columns.append(Column("faster", right=False))
-        columns.append(Column("mean speedup", rank=1, right=False, caption=mean_caption(panel)))
         crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
-        averaged = {mean.implementation: mean for mean in panel.means}
         for label, line in zip(labels, lines, strict=True):
-            line += [_faster(panel, label, crossed.get(label)), _mean(averaged.get(label))]
+            line.append(_faster(panel, label, crossed.get(label)))
     return TableData(title="", columns=tuple(columns), rows=tuple(map(tuple, lines)))
 
 
@@ -64,21 +61,3 @@ def _faster(panel: SuiteResults, label: str, crossover: Crossover | None) -> Cel
     finding = finding_of(panel, label)
     text = describe_briefly(finding, crossover.interpolated) if finding else ABSENT
     return Cell(text, sentences(crossover.reason))
-
-
-def _mean(mean: Mean | None) -> Cell:
-    """`1.24× [1.20, 1.28] (3 of 5)`: over 3 of the 5 lengths."""
-    if mean is None:
-        return Cell("")
-    if mean.mean is None:
-        return Cell(ABSENT, sentences(mean.reason))
-    text = fmt.speedup(mean.mean, mean.low, mean.high)
-    return Cell(f"{text} ({mean.n} of {mean.of})", mean.notes)
-
-
-def mean_caption(panel: SuiteResults) -> str:
-    """What a mean speedup is, and why those without an interval have none."""
-    panel_means = [mean for mean in panel.means if mean.mean is not None]
-    why = dict.fromkeys(mean.reason for mean in panel_means if mean.low is None and mean.reason)
-    interval = f"; no interval: {', '.join(why)}" if why else "; [low, high]: 95 %, by process"
-    return f"mean speedup: geometric, over the lengths at which both were timed{interval}."

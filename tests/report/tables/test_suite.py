@@ -87,7 +87,7 @@ def test_what_was_only_checked_shows_its_contract(record, suite):
 def test_without_a_baseline_nothing_is_relative(run, suite):
     alone = suite(run, None)
     titles = [c.title for table in (table_of(alone), summary_of(alone)) for c in table.columns]
-    assert not {"speedup", "temp/base", "bytes/base", "FLOPs/base", "mean speedup"} & set(titles)
+    assert not {"speedup", "temp/base", "bytes/base", "FLOPs/base", "faster"} & set(titles)
 
 
 def test_never_is_said_in_the_cell(record, suite, timing):
@@ -96,31 +96,6 @@ def test_never_is_said_in_the_cell(record, suite, timing):
     table = summary_of(suite(records))
     assert texts(table, "faster") == ["baseline", "never"]
     assert notes(table, "faster", 1) == ["none in range: not faster at any length"]
-
-
-def test_a_mean_over_processes_has_its_interval(record, suite, timing):
-    records = [
-        record(name, seq, replicate=replicate, timing=timing([seconds * (1 + 0.01 * replicate)] * 6))
-        for seq in (4096, 8192)
-        for replicate in range(4)
-        for name, seconds in (("broadcast", 2.0), ("scatter", 1.0 + 0.001 * replicate))
-    ]
-    table = summary_of(suite(records))
-    assert texts(table, "mean speedup")[1] == "1.997× [1.993, 2.001] (2 of 2)"
-    assert table.columns[-1].caption.endswith("both were timed; [low, high]: 95 %, by process.")
-
-
-def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
-    seconds = {"broadcast": 2.0, "scatter": 1.0, "threshold": 0.5}
-    left = [
-        (seq, name) for seq in (4096, 8192, 16384) for name in seconds if (name, seq) != ("threshold", 8192)
-    ]
-    records = [record(name, seq, timing=timing([seconds[name]] * 6)) for seq, name in left]
-    table = summary_of(suite(records))
-    assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
-    assert notes(table, "mean speedup", 1) == []
-    (note,) = notes(table, "mean speedup", 2)
-    assert note == "over 4Ki, 16Ki: rank it only with means over the same lengths"
 
 
 def test_a_warning_stands_beside_the_time(record, suite, timing):
