@@ -43,7 +43,9 @@ def compile_base(project: Project, schedule: Schedule, targets: Sequence[str], a
     ):
         for case, own in settings.items():
             theirs = counterpart(case, candidate, base.side)
-            for target in targets if theirs is not None else ():
+            if theirs is None:  # of `impl:NAME` that implementation itself
+                continue
+            for target in targets:
                 figures[case.id, target] = (
                     worker.compile(CompileRequest(theirs, target, owners=True), own).static
                     if isinstance(theirs, Case)
