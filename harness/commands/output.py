@@ -226,29 +226,6 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
         write_files(file.parent, {file.name: data})
 
 
-def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
-    """Print who owns every planned peak: the answers first, then a table each, longest length first."""
-    from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table
-    from harness.report.tables.render import print_tables
-
-    for target in targets:
-        for line in (line for record in records for line in owners_lines(record, target)):
-            print_line(line)
-        for line in comparison_lines(records, target):
-            print_line(line)
-    longest = {(r.implementation, str(r.options), r.mode): r for r in sorted(records, key=lambda r: r.seq)}
-    found = (
-        (record, target, figures.owners)
-        for record in longest.values()
-        for target in targets
-        if (figures := record.static.get(target)) is not None
-    )
-    pages = [owners_table(record, target, owners) for record, target, owners in found if owners is not None]
-    if pages:
-        print_line("")
-        print_tables(console(), *pages)
-
-
 def print_kernels(records: Sequence[Record], targets: Sequence[str]) -> None:
     """Print all about the kernels of every case on every target, or why there is none."""
     from harness.report.tables.kernels import kernel_page
