@@ -173,11 +173,11 @@ def static(
     if stages_:
         from harness.commands.profile import print_planned_stages
 
-        print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
+        print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
     elif owners and not json:
-        output.print_owners(done.outcome.records, targets)
+        output.print_owners(done.records, targets)
     elif kernels and not json:
-        output.print_kernels(done.outcome.records, targets)
+        output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
@@ -223,7 +223,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
+    print_profile(done.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

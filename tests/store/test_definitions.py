@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from harness.core.record import Profile, StageFigures, Timing
 from harness.store.jsonl import encode, lines, names_used, seal, unseal
+from harness.store.packing import definitions
 from harness.store.packing.definitions import Packer
 from harness.store.runs import RunFolder
 from tests.records import PASSED, record_of, timing_of
@@ -83,6 +85,19 @@ def test_definitions_that_were_not_written_are_written_again(record):
     packer, records = Packer(), [record(1), record(2)]
     encode(records, packer)  # and the disk was full
     assert [line.record for line in read(encode(records, packer)) if line.record] == records
+
+
+def test_what_was_written_long_ago_is_forgotten_and_defined_again(record, monkeypatch):
+    monkeypatch.setattr(definitions, "MOST_NAMES", 10)
+    packer, text, records = Packer(), b"", [record(number) for number in range(1, 40)]
+    for one in records:
+        text += encode([one], packer)
+        packer.written()
+    read_again = read(text)
+    assert [line.record for line in read_again if line.record] == records
+    defined = Counter(line.defines for line in read_again if line.defines)
+    assert min(defined.values()) > 1
+    assert len(packer._seen) < 20
 
 
 @pytest.mark.parametrize(

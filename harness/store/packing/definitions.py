@@ -26,6 +26,7 @@ from harness.store.packing.packed_record import (
 )
 
 LEAST_BYTES = 48  # shorter, a definition is longer than what it saves
+MOST_NAMES = 4096  # remembered: in a long run what repeats comes again soon
 # Fields that repeat together: in a run, for an implementation, at a workload, for a case.
 RECORD_GROUPS = (
     ("run", "fingerprint", "environment", "seed", "device", "mode", "side"),
@@ -43,8 +44,8 @@ Shared = tuple[dict[str, Any], str, dict[str, Any], str]
 class Packer:
     """The packed records of a file that one process writes, and the definitions that they need.
 
-    What is written for the second time becomes a definition. A process that goes on with a file defines
-    again what it needs: the same name with the same content, which is no contradiction.
+    What is written for the second time becomes a definition. A process that goes on with a file, or has
+    written MOST_NAMES, defines again what it needs: the same name with the same content is no contradiction.
     """
 
     def __init__(self) -> None:
@@ -86,6 +87,8 @@ class Packer:
 
     def written(self) -> None:
         """What was packed last is in the file now."""
+        if len(self._seen) > MOST_NAMES:
+            self._seen, self._defined = set(), set()
         seen, defined = self._pending
         self._seen |= seen
         self._defined |= defined
