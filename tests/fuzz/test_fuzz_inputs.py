@@ -9,6 +9,8 @@ import struct
 import zipfile
 import zlib
 from base64 import b64decode, b64encode
+from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from harness.findings.receipt_data import pack
 from harness.findings.receipt_text import read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.gate.static import baseline
+from harness.report.tables.models_table import attention_words, selection_words
 from harness.worker.captured_inputs import read_captured
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value
@@ -149,6 +152,9 @@ def test_claims_are_read_or_refused(tmp_path, catalog, tried, random):
     answer_or_refusal(lambda: load(path, family, catalog))
 
 
+OF_MODEL = [import_module(f"impls.{name}._model").of_model for name in ("attention", "mask", "mla", "topk")]
+
+
 @examples(10)
 @given(randoms)
 def test_a_preset_of_a_model_is_read_or_refused(tmp_path, tried, random):
@@ -162,7 +168,11 @@ def test_a_preset_of_a_model_is_read_or_refused(tmp_path, tried, random):
         path.write_bytes(changed)
         tried()
         models.read.cache_clear()
-        named_or_read(path, lambda: models.read(path))
+        if preset := named_or_read(path, lambda: models.read(path)):
+            assert attention_words(preset)
+            assert selection_words(preset)
+            for of_model, phase in product(OF_MODEL, models.PHASES.values()):
+                answer_or_refusal(lambda of_model=of_model, phase=phase: of_model(preset, phase))
 
 
 @examples(10)
