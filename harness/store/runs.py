@@ -6,6 +6,7 @@ What a crash leaves of a group is still readable; `repair` sets it aside before 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,8 +99,8 @@ class RunFolder(StoredRun):
         """
         with run_lock(self.path, command, tell):
             self._tell = tell
-            self._file.trust()
             self._info = json_file.to_text(self.info)
+            self._take_as_it_is()
             self.write_info(self.info)
             try:
                 yield
@@ -175,7 +176,7 @@ class RunFolder(StoredRun):
         whole, rest = self.split()
         path, mended = self._file.path, _joined(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
-            self._file.trust()
+            self._take_as_it_is()
             return ()
         if rest:
             self._set_aside(DAMAGED, _joined(rest))
@@ -202,8 +203,18 @@ class RunFolder(StoredRun):
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
-        self._packer = Packer()
+        self._take_as_it_is()
+
+    def _take_as_it_is(self) -> None:
+        """Append behind what records.jsonl holds now; what it defines is defined again where it is used."""
         self._file.trust()
+        self._packer = Packer(self._records_to_come())
+
+    def _records_to_come(self) -> Mapping[str, int]:
+        """How many records of each implementation the run will have."""
+        info = self.info
+        cases = {case for suite in (info.get("suites") or {}).values() for case in suite["cases"]}
+        return Counter(case.partition("@")[0] for case in cases for _ in range(info.get("replicates") or 1))
 
     def _set_aside(self, name: str, out: bytes) -> None:
         """Add to the file of this name, whole or not at all."""
