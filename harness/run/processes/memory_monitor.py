@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.core.process_tree import with_descendants
 from harness.core.units import format_bytes
-from harness.run.processes.process_tree import with_descendants
 
 NEAR = 0.9
 LOOKS = 10
