@@ -18,6 +18,7 @@ from harness.core.case import Case
 from harness.core.errors import MachineError
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
+from harness.core.shown_text import file_name
 from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import make_folder, refused, replace, write_files
@@ -157,7 +158,7 @@ class RunFolder(StoredRun):
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
         """Keep what there is to read of a crash; returns the file's path in this folder."""
         digest = zlib.crc32(f"{case.id} {replicate}".encode())
-        name = f"{case.implementation.replace('/', '-')}-{case.seq}-{digest:08x}.txt"
+        name = f"{file_name(case.implementation.replace('/', '-'))}-{case.seq}-{digest:08x}.txt"
         write_files(self.path / CRASHES, {name: text.encode(errors="replace")})
         return f"{CRASHES}/{name}"
 
