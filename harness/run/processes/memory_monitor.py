@@ -164,7 +164,7 @@ def _sizes(pid: int) -> tuple[int, int, int]:
 def oom_kills() -> int:
     """How many processes the kernel's OOM killer has killed since boot."""
     try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
+        _, _, rest = Path("/proc/vmstat").read_bytes().partition(b"\noom_kill ")
     except OSError:
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+    return int(rest.split(maxsplit=1)[0]) if rest else 0
