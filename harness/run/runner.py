@@ -44,7 +44,7 @@ def run(
     running group has so far are written too. So they are before a MachineError, which ends the run.
     """
     start = context.clock()
-    finished = finished_keys(_learned(context, done))
+    finished = finished_keys(_predict_from(context, done))
     todo = remaining_groups(schedule, finished)
     position = len(schedule.groups) * schedule.replicates - len(todo)
     estimate = RemainingTime([group for group, _ in todo], known_s or {})
@@ -98,7 +98,7 @@ def _keys(group: Group, replicate: int) -> list[Key]:
     return [(case.id, replicate) for case in group.cases]
 
 
-def _learned(context: RunContext, done: Iterable[Record]) -> Iterator[Record]:
+def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Record]:
     """The records of the interrupted run, from which the resumed one predicts."""
     for record in done:
         _learn(context, record)

@@ -141,7 +141,7 @@ def yaml_of(plain):
 
 
 @pytest.fixture(scope="module")
-def claimed(catalog):
+def small_claims(catalog):
     """(family, its file of claims) cut down to one claim and what it cites, for each claim."""
     small = []
     for path in sorted(ROOT.glob("impls/*/claims.yaml")):
@@ -157,9 +157,9 @@ def claimed(catalog):
 
 @examples(10)
 @given(randoms)
-def test_claims_are_read_or_refused(tmp_path, catalog, claimed, tried, random):
+def test_claims_are_read_or_refused(tmp_path, catalog, small_claims, tried, random):
     path = tmp_path / "claims.yaml"
-    family, plain = random.choice(claimed)
+    family, plain = random.choice(small_claims)
     path.write_bytes(yaml_of(plain))
     assert load(path, family, catalog)
     for _ in range(10):

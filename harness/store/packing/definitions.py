@@ -84,7 +84,7 @@ class Packer:
         counts = Counter(part.name for each in parts for part in each)
         definitions: dict[str, dict[str, Any]] = {}
         for part in (part for each in parts for part in each):
-            uses = max(self._seen[part.name] + counts[part.name], self._expected(part.fields))
+            uses = max(self._seen[part.name] + counts[part.name], self._count_expected(part.fields))
             if part.name not in self._defined and not _pays(uses, part.size):
                 continue
             if part.name not in self._defined:
@@ -101,7 +101,7 @@ class Packer:
         self._pending = counts, set(definitions)
         return list(definitions.values()), lines
 
-    def _expected(self, fields: Mapping[str, Any]) -> int:
+    def _count_expected(self, fields: Mapping[str, Any]) -> int:
         """How many records of the file have these fields, as far as that is known beforehand."""
         if "implementation" not in fields:
             return 0

@@ -82,11 +82,11 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     if (use, seq) not in bases:
         if len(bases) > MOST_BASES:
             bases.clear()
-        base = _at_length(_defined(use, known), seq)
+        base = _with_length(_defined(use, known), seq)
         bases[use, seq] = (base, _identity(base))
     base, identity = bases[use, seq]
     if not IDENTIFYING.isdisjoint(own):
-        own = _at_length(own, seq)
+        own = _with_length(own, seq)
         identity = _identity(base | own)
     values: dict[str, Any] = {**identity, **base, **own, "schema": WHOLE}
     values.pop("append", None)
@@ -123,7 +123,7 @@ def _defined(use: Iterable[str], known: Definitions) -> dict[str, Any]:
     return values
 
 
-def _at_length(values: dict[str, Any], seq: int | None) -> dict[str, Any]:
+def _with_length(values: dict[str, Any], seq: int | None) -> dict[str, Any]:
     """The fields with a whole workload. Earlier versions wrote its length in it, and nowhere else."""
     if seq is None or "workload" not in values:
         return values
