@@ -159,6 +159,8 @@ def read(file: Path) -> Model:
     """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
     import yaml
 
+    from harness.catalog.preset_form import refuse_other_form
+
     try:
         kept = file.read_bytes()
         told = yaml.safe_load(kept)
@@ -166,11 +168,15 @@ def read(file: Path) -> Model:
         _refuse_unknown(file, told, ("source", "fields"), "")
         _refuse_unknown(file, source, ("repo", "path", "commit", "sha256"), "source.")
         _refuse_unknown(file, fields, _known_fields(), "fields.", deep=True)
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = clean_line(str(error))
         raise UsageError(
             f"{file}: is no preset ({reason}); write source and fields, each a mapping"
         ) from None
+    try:
+        refuse_other_form(source, fields)
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}; write it as the model's publisher does") from None
     return Model(file.stem, {**source, "preset": hashlib.sha256(kept).hexdigest()}, fields)
 
 

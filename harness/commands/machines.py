@@ -19,14 +19,11 @@ from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
 from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
-from harness.run.runner import RunOutcome
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import identity
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from harness.sweep.machine_pool import MachinePool
     from harness.sweep.overrides import Overrides
     from harness.sweep.project import Project
@@ -99,7 +96,8 @@ def run_on(
         outcome = measure_on(
             cluster, order, schedule, project.catalog, project.results, print_note, resume=resume
         )
-    done = [_done(project.results, run.id) for run in outcome.joined]
+    runs = project.results / "runs"
+    done = [Done(RunFolder(runs / run.id), interrupted=False) for run in outcome.joined]
     if json:
         print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})
     else:
@@ -108,11 +106,6 @@ def run_on(
             for line in joined_lines(run):
                 print_line(line)
     return _end(outcome, [end_run(run, strict=strict) for run in done], depth)
-
-
-def _done(results: Path, run: str) -> Done:
-    folder = RunFolder(results / "runs" / run)
-    return Done(folder, RunOutcome(folder.read().records, interrupted=False, overhead={}))
 
 
 def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:

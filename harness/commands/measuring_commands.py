@@ -181,13 +181,13 @@ def static(
     if stages_:
         from harness.commands.profile import print_planned_stages
 
-        print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
+        print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
     elif owners:
         from harness.commands.static_owners import print_planned_owners
 
         print_planned_owners(done, targets, base, json=json)
     elif kernels and not json:
-        output.print_kernels(done.outcome.records, targets)
+        output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
@@ -233,7 +233,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
+    print_profile(done.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,13 +72,11 @@ def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: boo
 
 def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
     """A run that has just ended as its readers see it, with the ceilings where a column shows them."""
-    from harness.store.stored_run import Stored, problems_of
-
-    folder = done.folder
-    info = {**folder.info, "fingerprints": folder.fingerprints()}
+    folder, stored = done.folder, done.stored
+    info = {**stored.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
         info["rooflines"] = known_rooflines(folder.path.parents[1])
-    return Stored(info, done.outcome.records, tuple(problems_of(info)))
+    return replace(stored, info=info)
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:

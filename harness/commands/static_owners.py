@@ -15,7 +15,7 @@ from harness.run.session import Done
 
 def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures | None, *, json: bool) -> None:
     """Print a run's owners, with a base first what grew since; as JSON the run, and the base's figures."""
-    records = done.outcome.records
+    records = done.records
     if json:
         stored = stored_of(done)
         data = run_data(stored.info, stored.records, stored.info.get("overhead"))
