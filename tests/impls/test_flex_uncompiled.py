@@ -1,4 +1,4 @@
-"""What implementations ask FlexAttention for, answered by plain operators; the conformance suite compiles each once."""
+"""What implementations ask of FlexAttention, by plain operators; the conformance suite compiles it."""
 
 from dataclasses import replace
 
@@ -39,7 +39,9 @@ def test_dense_attention_by_its_mask(fields):
     assert_passed(judged(ATTENTION_FAMILY, ATTENTION.dense_flex, replace(DENSE, **fields)))
 
 
-@pytest.mark.parametrize("fields", [{}, {"dtype": "bf16"}, {"block": 256, "seq": 600, "kv_heads": 1}], ids=str)
+@pytest.mark.parametrize(
+    "fields", [{}, {"dtype": "bf16"}, {"block": 256, "seq": 600, "kv_heads": 1}], ids=str
+)
 def test_attention_of_given_blocks_by_its_mask(fields):
     assert_passed(judged(ATTENTION_FAMILY, ATTENTION.given_blocks_flex, replace(GIVEN, **fields)))
 
