@@ -2,13 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.cli.forked import ROOT, call_forked
+
 README, READING, TARGETS, COMMANDS = (
     (ROOT / name).read_text()
     for name in ("README.md", "docs/reading.md", "docs/targets.md", "docs/commands.md")
@@ -16,17 +14,9 @@ README, READING, TARGETS, COMMANDS = (
 
 
 def call(*words, **environment):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    code, out, err = call_forked(ROOT, words, {**os.environ, **environment})
+    assert code == 0, err
+    return "\n".join(line.rstrip() for line in out.splitlines())
 
 
 def test_the_table_is_what_show_prints():
