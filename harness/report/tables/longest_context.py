@@ -111,4 +111,4 @@ def _fits(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) 
 
 
 def _cell(fit: _Fit | None) -> Cell:
-    return Cell("") if fit is None else Cell(fit.text, sentences(fit.reason))
+    return Cell("") if fit is None else Cell(fit.text, sentences(None if fit.whole else fit.reason))
