@@ -140,7 +140,7 @@ class Verifier:
         for references in self.by_inputs.values():
             if not (sharing := references.living()) or (path := references.files.changed()) is None:
                 continue
-            inputs = f"{references.key}'s {path}" if self.context.group.joined else path
+            inputs = f"{references.key}'s {path}" if self.context.group.several_inputs else path
             text = f"wrote into {inputs}, from which every implementation of its group gets its inputs"
             if called:
                 self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
