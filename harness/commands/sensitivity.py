@@ -25,9 +25,11 @@ def plan_distributions(project: Project, suites: Sequence[str], overrides: Overr
     """The suites on every distribution of their family, or on those that they or flags list, all in turns.
 
     Sampling looks at intervals at the level of what is to be told, so that it gets the rounds for them.
-    UsageError for a family that draws its inputs in one way only.
+    UsageError for a family that draws its inputs in one way only, and where all suites have one distribution.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
+    if all(len(suite.axes[FIELD]) < 2 for suite in schedule.suites):
+        raise UsageError(f"one {FIELD} has nothing to differ from; name two, or none for all of them")
     pairs = [
         count_pairs(case.seq for case in cases)
         for suite in schedule.suites
