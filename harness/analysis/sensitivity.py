@@ -128,14 +128,14 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
 
     `defaults` are the distributions of workloads that name none, by family.
     """
-    told = [
+    varied = [
         (suite, setting, label, drawn)
         for suite in suites
         for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items()
         if (drawn := [(_distribution(case, defaults), case) for case in cases])
         and len({distribution for distribution, _ in drawn}) > 1
     ]
-    return [_of(*each, len(told)) for each in told]
+    return [_of(*each, len(varied)) for each in varied]
 
 
 def _setting_and_label(case: CaseRecords) -> tuple[str, str]:
@@ -192,16 +192,16 @@ def largest_factor(
     pairs = [(a, b) for a, b in itertools.permutations(timed, 2) if a.seq == b.seq]
     if not pairs:
         return Largest(None, reason=NO_PAIR)
-    alone = [between(a, b, level_of(factors)) for a, b in pairs]
-    jointly = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
-    values = [factor.value or 0.0 for factor in alone]
+    factors_one_by_one = [between(a, b, level_of(factors)) for a, b in pairs]
+    factors_together = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
+    values = [factor.value or 0.0 for factor in factors_one_by_one]
     most, least = pairs[values.index(max(values))]
-    lows = [factor.low for factor in jointly if factor.low is not None]
-    highs = [factor.high for factor in alone if factor.high is not None]
+    lows = [factor.low for factor in factors_together if factor.low is not None]
+    highs = [factor.high for factor in factors_one_by_one if factor.high is not None]
     return Largest(
         max(values),
         max(1.0, *lows) if lows else None,
         max(highs) if len(highs) == len(pairs) else None,
         *(most.seq, most.distribution, least.distribution),
-        reason=next((factor.reason for factor in jointly if factor.reason), None),
+        reason=next((factor.reason for factor in factors_together if factor.reason), None),
     )

@@ -1,5 +1,6 @@
 """The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import typer
@@ -270,7 +271,9 @@ def sensitivity(
         return
     schedule = plan_distributions(project, suites, combine(selection, limits, sampling))
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait)
-    print_sensitivity(project, output.stored_of(done), factor, json=json)
+    no_pair_yet = (UsageError,) if done.outcome.interrupted else ()
+    with suppress(*no_pair_yet):
+        print_sensitivity(project, output.stored_of(done), factor, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
