@@ -10,6 +10,7 @@ from harness.catalog.derive import derive
 from harness.catalog.models import model
 from harness.core.units import format_count
 from tests.cli.forked import ROOT, call_forked
+
 README, READING, TARGETS, COMMANDS = (
     (ROOT / name).read_text()
     for name in ("README.md", "docs/reading.md", "docs/targets.md", "docs/commands.md")

@@ -24,7 +24,7 @@ from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
-FOUND, EXCLUDED, UNDECIDED = "found", "excluded", "undecided"
+FOUND, EXCLUDED, UNDECIDED, UNKNOWN = "found", "excluded", "undecided", "not known"
 NO_PAIR = "two distributions have no time at one length"
 APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
 
@@ -56,7 +56,9 @@ class Largest:
     reason: str | None = None
 
     def verdict(self, factor: float) -> str:
-        """Whether so large a factor is FOUND, EXCLUDED or UNDECIDED by the interval."""
+        """FOUND, EXCLUDED or UNDECIDED by the interval of so large a factor; UNKNOWN without a value."""
+        if self.value is None:
+            return UNKNOWN
         if self.low is not None and self.low > factor:
             return FOUND
         return EXCLUDED if self.high is not None and self.high < factor else UNDECIDED
@@ -135,7 +137,14 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
         if (drawn := [(_distribution(case, defaults), case) for case in cases])
         and len({distribution for distribution, _ in drawn}) > 1
     ]
-    return [_of(*each, len(varied)) for each in varied]
+    factors = sum(_has_pair(drawn) for *_, drawn in varied)
+    return [_of(*each, factors) for each in varied]
+
+
+def _has_pair(drawn: Drawn) -> bool:
+    """Whether two distributions have a time at one length: no factor is told of what has none."""
+    timed = Counter(records[0].seq for _, records in drawn if time_of(records).value is not None)
+    return any(count > 1 for count in timed.values())
 
 
 def _setting_and_label(case: CaseRecords) -> tuple[str, str]:

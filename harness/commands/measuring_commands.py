@@ -271,7 +271,7 @@ def sensitivity(
         return
     schedule = plan_distributions(project, suites, combine(selection, limits, sampling))
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait)
-    no_pair_yet = (UsageError,) if done.outcome.interrupted else ()
+    no_pair_yet = (UsageError,) if done.interrupted else ()
     with suppress(*no_pair_yet):
         print_sensitivity(project, output.stored_of(done), factor, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, DrawnCase, Largest, Sensitivity
+from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, UNKNOWN, DrawnCase, Largest, Sensitivity
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -21,7 +21,7 @@ def headline(members: Sequence[Sensitivity], factor: float) -> str:
     by_verdict = grouped(members, lambda one: one.largest.verdict(factor))
     named = [
         f"{verdict} for {', '.join(fmt.short_label(one.implementation) for one in by_verdict[verdict])}"
-        for verdict in (FOUND, EXCLUDED, UNDECIDED)
+        for verdict in (FOUND, EXCLUDED, UNDECIDED, UNKNOWN)
         if verdict in by_verdict
     ]
     return f"a factor of {factor:g} between distributions is {'; '.join(named)}"
@@ -30,7 +30,9 @@ def headline(members: Sequence[Sensitivity], factor: float) -> str:
 def sentence(member: Sensitivity, factor: float) -> str:
     """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
     name = fmt.short_label(member.implementation)
-    if member.implementation == member.baseline:
+    if all(case.time.value is None for case in member.cases):
+        parts = [f"{name} has no time on any distribution"]
+    elif member.implementation == member.baseline:
         parts = [f"{name}, the baseline", _varies("its own time", member.largest, factor)]
     else:
         parts = [_claim(member, name, factor), _varies("the speedup", member.largest, factor)]
