@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog.arrays import nbytes
-from harness.catalog.build import build, named_inputs
+from harness.catalog.build import build
 from harness.catalog.check import Trial
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
@@ -23,8 +23,9 @@ from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits, timers
 from harness.worker.call_profile import longest_operators, refuse_unknown_stages
 from harness.worker.case_checks import concerned_checks, run_checks
+from harness.worker.checked_calls import CheckedCalls
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience, Prepared
+from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
 from harness.worker.verify import RETURNED
 
@@ -39,7 +40,6 @@ class CaseWorker:
         self.framework = frameworks.get(job.framework)
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
-        self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}
         self.turn = 0
         self.case = job.case
         self.wide = dict(job.case.workload).get("dtype") == "f64"
@@ -116,45 +116,18 @@ class CaseWorker:
         if not checks:
             return {"checks": []}
         inputs = dict(array_files.read(self.folder / "set0", only=self.names))
+        calls = CheckedCalls(self.framework, self.built, self.prepared, self.enter)
         trial = Trial(
             workload=self.built.workload,
             inputs=inputs,
-            result=self.answer(inputs, cotangent),
-            call=lambda changed: self.answer({**inputs, **changed}, cotangent),
-            solve=self.solve,
+            result=calls.answer(inputs, self._cotangent(cotangent)),
+            call=lambda changed: calls.answer({**inputs, **changed}, self._cotangent(cotangent)),
+            solve=calls.solve,
             static=self.prepared.static,
             mode=self.case.mode,
             options=dict(self.case.options),
         )
         return {"checks": run_checks(self.built, checks, trial)}
-
-    def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
-        """The result on these numpy arrays, as numpy arrays."""
-        return self._call(self.prepared, inputs, self._cotangent(cotangent))
-
-    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
-        """The forward's result of the same implementation, built for another workload (once)."""
-        self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
-        try:
-            if workload not in self.others:
-                self.others[workload] = self._build_for(workload)
-            names, prepared = self.others[workload]
-            return self._call(prepared, {name: inputs[name] for name in names}, None)
-        finally:
-            self.enter()
-
-    def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
-        implementation = self.built.implementation
-        shapes = self.built.family.shapes_of(implementation.semantics, workload)
-        function = implementation(workload, **dict(self.case.options))
-        names = named_inputs(function, shapes)
-        return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
-
-    def _call(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
-        placed = {name: array_files.map_leaves(value, self.framework.put) for name, value in inputs.items()}
-        result = prepared.bind(placed, cotangent)()
-        self.framework.sync(result)
-        return self.framework.get(result)
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set but the first on the device and bind a call to each; samples rotate over them."""

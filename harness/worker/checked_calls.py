@@ -1,0 +1,46 @@
+"""An implementation as a family's checks call it: on inputs of their own, or built for another workload."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.catalog.build import Built, named_inputs
+from harness.worker import array_files
+from harness.worker.frameworks.base import Framework, Patience, Prepared
+
+
+class CheckedCalls:
+    """Untimed calls of `prepared` and its like. `enter` applies the case's process-wide settings again."""
+
+    def __init__(
+        self, framework: Framework, built: Built, prepared: Prepared, enter: Callable[[], None]
+    ) -> None:
+        self.framework, self.built, self.prepared, self.enter = framework, built, prepared, enter
+        self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}  # by workload
+
+    def answer(self, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        """The result on these numpy arrays, as numpy arrays; the cotangent lies on the device already."""
+        return self._call(self.prepared, inputs, cotangent)
+
+    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
+        """The forward's result of the same implementation, built for another workload (once)."""
+        self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
+        try:
+            if workload not in self.others:
+                self.others[workload] = self._build_for(workload)
+            names, prepared = self.others[workload]
+            return self._call(prepared, {name: inputs[name] for name in names}, None)
+        finally:
+            self.enter()
+
+    def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
+        implementation = self.built.implementation
+        shapes = self.built.family.shapes_of(implementation.semantics, workload)
+        function = implementation(workload, **dict(self.built.case.options))
+        names = named_inputs(function, shapes)
+        return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
+
+    def _call(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        placed = {name: array_files.map_leaves(value, self.framework.put) for name, value in inputs.items()}
+        result = prepared.bind(placed, cotangent)()
+        self.framework.sync(result)
+        return self.framework.get(result)
