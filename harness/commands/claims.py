@@ -1,13 +1,11 @@
 """`claims`: verdicts on published numbers, and the documents that list them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import Claim, Need, Verdict
@@ -23,11 +21,8 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
 from harness.store.atomic import write_files
+from harness.sweep.project import Project
 from harness.sweep.shard import Shard
-
-if TYPE_CHECKING:
-    from harness.catalog.catalog import Catalog
-    from harness.sweep.project import Project
 
 FOLDER = Path("docs")
 

@@ -26,7 +26,6 @@ def show(
     json: bool = options.JSON,
 ) -> None:
     """Print the tables of a stored run or profile, or one record."""
-    from harness.commands.profile import print_profile
     from harness.commands.stored import read_run
 
     if record is not None:
@@ -38,6 +37,8 @@ def show(
     project, columns = place.project(), tables.column_names()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
     if stored.info.get("depth") == "profile" and not columns:
+        from harness.commands.profile import print_profile
+
         for problem in stored.problems:
             output.print_note(problem)
         print_profile(stored.records, project.results, json=json)

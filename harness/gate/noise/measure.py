@@ -3,14 +3,12 @@
 What was last measured on this machine is kept in `results/noise.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
@@ -20,6 +18,7 @@ from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
+from harness.gate.report.progress import GateProgress
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
@@ -30,9 +29,6 @@ from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
-
-if TYPE_CHECKING:
-    from harness.gate.report.progress import GateProgress
 
 FILE = "noise.json"
 REGIMES = {"alone": 0, "with a neighbour": 1}
