@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from harness.collection.joined_lines import joined_data, joined_lines
+from harness.collection.joined_run import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import print_json, print_note, print_run
 from harness.commands.run import end_run, tell_left_out

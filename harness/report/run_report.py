@@ -17,16 +17,19 @@ from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.memory_limit import limit_of
 from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
-from harness.report.tables.compare_runs import sides_tables
+from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
-from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
-from harness.report.tables.longest_context import longest_context_lines, longest_context_table
-from harness.report.tables.max_seq import largest_table, measured_table
+from harness.report.tables.max_seq import (
+    largest_table,
+    longest_context_lines,
+    longest_context_table,
+    measured_table,
+)
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables

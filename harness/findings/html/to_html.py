@@ -11,8 +11,7 @@ from harness.core.shown_text import escape_html
 from harness.core.units import format_count
 from harness.findings.document import Document, FindingsTable
 from harness.findings.html import case_details
-from harness.findings.html.inline_svg import inline_svg
-from harness.findings.html.sample_strip import sample_strip
+from harness.findings.html.inline_svg import inline_svg, sample_strip
 from harness.findings.html.sortable import script_data
 from harness.findings.kept_run import KeptRun
 from harness.report.format import exact_figure, short_label

@@ -13,8 +13,7 @@ from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, heading, name_of
 from harness.gate.report.presentation import LEVELS, PRESENTATIONS
 from harness.gate.report.table import row
-from harness.report.markdown_table import markdown_table
-from harness.report.templates import fill, without_gaps
+from harness.report.templates import fill, markdown_table, without_gaps
 
 SHOWN = 10
 
