@@ -10,8 +10,7 @@ from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import Claim, Need, Verdict
 from harness.claims.needs import needs
-from harness.claims.page import PAGES, page
-from harness.claims.page_diff import alike, parts
+from harness.claims.page import PAGES, alike, page, parts
 from harness.claims.read_yaml import claims_of
 from harness.claims.report import claims_data, print_claims
 from harness.claims.verdict import judge

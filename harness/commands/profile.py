@@ -7,10 +7,8 @@ from harness.catalog.accelerators import HOST
 from harness.commands.known_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.record import Record
-from harness.profile.cold_report import cold_data, cold_sentences, cold_table
-from harness.profile.cold_start import cold_cases
-from harness.profile.planned_report import planned_data, print_planned
-from harness.profile.planned_stages import planned_case
+from harness.profile.cold_start import cold_cases, cold_data, cold_sentences, cold_table
+from harness.profile.planned_stages import planned_case, planned_data, print_planned
 from harness.profile.report import print_profiles, profile_data
 from harness.profile.roof_cell import roof_data
 from harness.profile.stage_times import profiled_series

@@ -20,10 +20,10 @@ from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
 from harness.gate.report.progress import GateProgress
+from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.setup import set_up
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file

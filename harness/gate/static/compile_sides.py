@@ -18,8 +18,8 @@ from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.static.plan_owners import plan_owners, plans_more
+from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.case.case_state import CaseState
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext

@@ -19,10 +19,10 @@ from harness.gate.planning import plan_of
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import state, toplevel
 from harness.gate.store import GateFolder, GateHeader, newest
+from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.setup import set_up
 from harness.gate.timed.verdicts import TimedResult, evidence_of, left_out_reasons, verdicts
 from harness.run.machine.lock import device_lock
 from harness.store.json_file import digest
