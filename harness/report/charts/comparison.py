@@ -40,8 +40,8 @@ def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
     told += f" of {count} cases" if len(readings) > 1 else f" case{'s' * (count > 1)}"
     titles = panel_titles(list(panels))
     chart = Chart(
-        title=f"{of} against {to}: {told}",
         question=sides.heading,
+        finding=f"{of} against {to}: {told}",
         scale=RATIO,
         y_label=f"time, {of} / {to}",
         empty="no ratio (see notes)",

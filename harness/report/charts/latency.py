@@ -10,10 +10,9 @@ from harness.report.charts.outcomes import NOT_TIMED, failures
 
 def latency(grid: CaseGrid) -> Chart:
     """Medians in seconds with their intervals; every case without a timing is in the outcome strip."""
-    question = f"{grid.suite.name}: how long does one call take?"
     return Chart(
-        title=grid.headline or question,
-        question=question,
+        question=f"{grid.suite.name}: how long does one call take?",
+        finding=grid.headline,
         scale=TIME,
         y_label="time per call (median)",
         empty="nothing was timed",

@@ -39,10 +39,9 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     light = any(series.light and series.points for series in drawn)
     legend = [f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []
     legend += [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
-    question = f"{grid.suite.name}: how much temporary memory does it need?"
     return Chart(
-        title=(_finding(grid, shown_targets[0]) if len(panels) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: how much temporary memory does it need?",
+        finding=_finding(grid, shown_targets[0]) if len(panels) == 1 else None,
         scale=BYTES,
         y_label=f"planned {TEMP_BYTES.label}",
         empty="no static figure (see notes)",

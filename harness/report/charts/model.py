@@ -10,13 +10,17 @@ from harness.analysis.stats import Estimate
 from harness.report.charts.drawing.scales import Scale
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """What stands around any drawing: `title` is the finding, or the question where there is none."""
+    """What stands around any drawing."""
 
-    title: str
     question: str
     notes: tuple[str, ...]
+    finding: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.finding or self.question
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ def owners(grid: CaseGrid) -> LiveChart | None:
     found = list(_panels(grid))
     if not found:
         return None
-    question = f"{grid.suite.name}: which buffers own the planned peak, and which lines make them?"
     (title, peak, _), *others = found
     notes = ["instructions as they are scheduled, a loop's body once; a band is one buffer"]
     notes += dict.fromkeys(
@@ -30,8 +29,8 @@ def owners(grid: CaseGrid) -> LiveChart | None:
     if len(found) > MOST:
         notes.append(f"{len(found) - MOST} more are not drawn; name them with --impl")
     return LiveChart(
-        title=question if others else f"{title}: {peak_sentence(peak)}",
-        question=question,
+        question=f"{grid.suite.name}: which buffers own the planned peak, and which lines make them?",
+        finding=None if others else f"{title}: {peak_sentence(peak)}",
         notes=tuple(notes),
         panels=tuple(panel for _, _, panel in found[:MOST]),
     )

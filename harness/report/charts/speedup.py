@@ -44,10 +44,9 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
-    question = f"{grid.suite.name}: from which length on is anything faster than {over}?"
     return Chart(
-        title=grid.headline or question,
-        question=question,
+        question=f"{grid.suite.name}: from which length on is anything faster than {over}?",
+        finding=grid.headline,
         scale=RATIO,
         y_label="speedup over the baseline",
         empty="no speedup to show (see notes)",

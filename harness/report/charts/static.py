@@ -42,10 +42,9 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         for target in compiled
     )
     hollow = any(point.hollow for panel in panels for series in panel.series for point in series.points)
-    question = f"{grid.suite.name}: how much memory does a program plan, and does it fit?"
     return Chart(
-        title=(_finding(grid, compiled) if len(grid.panels) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: how much memory does a program plan, and does it fit?",
+        finding=_finding(grid, compiled) if len(grid.panels) == 1 else None,
         scale=BYTES,
         y_label="planned bytes",
         empty="no static figure (see notes)",

@@ -66,7 +66,7 @@ def compose_page(
 ) -> Figure:
     """The words around what `draw` draws, which returns its height in inches; `samples` are the legend."""
     title = wrap(chart.title, ROOM, TITLE, "bold")
-    question = sheet.question or (chart.question if chart.title != chart.question else "")
+    question = sheet.question or (chart.question if chart.finding else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
     footnotes = [*(f"• {note}" for note in chart.notes), sheet.footer]
     notes = "\n".join(wrap(note, ROOM, NOTE) for note in footnotes)
