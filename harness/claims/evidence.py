@@ -142,7 +142,10 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     place.say(f"{len(cases)} contracts, run on this machine")
     schedule = schedule_of([case.id for case in cases], place.catalog, place.config)
     _, records = run_and_delete(place, schedule, "claims", "check", checks=checks)
-    judged_by_case = {record.case: _judgement(record) for record in records}
+    judged_by_case = {
+        r.case: Judged(r.status, r.reason or "", {check.check: check.passed for check in r.checks})
+        for r in records
+    }
     absent = Judged(None, "its contract did not run")
     return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
 
@@ -163,7 +166,3 @@ def run_and_delete(
         if done.outcome.interrupted:
             raise KeyboardInterrupt
         return list(done.folder.fingerprints().values())[-1], list(done.outcome.records)
-
-
-def _judgement(record: Record) -> Judged:
-    return Judged(record.status, record.reason or "", {check.check: check.passed for check in record.checks})

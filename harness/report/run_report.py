@@ -104,18 +104,18 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
     timed = any(record.timing is not None for record in suite.records)
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
-    few = shared is not None and timed
     pages = [
-        Page(tables, _lines(panel))
+        Page(tables, tuple(filter(None, (*answer(panel), winner_line(panel)))))
         for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns), strict=True)
     ]
-    legend = shared if shared is not None and few else Legend()
+    legend = shared if shared is not None and timed else Legend()
+    few = legend is shared
     any_noted = print_pages(console, pages, legend, few=few)
     if any(OTHER in line for page in pages for line in page.lines):
         legend.captions[OTHER_CAPTION] = None
-    if legend is not shared:
+    if not few:
         legend.print(console)
-    if legend is not shared or any_noted:
+    if not few or any_noted:
         console.print()
 
 
@@ -126,11 +126,6 @@ def _print_documents(console: Console, suite: SuiteResults) -> None:
     tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
     if tables:
         print_tables(console, *tables)
-
-
-def _lines(panel: SuiteResults) -> tuple[str, ...]:
-    """What the panel says, before its table."""
-    return tuple(line for line in (*answer(panel), winner_line(panel)) if line)
 
 
 def _print_targets(
@@ -190,14 +185,10 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
         for name, value in overhead.items()
         if name.endswith("_s") and not name.endswith("_case_s") and name not in _TOTALS and value is not None
     }
-    shares = {name: f"{name} {_share(value, wall)}" for name, value in parts.items()}
+    shares = {name: f"{name} {100 * value / wall:.0f} %" for name, value in parts.items()}
     work = ", ".join(shares.pop(name) for name in WORK if name in shares)
     rest = f"rest: {', '.join(shares.values())}" if shares else ""
     return f"wall {fmt.duration(wall)}: {'; '.join(filter(None, [work, rest]))}"
-
-
-def _share(seconds: float, wall: float) -> str:
-    return f"{100 * seconds / wall:.0f} %"
 
 
 def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.analysis.results import representative, static_of
-from harness.core.peak_owners import Owner, Owners
+from harness.core.peak_owners import Owners
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LiveChart, LivePanel
@@ -58,10 +58,9 @@ def _panel(title: str, found: Owners) -> LivePanel:
         title=title,
         curve=found.curve,
         steps=found.instructions,
-        bands=tuple(Band(_name(owner), owner.bytes, owner.first, owner.last) for owner in ordered),
+        bands=tuple(
+            Band(f"{short_bytes(owner.bytes)}, {place_of(owner)}", owner.bytes, owner.first, owner.last)
+            for owner in ordered
+        ),
         peak=(found.at, f"peak {short_bytes(found.peak_bytes)}: {place_of(largest[0])}"),
     )
-
-
-def _name(owner: Owner) -> str:
-    return f"{short_bytes(owner.bytes)}, {place_of(owner)}"
