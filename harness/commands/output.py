@@ -178,7 +178,7 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
 def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
     """Print which machines agree on every comparison, and the facts of each machine as data."""
     from harness.core.fingerprint_identity import hashed_facts
-    from harness.report.agreement import RULE, sentence
+    from harness.report.tables.reproductions_table import RULE, sentence
 
     if json:
         machines = {machine.fingerprint: machine for one in found for machine in one.machines}

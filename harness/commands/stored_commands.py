@@ -56,7 +56,7 @@ def runs(
 ) -> None:
     """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
-    from harness.report.tables.run_listing import runs_table
+    from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
 
     results = place.project(writes=keep is not None).results

@@ -219,6 +219,7 @@ MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigab
 
 
 def pack(receipt: Receipt) -> str:
+    """Its data as they stand in its text: JSON, compressed, in letters that end no HTML comment."""
     plain = msgspec.json.encode(receipt, enc_hook=plain_number)
     return b64encode(zlib.compress(plain, 9)).decode()
 

@@ -15,7 +15,7 @@ from harness.core.grouped import collected
 from harness.core.median_interval import median_interval, samples_needed
 from harness.core.record import COLD_STEPS, ColdStart, Record
 from harness.core.units import format_count
-from harness.profile.estimates import bounds, estimate_data
+from harness.profile.stage_times import bounds, estimate_data
 from harness.report import format as fmt
 from harness.report.tables.table_data import Column, TableData
 

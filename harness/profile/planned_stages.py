@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
-from harness.analysis.roof_share import COMPUTE, UNMEASURED
-from harness.analysis.roofline import Roofline
+from harness.analysis.roofline import COMPUTE, UNMEASURED, Roofline
 from harness.catalog.accelerators import HOST, target
 from harness.core.record import Record
 from harness.core.static_figures import StageWork

@@ -24,6 +24,7 @@ from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
+from harness.report.tables.listing import origin
 from harness.report.tables.max_seq import (
     largest_table,
     longest_context_lines,
@@ -31,7 +32,6 @@ from harness.report.tables.max_seq import (
     measured_table,
 )
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
-from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
 from harness.report.tables.target_lines import (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.roof_share import UNMEASURED
+from harness.analysis.roofline import UNMEASURED
 from harness.core.static_figures import StageWork, Static
 from harness.profile.planned_stages import planned_case, planned_data, print_planned, sentences
 from harness.report.console import TextConsole

@@ -171,7 +171,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 
 @contextmanager
 def load_generators(count: int) -> Generator[None]:
-    """Run `count` load generators for as long as the block."""
+    """Run so many processes that stream through memory, for as long as the block."""
     command = [sys.executable, "-c", STREAM]
     busy = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(count)]
     try:

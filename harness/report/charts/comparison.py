@@ -17,7 +17,7 @@ from harness.report.charts.image import to_svg
 from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, shorten
 from harness.report.format import short_label
-from harness.report.tables.run_listing import origin
+from harness.report.tables.listing import origin
 
 NO_RATIO = "no ratio"
 BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is about the same"

@@ -8,7 +8,7 @@ from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LiveChart, LivePanel
 from harness.report.format import short_bytes, short_label
-from harness.report.owner_sentences import curve_reservations, peak_sentence, place_of, reservations
+from harness.report.tables.owners_table import curve_reservations, peak_sentence, place_of, reservations
 
 BANDS = 5  # buffers with a band of their own
 MOST = 6  # panels

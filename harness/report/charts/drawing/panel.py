@@ -187,7 +187,10 @@ SIZE = 6.5  # points
 def draw_outcome_strip(
     axes: Axes, panel: Panel, rows: Sequence[str], looks: Mapping[str, Look], *, named: bool
 ) -> None:
-    """`rows` are labels from the top; `named` writes them at the left, else their markers stand there."""
+    """A row per implementation under a panel, and a word for cases that gave no figure.
+
+    `rows` are labels from the top; `named` writes them at the left, else their markers stand there.
+    """
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), [short_label(label) if named else "" for label in rows], size=SIZE)
     axes.spines["left"].set_visible(False)
