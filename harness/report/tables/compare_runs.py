@@ -12,14 +12,13 @@ from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT, short_bytes, short_label
 from harness.report.tables.cells import Cell, sentences
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import CASE, Column, TableData
 
 
 def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]:
     """`changes` grouped by panel, the sides called `of` and `to`."""
     columns = (
-        Column("seq"),
-        Column("implementation", right=False, folds=True),
+        *CASE,
         Column(to, right=False, rank=1),
         Column(of, right=False, rank=1),
         Column(f"time, {of} / {to}", right=False),
@@ -86,8 +85,7 @@ def kernel_changes_tables(changes: Sequence[KernelChange], of: str, to: str) -> 
     """
     for kind, figures in FIGURES.items():
         columns = (
-            Column("seq"),
-            Column("implementation", right=False, folds=True),
+            *CASE,
             Column("target", right=False),
             Column("kernel", right=False, folds=True),
             *(Column(name, right=False, rank=rank) for rank, name in enumerate(figures)),

@@ -85,9 +85,9 @@ def change_sentence(change: OwnerChange) -> str:
     return f"{'grew' if change.bytes > 0 else 'shrank'}: {sizes}, {place_of(owner)}{shape}"
 
 
-def change_sentences(changes: Sequence[OwnerChange], most: int = FEW) -> list[str]:
+def change_sentences(changes: Sequence[OwnerChange]) -> list[str]:
     """The largest changes, in sentences."""
-    return [change_sentence(change) for change in changes[:most]]
+    return [change_sentence(change) for change in changes[:FEW]]
 
 
 def curve_line(owners: Owners) -> str:

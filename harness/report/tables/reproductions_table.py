@@ -19,7 +19,7 @@ from harness.report.format import short_label
 from harness.report.provenance import machine_label
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import CASE, Column, TableData
 
 MOST_FACTS = 4  # in a sentence; the table and --json have all
 RULE = (
@@ -126,8 +126,7 @@ def _range(machines: Sequence[MachineRatio]) -> str:
 
 
 COLUMNS = (
-    Column("seq"),
-    Column("implementation", right=False, folds=True),
+    *CASE,
     Column("machine", right=False),
     Column("run", right=False, rank=2),
     Column("speedup, 95 %", right=False),

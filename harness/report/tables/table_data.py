@@ -55,5 +55,7 @@ class TableData:
         return cls(title, tuple(columns), tuple(rows), tuple(breaks[1:]))
 
 
+CASE = (Column("seq"), Column("implementation", right=False, folds=True))
+
 Write = Callable[[CaseResult], Cell]
 Entry = tuple[Column, Write]
