@@ -2,10 +2,9 @@
 
 from harness.analysis.suite_results import CaseResult
 from harness.report.charts.drawing.scales import TIME
-from harness.report.charts.grid import CaseGrid
+from harness.report.charts.grid import NOT_TIMED, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, record_notes
-from harness.report.charts.outcomes import NOT_TIMED, failures
 
 
 def latency(grid: CaseGrid) -> Chart:

@@ -8,10 +8,9 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.drawing.scales import BYTES
-from harness.report.charts.grid import CaseGrid
+from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
-from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, failures
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 

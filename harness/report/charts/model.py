@@ -5,9 +5,19 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
 from harness.report.charts.drawing.scales import Scale
+
+
+@dataclass(frozen=True)
+class PublishedCurve:
+    """Speedups over length by a document's own times, of its hardware and shapes, beside what is measured."""
+
+    implementation: str  # `family/name`
+    baseline: str  # `family/name`
+    mode: str  # fwd, bwd or fwd_bwd
+    source: str  # the document and its hardware: `MSLK #296, GB200`
+    points: tuple[tuple[int, float], ...]  # (length, the baseline's time over the implementation's)
 
 
 @dataclass(frozen=True, kw_only=True)
