@@ -55,7 +55,7 @@ def claims(
     catalog = project.catalog
     selected = _select_claims(names, catalog)
     required = _needs(selected, catalog)
-    evidence = gather(_workplace(project, say), required)
+    evidence = gather(Workplace(project, progress_of, say), required)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})
@@ -82,7 +82,7 @@ def compile_shard(
     """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
     shard = Shard.parse(text, {})
     required = _needs(_select_claims(names, project.catalog), project.catalog)
-    answers = compile_part(_workplace(project, say), required, shard)
+    answers = compile_part(Workplace(project, progress_of, say), required, shard)
     counts = Counter("absent" if answer.absent else answer.status for answer in answers)
     if json:
         print_json({"shard": shard.index, "of": shard.count, "programs": counts})
@@ -91,10 +91,6 @@ def compile_shard(
         folder = project.results / "compiled"
         print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
     return NOTHING if answers and not counts.keys() - {"absent"} else 0
-
-
-def _workplace(project: Project, say: Callable[[str], None]) -> Workplace:
-    return Workplace(project.catalog, project.config, project.results, progress_of, say)
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:

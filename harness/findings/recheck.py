@@ -157,7 +157,7 @@ def run_again(
     planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
     budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
     overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
-    place = Workplace(project.catalog, project.config, project.results, progress, say=lambda _: None)
+    place = Workplace(project, progress, say=lambda _: None)
     missing: dict[str, str] = {}
     cases: dict[str, Case] = {}
     asked: dict[tuple[str, str], Need] = {}

@@ -15,9 +15,7 @@ from harness.core.record import Record
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
 
 
-def run_data(
-    info: Mapping[str, Any], records: Sequence[Record], overhead: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """HEADER, the records, and the figures computed from them per suite; what there is none of is empty.
 
     Of the header what `info` does not say is None.
@@ -35,7 +33,7 @@ def run_data(
         "programs": [asdict(program) for suite in suites for program in suite.programs],
         "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),
-        "overhead": dict(overhead or {}),
+        "overhead": dict(info.get("overhead") or {}),
     }
 
 

@@ -55,7 +55,6 @@ def print_run(
     console: Console,
     info: Mapping[str, Any],
     records: Sequence[Record],
-    overhead: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
     columns: Sequence[str] = (),
     *,
@@ -83,7 +82,7 @@ def print_run(
         legend.print(console)
         console.print()
     print_checks(console, records)
-    if overhead:
+    if overhead := info.get("overhead"):
         console.print(Text(overhead_line(overhead)))
     for suite in suites:
         for line in program_lines(suite):
