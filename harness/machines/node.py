@@ -176,7 +176,7 @@ def _unit_in(folder: RunFolder, unit: int, doubt: str | None, messages: Sequence
     return MeasuredUnit(unit, folder.id, run_files(folder.path), became, doubt, tuple(messages))
 
 
-class _Messages(Listener):
+class _Messages:
     """A listener that keeps what a run says, and shows nothing: who asked for the unit is elsewhere."""
 
     def __init__(self) -> None:
@@ -184,3 +184,8 @@ class _Messages(Listener):
 
     def message(self, text: str) -> None:
         self.texts.append(text)
+
+    def ignore(self, *_: object, **__: object) -> None:
+        """Do nothing."""
+
+    group_started = case_state = pause = resume = group_finished = close = ignore
