@@ -24,6 +24,15 @@ WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an ope
 DRAM = "DRAM"
 BEYOND = 4  # times the last cache: from there on no part of a stream is found in it
 WITHIN = 0.75  # of a cache: a set of its whole size shares it with the stack and the code
+COMPUTE = "compute"
+MEASURE = "seqsweep doctor --roofline"
+UNMEASURED = f"no ceilings of this machine, versions and threads are kept: {MEASURE} measures them"
+REFUSAL = (
+    "refused: faster than products of {} here, which nothing is, so the time, the count or the ceiling is "
+    f"wrong; measure the ceiling again: {MEASURE}"
+)
+REMARK = "above what {} gives: its bytes are cache-resident or counted more often than moved"
+NONE = Estimate(None)
 
 
 @dataclass(frozen=True)
@@ -126,18 +135,6 @@ class Roofline:
 def roofline_of(data: Any) -> Roofline:
     """The roofline that was kept as plain data. ValueError where it is none."""
     return from_plain(Roofline, data)
-
-
-COMPUTE = "compute"
-MEASURE = "seqsweep doctor --roofline"
-UNMEASURED = f"no ceilings of this machine, versions and threads are kept: {MEASURE} measures them"
-REFUSAL = (
-    "refused: faster than products of {} here, which nothing is, so the time, the count or the ceiling is "
-    f"wrong; measure the ceiling again: {MEASURE}"
-)
-REMARK = "above what {} gives: its bytes are cache-resident or counted more often than moved"
-
-NONE = Estimate(None)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,12 @@ PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # p
 ABSENT = "–"
 HEADLINES = 10  # sentences at the head of the page
 TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would hand on as HTML
+DRIFT = 0.05  # the share by which a number of the host's compiler may differ between processors
+_PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
+_VARYING = re.compile(rf"{VARIES}(-?\d[\d\u202f]*(?:\.\d+)?(?:e-?\d+)?)(?: ([KMGT]iB|B)\b)?")
+_SCALES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_SENTENCE = "- verdict: "
+_TOLERANCE = re.compile(r" \| (\d+(?:\.\d+)?) %(?: \([^|]*\))? \| [^|]* \|$")
 
 
 def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: bool = False) -> str:
@@ -98,14 +104,6 @@ def _cells(reading: Reading) -> tuple[str, ...]:
 
 def _cell(text: str) -> str:
     return re.sub(r"[ \t\r\n]+", " ", text.strip()).replace("|", "\\|") or ABSENT
-
-
-DRIFT = 0.05  # the share by which a number of the host's compiler may differ between processors
-_PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
-_VARYING = re.compile(rf"{VARIES}(-?\d[\d\u202f]*(?:\.\d+)?(?:e-?\d+)?)(?: ([KMGT]iB|B)\b)?")
-_SCALES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-_SENTENCE = "- verdict: "
-_TOLERANCE = re.compile(r" \| (\d+(?:\.\d+)?) %(?: \([^|]*\))? \| [^|]* \|$")
 
 
 def parts(text: str) -> dict[str, str]:

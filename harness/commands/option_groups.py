@@ -14,6 +14,11 @@ import typer
 from typer import Abort
 from typer.core import TyperCommand
 
+# No == and no repr(): nothing needs them, and generating them would slow every start.
+option_group = dataclass(frozen=True, eq=False, repr=False)
+REQUIRED = MISSING  # as the default of what has to be given
+DECLARED = "declared"  # in a field's metadata: a flag's usual name → what typer knows of the parameter
+
 
 def examples() -> dict[str, dict[str, str]]:
     """Command → lines that call it, each with what it is for."""
@@ -48,13 +53,6 @@ class SectionedCommand(TyperCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         with formatter.section("Examples"):
             formatter.write_dl(list(examples()[self.name or ""].items()), col_max=36)
-
-
-# No == and no repr(): nothing needs them, and generating them would slow every start.
-option_group = dataclass(frozen=True, eq=False, repr=False)
-
-REQUIRED = MISSING  # as the default of what has to be given
-DECLARED = "declared"  # in a field's metadata: a flag's usual name → what typer knows of the parameter
 
 
 def option(section: str, text: str, default: Any = None, *, name: str | None = None) -> Any:

@@ -18,6 +18,8 @@ END = "end"
 NOTHING = "*The records say nothing of it.*"
 _MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t\r]*$", re.MULTILINE)
 _CRLF = "\r\n"
+_escape = lru_cache(4096)(escape_markdown)  # most places of a large table say the same
+TEMPLATE = Path(__file__).with_name("section.md.j2")
 
 
 def whole_page(document: Document, title: str, folder: str) -> str:
@@ -64,10 +66,6 @@ def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
 
 def _mark(key: str) -> str:
     return f"<!-- seqsweep:{key} -->"
-
-
-_escape = lru_cache(4096)(escape_markdown)  # most places of a large table say the same
-TEMPLATE = Path(__file__).with_name("section.md.j2")
 
 
 def to_markdown(section: Section, folder: str, suite: str = "") -> str:

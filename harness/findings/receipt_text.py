@@ -50,6 +50,7 @@ CAVEAT = (
     "anew is not: running it again is what proves it"
 )
 TEMPLATE = Path(__file__).with_name("receipt.md.j2")
+MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigabytes
 
 
 class _Name(NamedTuple):
@@ -213,9 +214,6 @@ def _name(case: str) -> _Name:
     if match is None:
         raise ValueError(f"{case} is no case")
     return _Name(short_label(match["label"]), int(match["seq"]))
-
-
-MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigabytes
 
 
 def pack(receipt: Receipt) -> str:

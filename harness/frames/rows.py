@@ -27,6 +27,15 @@ COLUMNS: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("columns.toml").read_text()
 )
 COMPUTED = "computed"
+Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
+ROUNDS = "rounds of one process"  # what the interval of a record is over
+RATES = (  # column, work, time, and the unit of the work
+    ("tflop_per_s", "flops", "time_s", 1e12),
+    ("tflop_per_s_low", "flops", "time_high_s", 1e12),
+    ("tflop_per_s_high", "flops", "time_low_s", 1e12),
+    ("dense_tflop_per_s", "dense_flops", "time_s", 1e12),
+    ("gb_per_s", "bytes", "time_s", 1e9),
+)
 
 
 class FrameBuilder:
@@ -87,18 +96,6 @@ def _infer(values: Sequence[Any]) -> pd.Series:
         if kinds and kinds <= allowed:
             return _series(values, kind)
     return _series([None if value is None else canonical(value) for value in values], "category")
-
-
-Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
-
-ROUNDS = "rounds of one process"  # what the interval of a record is over
-RATES = (  # column, work, time, and the unit of the work
-    ("tflop_per_s", "flops", "time_s", 1e12),
-    ("tflop_per_s_low", "flops", "time_high_s", 1e12),
-    ("tflop_per_s_high", "flops", "time_low_s", 1e12),
-    ("dense_tflop_per_s", "dense_flops", "time_s", 1e12),
-    ("gb_per_s", "bytes", "time_s", 1e9),
-)
 
 
 def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:

@@ -21,6 +21,14 @@ from harness.report.tables.table_data import Column, TableData
 
 TO_FIRST = COLD_STEPS[: COLD_STEPS.index("first call") + 1]
 LATER = "later call"
+TITLE = "Cold starts: seconds of each step in a new process; median and 95 % interval over processes"
+COLUMNS = (
+    Column("seq"),
+    Column("implementation", right=False),
+    Column("step", right=False),
+    Column("time"),
+    Column("95 %"),
+)
 
 
 @dataclass(frozen=True)
@@ -92,16 +100,6 @@ def _estimate(readings: Sequence[float]) -> Estimate:
     few = len(readings) < samples_needed()
     reason = f"needs ≥ {samples_needed()} {BY_PROCESS}; has {len(readings)}" if few else None
     return Estimate(middle, low, high, len(readings), BY_PROCESS, reason)
-
-
-TITLE = "Cold starts: seconds of each step in a new process; median and 95 % interval over processes"
-COLUMNS = (
-    Column("seq"),
-    Column("implementation", right=False),
-    Column("step", right=False),
-    Column("time"),
-    Column("95 %"),
-)
 
 
 def cold_sentences(cases: Sequence[ColdCase]) -> list[str]:

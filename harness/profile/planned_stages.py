@@ -25,6 +25,20 @@ from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
 MEMORY = "memory"  # of an accelerator, whose data file knows one level
+CAPTION = (
+    "bound: a lower bound by roofline, not a time: the larger of a stage's FLOPs over FLOP/s and of its "
+    "bytes over bytes/s. share: of the sum of the bounds. FLOPs, of matrix products and attention kernels, "
+    "and bytes, read and written by every operator, are those of a trace for the host. Stages inside another "
+    "stand apart (outer/inner)."
+)
+COLUMNS = (
+    Column("seq"),
+    Column("stage", right=False),
+    Column("times", rank=3),
+    Column("operators", rank=3),
+    Column("FLOPs", rank=1),
+    Column("bytes", rank=1),
+)
 
 
 @dataclass(frozen=True)
@@ -115,22 +129,6 @@ def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]
         found.append(max((work.bytes / rate, level), (work.flops / peaks.flops, COMPUTE)))
     total = sum(seconds for seconds, _ in found)
     return tuple(StageBound(seconds, binds, seconds / total) for seconds, binds in found)
-
-
-CAPTION = (
-    "bound: a lower bound by roofline, not a time: the larger of a stage's FLOPs over FLOP/s and of its "
-    "bytes over bytes/s. share: of the sum of the bounds. FLOPs, of matrix products and attention kernels, "
-    "and bytes, read and written by every operator, are those of a trace for the host. Stages inside another "
-    "stand apart (outer/inner)."
-)
-COLUMNS = (
-    Column("seq"),
-    Column("stage", right=False),
-    Column("times", rank=3),
-    Column("operators", rank=3),
-    Column("FLOPs", rank=1),
-    Column("bytes", rank=1),
-)
 
 
 def print_planned(console: Console, cases: Sequence[StagePlan]) -> None:

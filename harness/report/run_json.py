@@ -13,6 +13,7 @@ from harness.core.record import Record
 
 # Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
+MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 
 
 def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
@@ -53,9 +54,6 @@ def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
         for suite in suites
         for figure in getattr(suite, name)
     ]
-
-
-MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 
 
 def _timed_cases(suites: Iterable[SuiteResults]) -> dict[str, CaseResult]:

@@ -27,6 +27,9 @@ SORT_KEYS: Mapping[str, Callable[[CaseResult], float | None]] = {
     "speedup": lambda row: row.compared.speedup if row.compared else 1.0,
     "temp": lambda row: row.static.temp_bytes if row.static else None,
 }
+_REFERENCE = re.compile(r'(url\(#|href="#)([^)"]+)')
+WIDTH, HEIGHT, ROOM = 600, 48, 6  # of the strip, in its own units; the room at its edges
+LEGEND = "the first on top; line: the median, band: its 95 % interval"
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,6 @@ def _sort_key(column: str, row: CaseResult) -> str | None:
     return "" if value is None else f"{value:.9g}"
 
 
-_REFERENCE = re.compile(r'(url\(#|href="#)([^)"]+)')
-
-
 def inline_svg(svg: bytes, says: str, prefix: str) -> str:
     """The element alone, with a text for those who do not see it.
 
@@ -109,10 +109,6 @@ def inline_svg(svg: bytes, says: str, prefix: str) -> str:
 
     text = _REFERENCE.sub(rf"\g<1>{prefix}\g<2>", re.sub(r' id="([^"]+)"', rename, text))
     return text.replace("<svg ", f'<svg role="img" aria-label="{escape_html(says)}" ', 1)
-
-
-WIDTH, HEIGHT, ROOM = 600, 48, 6  # of the strip, in its own units; the room at its edges
-LEGEND = "the first on top; line: the median, band: its 95 % interval"
 
 
 def sample_strip(timing: Timing) -> str:

@@ -37,6 +37,15 @@ PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow 
 REGIME_SECONDS = 120.0  # a case that does not fit into this is too slow for this measurement
 IDENTITY = ("cpu", "cores", "memory_gib", "kernel")  # facts that identify the machine
 USUAL = 0.05
+BYTES = 1 << 26  # more than a cache holds
+END_SECONDS = 5.0
+# It copies one large buffer onto another until its input closes: then the process that started it is gone.
+STREAM = f"""
+import select, sys
+source, target = bytearray({BYTES}), bytearray({BYTES})
+while not select.select([sys.stdin], [], [], 0)[0]:
+    target[:] = source
+"""
 
 
 @dataclass(frozen=True)
@@ -156,17 +165,6 @@ def refuse_below(results: Path, delta: float, threads: int) -> None:
             f"({worst['case'].split('@')[0]}), so that {MOST} pairs hold {limit}; take that, or a quieter "
             f"machine, and {measure_it}"
         )
-
-
-BYTES = 1 << 26  # more than a cache holds
-END_SECONDS = 5.0
-# It copies one large buffer onto another until its input closes: then the process that started it is gone.
-STREAM = f"""
-import select, sys
-source, target = bytearray({BYTES}), bytearray({BYTES})
-while not select.select([sys.stdin], [], [], 0)[0]:
-    target[:] = source
-"""
 
 
 @contextmanager

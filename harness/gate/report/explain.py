@@ -30,6 +30,7 @@ _PAIRS = (
     Column("candidate", rank=1),
     Column("base", rank=1),
 )
+MOST_PAIRS = 1000  # a verdict that needs more is called out of reach
 
 
 def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidence) -> None:
@@ -111,9 +112,6 @@ def _pair_row(
     levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
     texts = (str(number), wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
     return tuple(map(Cell, texts))
-
-
-MOST_PAIRS = 1000  # a verdict that needs more is called out of reach
 
 
 def required_pairs(case: CaseVerdict, evidence: CaseEvidence) -> list[str]:

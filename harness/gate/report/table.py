@@ -31,6 +31,20 @@ from harness.report.tables.table_data import Column, TableData
 
 LEVELS = ("error", "warning", "notice")
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
+_NAME_COLUMNS = (
+    Column("implementation", right=False, folds=True),
+    Column("at", rank=2, right=False, folds=True),
+    Column("seq", rank=1),
+    Column("verdict", right=False),
+)
+_TIME_COLUMNS = (
+    Column("change", rank=1),
+    Column("98 %", rank=3, right=False),
+    Column("pairs", rank=4),
+)
+BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
+_REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
+_RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
 
 
 class Presentation(NamedTuple):
@@ -51,21 +65,6 @@ PRESENTATIONS = {
     NEW: Presentation("cyan", None, SKIPPED),
     UNCHANGED: Presentation("green", None, None),
 }
-
-
-_NAME_COLUMNS = (
-    Column("implementation", right=False, folds=True),
-    Column("at", rank=2, right=False, folds=True),
-    Column("seq", rank=1),
-    Column("verdict", right=False),
-)
-_TIME_COLUMNS = (
-    Column("change", rank=1),
-    Column("98 %", rank=3, right=False),
-    Column("pairs", rank=4),
-)
-BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
-_REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 
 
 def print_gate(console: Console, outcome: GateOutcome) -> None:
@@ -126,9 +125,6 @@ def gate_data(outcome: GateOutcome) -> dict[str, Any]:
     data = outcome.to_json()
     cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
     return {**data, "cases": cases}
-
-
-_RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
 
 
 def _ratio(effect: float | None) -> float | None:

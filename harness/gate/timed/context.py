@@ -21,6 +21,9 @@ from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
 from harness.sweep.settings import Settings
 
+PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
+Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; None: the base has none
+
 
 class Lost(Exception):  # noqa: N818 - the pair is played again without the case
     """A case's process has ended, so the readings of all other cases in this pair are discarded."""
@@ -58,11 +61,6 @@ class GateContext:
             whose = "the candidate" if state is paired.candidate else "the base"
             paired.settle(INVALID, f"{whose} ended its process: {state.reason}")
             raise Lost(paired.id)
-
-
-PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
-
-Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; None: the base has none
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from harness.report.charts.model import Outcome
 from harness.report.finding import PanelFinding, headline, panel_finding
 from harness.report.format import status_words
 
+DOES_NOT_FIT, NO_FIGURE, NO_RATIO, NOT_TIMED = "does not fit", "no figure", "no speedup", "not timed"
+
 
 @dataclass(frozen=True)
 class CaseGrid:
@@ -98,9 +100,6 @@ def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
     point, mode, device = panel.rsplit(":", 2)
     return [mode, f"on {device}", *filter(None, point.split(","))]
-
-
-DOES_NOT_FIT, NO_FIGURE, NO_RATIO, NOT_TIMED = "does not fit", "no figure", "no speedup", "not timed"
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:

@@ -14,6 +14,26 @@ from harness.report.format import ABSENT, short_bytes, short_label
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.table_data import CASE, Column, TableData
 
+FIGURES: Mapping[type[AnyKernel], Mapping[str, Callable[[Any], str]]] = {
+    KernelFigures: {
+        "registers": lambda kernel: str(kernel.registers),
+        "spilled": lambda kernel: short_bytes(kernel.spilled_bytes),
+        "shared": lambda kernel: short_bytes(kernel.shared_bytes),
+        "blocks/SM": lambda kernel: str(kernel.blocks_per_sm),
+        "limit": lambda kernel: kernel.limiter,
+        "waves": lambda kernel: ABSENT if kernel.waves is None else f"{kernel.waves:.3g}",
+        "idle": lambda kernel: ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
+    },
+    TpuKernelFigures: {
+        "VMEM": lambda kernel: short_bytes(kernel.vmem_bytes),
+        "of": lambda kernel: short_bytes(kernel.vmem_limit_bytes),
+        "fits": lambda kernel: "no" if kernel.refused else "yes",
+        "steps": lambda kernel: "?" if kernel.steps < 0 else format_count(kernel.steps),
+        "scratch": lambda kernel: short_bytes(kernel.scratch_bytes),
+        "semaphores": lambda kernel: str(kernel.semaphores),
+    },
+}
+
 
 def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]:
     """`changes` grouped by panel, the sides called `of` and `to`."""
@@ -55,27 +75,6 @@ def _ratio_cells(change: Change) -> tuple[Cell, Cell]:
     text = fmt.speedup(change.ratio, change.low, change.high)
     why = f"no interval: {change.reason}" if change.low is None else None
     return Cell(text, sentences(why, *change.warnings)), Cell(change.reading)
-
-
-FIGURES: Mapping[type[AnyKernel], Mapping[str, Callable[[Any], str]]] = {
-    KernelFigures: {
-        "registers": lambda kernel: str(kernel.registers),
-        "spilled": lambda kernel: short_bytes(kernel.spilled_bytes),
-        "shared": lambda kernel: short_bytes(kernel.shared_bytes),
-        "blocks/SM": lambda kernel: str(kernel.blocks_per_sm),
-        "limit": lambda kernel: kernel.limiter,
-        "waves": lambda kernel: ABSENT if kernel.waves is None else f"{kernel.waves:.3g}",
-        "idle": lambda kernel: ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
-    },
-    TpuKernelFigures: {
-        "VMEM": lambda kernel: short_bytes(kernel.vmem_bytes),
-        "of": lambda kernel: short_bytes(kernel.vmem_limit_bytes),
-        "fits": lambda kernel: "no" if kernel.refused else "yes",
-        "steps": lambda kernel: "?" if kernel.steps < 0 else format_count(kernel.steps),
-        "scratch": lambda kernel: short_bytes(kernel.scratch_bytes),
-        "semaphores": lambda kernel: str(kernel.semaphores),
-    },
-}
 
 
 def kernel_changes_tables(changes: Sequence[KernelChange], of: str, to: str) -> Iterator[TableData]:

@@ -18,6 +18,10 @@ from harness.report.format import ABSENT, duration
 from harness.store.run_summary import FINISHED, RunSummary
 
 ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
+HASH_DIGITS = 7
+RUNS_CAPTION = (
+    "started: UTC; +: files differed from the commit; machine: with the first digits of its fingerprint"
+)
 
 
 def families_table(catalog: Catalog) -> Group:
@@ -167,10 +171,6 @@ def agreements_table(agreements: Sequence[Any]) -> Group:
     )
 
 
-HASH_DIGITS = 7
-CAPTION = "started: UTC; +: files differed from the commit; machine: with the first digits of its fingerprint"
-
-
 def origin(run: RunSummary) -> tuple[str, str, str]:
     """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): when, of which code, on which machine."""
     digits = str(run.fingerprint).removeprefix("sha256:")[:HASH_DIGITS]
@@ -192,4 +192,4 @@ def runs_table(runs: Sequence[RunSummary]) -> Group:
         state = "" if run.state == FINISHED else run.state
         table.add_row(*map(Text, (run.run, *origin(run), cases, statuses, ", ".join(run.suites), state)))
     problems = [Text(f"! {run.run}: {text}", style="yellow") for run in runs for text in run.problems]
-    return Group(table, Text(""), Text(CAPTION), *problems)
+    return Group(table, Text(""), Text(RUNS_CAPTION), *problems)

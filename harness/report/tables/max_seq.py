@@ -27,6 +27,11 @@ _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, f
 
 
 Entries = Sequence[Mapping[str, Any]]
+CONTEXT_CAPTION = (
+    "In tokens of the model's context. Planned is one call: its arguments, outputs and temporaries; neither "
+    "weights nor other layers' caches are counted. all: every position that the model has; ≥: the longest "
+    "that was compiled fits."
+)
 
 
 def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
@@ -100,13 +105,6 @@ def length_cell(entry: Mapping[str, Any] | None) -> Cell:
     return Cell(f"{format_count(fits)}, not {format_count(beyond)}", why)
 
 
-CAPTION = (
-    "In tokens of the model's context. Planned is one call: its arguments, outputs and temporaries; neither "
-    "weights nor other layers' caches are counted. all: every position that the model has; ≥: the longest "
-    "that was compiled fits."
-)
-
-
 class _Fit(NamedTuple):
     """What `--max-seq` found of one implementation on a target, in tokens of a model's context."""
 
@@ -151,7 +149,7 @@ def longest_context_table(suites: Sequence[SuiteResults], largest: Sequence[Mapp
             *(Column(target, rank=rank) for rank, target in enumerate(targets)),
         ),
         rows=tuple(rows),
-        caption=CAPTION,
+        caption=CONTEXT_CAPTION,
     )
 
 

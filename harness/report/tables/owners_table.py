@@ -17,6 +17,16 @@ OFF = 0.02  # a curve that is farther from the buffers at the peak is said to be
 FEW = 3
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDE = 60  # characters of a curve on one line
+COLUMNS = (
+    Column("buffer", right=False, rank=2, folds=True),
+    Column("made by", right=False, folds=True),
+    Column("line", right=False, folds=True),
+    Column("bytes"),
+    Column("share", caption="share: of the planned peak."),
+    Column("kind", right=False, rank=3),
+    Column("lives", rank=1, caption="lives: the first and the last instruction, as scheduled."),
+    Column("shape", right=False, rank=4, folds=True),
+)
 
 
 def peak_sentence(owners: Owners) -> str:
@@ -102,18 +112,6 @@ def curve_line(owners: Owners) -> str:
             heights[column] = max(heights[column], alive)
     top = max(heights) or 1
     return "".join(BLOCKS[max(0, -(-height * len(BLOCKS) // top) - 1)] for height in heights)
-
-
-COLUMNS = (
-    Column("buffer", right=False, rank=2, folds=True),
-    Column("made by", right=False, folds=True),
-    Column("line", right=False, folds=True),
-    Column("bytes"),
-    Column("share", caption="share: of the planned peak."),
-    Column("kind", right=False, rank=3),
-    Column("lives", rank=1, caption="lives: the first and the last instruction, as scheduled."),
-    Column("shape", right=False, rank=4, folds=True),
-)
 
 
 def owners_lines(record: Record, target: str) -> list[str]:

@@ -27,6 +27,14 @@ RULE = (
     "differ by more than a factor of 1.25. No interval is over two fingerprints; runs on one are "
     "replications on the same machine, which has one voice."
 )
+COLUMNS = (
+    *CASE,
+    Column("machine", right=False),
+    Column("run", right=False, rank=2),
+    Column("speedup, 95 %", right=False),
+    Column("verdict", right=False),
+    Column("agrees", right=False),
+)
 
 
 def answer_of(panel: Sequence[Reproduction]) -> Reproduction:
@@ -123,16 +131,6 @@ def _range(machines: Sequence[MachineRatio]) -> str:
     count = 1 if vague else min(3, *(fmt.digits(*end) for end in ends))
     low, high = (fmt.significant(end[0], count) for end in ends)
     return ("≈" if vague else "") + (f"{low}×" if low == high else f"{low}–{high}×")
-
-
-COLUMNS = (
-    *CASE,
-    Column("machine", right=False),
-    Column("run", right=False, rank=2),
-    Column("speedup, 95 %", right=False),
-    Column("verdict", right=False),
-    Column("agrees", right=False),
-)
 
 
 def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None:

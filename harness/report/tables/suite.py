@@ -52,6 +52,7 @@ _ON_REQUEST: Mapping[str, Entry] = {
 _RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
 
 CHOICES = (*_TIMES, *_RATES, *STATIC, "status", *_ON_REQUEST)
+EXPONENTS = "; of exponents: 95 % over the lengths."
 
 
 def check_columns(names: Sequence[str]) -> None:
@@ -115,9 +116,6 @@ def _rate_caption(rows: Sequence[CaseResult]) -> str:
         "FLOP/s, B/s: the work that the case has to do, by the family's formula, over the median time; pairs "
         f"that a causal mask hides or a sparse form skips are counted in dense FLOP/s alone{missing}."
     )
-
-
-EXPONENTS = "; of exponents: 95 % over the lengths."
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:

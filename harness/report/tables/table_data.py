@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from harness.analysis.suite_results import CaseResult
 from harness.report.tables.cells import Cell
 
+Write = Callable[[CaseResult], Cell]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -57,5 +59,4 @@ class TableData:
 
 CASE = (Column("seq"), Column("implementation", right=False, folds=True))
 
-Write = Callable[[CaseResult], Cell]
 Entry = tuple[Column, Write]

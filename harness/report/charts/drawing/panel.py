@@ -19,6 +19,7 @@ from harness.report.format import short_bytes, short_label, trim_zeros
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
 PUBLISHED = (0, (1.0, 2.5))  # those of a curve that a document states
+SIZE = 6.5  # points
 
 
 @dataclass(frozen=True)
@@ -179,9 +180,6 @@ def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: fl
             ms=2.5 if series.light else 5.0,
             zorder=4,
         )
-
-
-SIZE = 6.5  # points
 
 
 def draw_outcome_strip(
