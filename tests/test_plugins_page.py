@@ -3,17 +3,14 @@
 import json
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from harness.catalog import face
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
+from tests.cli.forked import ROOT, call_forked
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs/plugins.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SMALL = {"batch": 1, "heads": 2, "kv_heads": 1, "head_dim": 16, "window": 20}
@@ -28,15 +25,9 @@ def test_the_examples_are_held_to_what_they_state(tmp_path):
     for name, value in SMALL.items():
         words += ["--set", f"{name}={value}"]
     words += ["--family", "attention", "--mode", "fwd", "--seq", "64", "--results", str(tmp_path / "results")]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    records = {record["implementation"]: record for record in json.loads(done.stdout)["records"]}
+    code, out, err = call_forked(ROOT, words, {**os.environ, "TMPDIR": str(tmp_path)})
+    assert code == 0, err
+    records = {record["implementation"]: record for record in json.loads(out)["records"]}
     bfloat16, window = records["attention/in_bfloat16"], records["attention/sliding_window"]
     assert bfloat16["bound"] == "rel rms ≤ 0.02 against the reference of dense"
     assert window["bound"] == "rel rms ≤ 1e-05 against a reference of its own"

@@ -2,13 +2,15 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from harness.catalog import discovery
+from harness.catalog.derive import derive
+from harness.catalog.models import model
+from harness.core.units import format_count
+from tests.cli.forked import ROOT, call_forked
+
 README, READING, TARGETS, COMMANDS = (
     (ROOT / name).read_text()
     for name in ("README.md", "docs/reading.md", "docs/targets.md", "docs/commands.md")
@@ -16,17 +18,9 @@ README, READING, TARGETS, COMMANDS = (
 
 
 def call(*words, **environment):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    code, out, err = call_forked(ROOT, words, {**os.environ, **environment})
+    assert code == 0, err
+    return "\n".join(line.rstrip() for line in out.splitlines())
 
 
 def test_the_table_is_what_show_prints():
@@ -51,6 +45,27 @@ def test_the_receipt_shown_is_of_the_kept_run():
     quoted = re.findall(r"^> (\S.+)$", README, re.MULTILINE)
     assert len(quoted) == 6
     assert [line for line in quoted if line not in printed] == []
+
+
+def test_the_models_shown_have_these_layers_positions_and_implementations():
+    """What follows from a preset; times and the longest contexts of compilers do not."""
+    catalog = discovery.builtin()
+    steps = re.findall(
+        r"^\| (?:(\S+) (?:over \d+ devices )?at \S+, (\d+)(?: of (\d+))? layers)? ?\| (\w+): (.+?) \|",
+        README,
+        re.MULTILINE,
+    )
+    assert len(steps) == 5
+    name, calls, layers = "", "", ""
+    for first, own, whole, family, words in steps:
+        name, calls, layers = (first, own, whole or own) if first else (name, calls, layers)
+        assert derive(catalog.family(family), name, "decode").layers == int(calls)
+        assert model(name).layers == int(layers)
+        for implementation in re.findall(r"`(\w+)`", words):
+            assert f"{family}/{implementation}" in catalog.implementations
+    longest = re.findall(r"^\| (\S+) \| all (\S+): ", README, re.MULTILINE)
+    assert len(longest) == 3
+    assert longest == [(name, format_count(model(name).positions)) for name, _ in longest]
 
 
 def test_the_charts_are_drawn_from_the_kept_run(tmp_path):

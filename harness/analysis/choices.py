@@ -1,21 +1,26 @@
 """Choices of a suite: which implementation to call, over all of its axes that vary."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from harness.analysis.length_choices import LengthChoices, choose_by_length
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
+from harness.core.record import Record
 from harness.core.units import format_count
 from harness.core.workload import Value
+
+INEXACT = "not mathematically equivalent to the baseline; --inexact takes it, too"
 
 
 @dataclass(frozen=True)
 class SuiteChoices:
     """The choices by length at each point of `axes`, the fields beside the length that vary.
 
-    `left_out` says of implementations that were no candidates somewhere why.
+    `left_out` says of implementations where they were no candidates, and why; `inexact` are candidates
+    that are not mathematically equivalent to the baseline.
     """
 
     suite: SuiteRecords
@@ -23,6 +28,7 @@ class SuiteChoices:
     fixed: Mapping[str, Value]
     points: Mapping[tuple[Value, ...], LengthChoices]
     left_out: Mapping[str, str]
+    inexact: frozenset[str]
 
 
 def suite_choices(
@@ -36,13 +42,13 @@ def suite_choices(
     if not suite.by_label.get(suite.baseline):
         raise UsageError(f"suite {suite.name} has no baseline to keep in doubt; name one with --baseline")
     meaning = representative(suite.by_label[suite.baseline][0]).semantics
-    left_out: dict[str, str] = {}
+    refused: dict[str, dict[str, list[str]]] = {}  # label → reason → lengths
     cases: list[CaseRecords] = []
     conditions: dict[str, tuple[object, ...]] = {}  # of a group: its baseline's, else the first's
     for case in sorted(suite.by_case.values(), key=lambda case: case.label != suite.baseline):
         why = _refusal(case, conditions, "" if inexact else meaning)
         if why:
-            left_out.setdefault(case.label, why)
+            refused.setdefault(case.label, {}).setdefault(why, []).append(format_count(case[0].seq))
         else:
             cases.append(case)
     if not cases:
@@ -62,7 +68,8 @@ def suite_choices(
             point: choose_by_length(_by_length(members), suite.baseline)
             for point, members in at_points.items()
         },
-        left_out,
+        {label: "; ".join(starmap(_refused_at, whys.items())) for label, whys in refused.items()},
+        frozenset(case.label for case in cases if _differs(representative(case), meaning)),
     )
 
 
@@ -76,13 +83,23 @@ def _by_length(cases: list[CaseRecords]) -> dict[int, dict[str, CaseRecords]]:
     return {seq: {case.label: case for case in members} for seq, members in by_length.items()}
 
 
+def _differs(record: Record, meaning: str) -> bool:
+    """Whether a record is of another answer than this semantics'."""
+    return record.semantics != meaning or bool(record.bound)
+
+
+def _refused_at(why: str, lengths: Sequence[str]) -> str:
+    """`at 16Ki, 64Ki (oom)`; what is no candidate at any length is so without one."""
+    return f"({why})" if why == INEXACT else f"at {', '.join(dict.fromkeys(lengths))} ({why})"
+
+
 def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meaning: str) -> str:
     """Why a case is no candidate; empty where it is. Without a `meaning` any semantics will do."""
-    record, at = representative(case), f"at seq {format_count(case[0].seq)}"
+    record = representative(case)
     failed = next((replicate.status for replicate in case if replicate.status != "ok"), None)
+    if meaning and _differs(record, meaning):
+        return INEXACT
     if failed or record.timing is None:
-        return f"{failed or 'not timed'} {at}"
-    if meaning and (record.semantics != meaning or record.bound):
-        return "not mathematically equivalent to the baseline; --inexact takes it, too"
+        return failed or "not timed"
     mine = record.run, record.seed, record.fingerprint, record.timing.method, record.timing.cache
-    return "" if conditions.setdefault(case.group, mine) == mine else f"measured otherwise {at}"
+    return "" if conditions.setdefault(case.group, mine) == mine else "measured otherwise"

@@ -24,7 +24,7 @@ from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
-FOUND, EXCLUDED, UNDECIDED = "found", "excluded", "undecided"
+FOUND, EXCLUDED, UNDECIDED, UNKNOWN = "found", "excluded", "undecided", "not known"
 NO_PAIR = "two distributions have no time at one length"
 APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
 
@@ -56,7 +56,9 @@ class Largest:
     reason: str | None = None
 
     def verdict(self, factor: float) -> str:
-        """Whether so large a factor is FOUND, EXCLUDED or UNDECIDED by the interval."""
+        """FOUND, EXCLUDED or UNDECIDED by the interval of so large a factor; UNKNOWN without a value."""
+        if self.value is None:
+            return UNKNOWN
         if self.low is not None and self.low > factor:
             return FOUND
         return EXCLUDED if self.high is not None and self.high < factor else UNDECIDED
@@ -128,14 +130,21 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
 
     `defaults` are the distributions of workloads that name none, by family.
     """
-    told = [
+    varied = [
         (suite, setting, label, drawn)
         for suite in suites
         for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items()
         if (drawn := [(_distribution(case, defaults), case) for case in cases])
         and len({distribution for distribution, _ in drawn}) > 1
     ]
-    return [_of(*each, len(told)) for each in told]
+    factors = sum(_has_pair(drawn) for *_, drawn in varied)
+    return [_of(*each, factors) for each in varied]
+
+
+def _has_pair(drawn: Drawn) -> bool:
+    """Whether two distributions have a time at one length: no factor is told of what has none."""
+    timed = Counter(records[0].seq for _, records in drawn if time_of(records).value is not None)
+    return any(count > 1 for count in timed.values())
 
 
 def _setting_and_label(case: CaseRecords) -> tuple[str, str]:
@@ -192,16 +201,16 @@ def largest_factor(
     pairs = [(a, b) for a, b in itertools.permutations(timed, 2) if a.seq == b.seq]
     if not pairs:
         return Largest(None, reason=NO_PAIR)
-    alone = [between(a, b, level_of(factors)) for a, b in pairs]
-    jointly = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
-    values = [factor.value or 0.0 for factor in alone]
+    factors_one_by_one = [between(a, b, level_of(factors)) for a, b in pairs]
+    factors_together = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
+    values = [factor.value or 0.0 for factor in factors_one_by_one]
     most, least = pairs[values.index(max(values))]
-    lows = [factor.low for factor in jointly if factor.low is not None]
-    highs = [factor.high for factor in alone if factor.high is not None]
+    lows = [factor.low for factor in factors_together if factor.low is not None]
+    highs = [factor.high for factor in factors_one_by_one if factor.high is not None]
     return Largest(
         max(values),
         max(1.0, *lows) if lows else None,
         max(highs) if len(highs) == len(pairs) else None,
         *(most.seq, most.distribution, least.distribution),
-        reason=next((factor.reason for factor in jointly if factor.reason), None),
+        reason=next((factor.reason for factor in factors_together if factor.reason), None),
     )

@@ -159,19 +159,25 @@ def read(file: Path) -> Model:
     """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
     import yaml
 
+    from harness.catalog.preset_form import refuse_other_form
+
     try:
-        kept = file.read_bytes()
-        told = yaml.safe_load(kept)
-        source, fields = told["source"], told["fields"]
-        _refuse_unknown(file, told, ("source", "fields"), "")
+        content = file.read_bytes()
+        preset = yaml.safe_load(content)
+        source, fields = preset["source"], preset["fields"]
+        _refuse_unknown(file, preset, ("source", "fields"), "")
         _refuse_unknown(file, source, ("repo", "path", "commit", "sha256"), "source.")
         _refuse_unknown(file, fields, _known_fields(), "fields.", deep=True)
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = clean_line(str(error))
         raise UsageError(
             f"{file}: is no preset ({reason}); write source and fields, each a mapping"
         ) from None
-    return Model(file.stem, {**source, "preset": hashlib.sha256(kept).hexdigest()}, fields)
+    try:
+        refuse_other_form(source, fields)
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}; write it as the model's publisher does") from None
+    return Model(file.stem, {**source, "preset": hashlib.sha256(content).hexdigest()}, fields)
 
 
 @cache
@@ -181,9 +187,9 @@ def _known_fields() -> tuple[str, ...]:
 
 
 def _refuse_unknown(
-    file: Path, told: Mapping[str, Any], known: tuple[str, ...], place: str, *, deep: bool = False
+    file: Path, fields: Mapping[str, Any], known: tuple[str, ...], place: str, *, deep: bool = False
 ) -> None:
-    for name, value in told.items():
+    for name, value in fields.items():
         if name not in known:
             raise UsageError(
                 f'{file}: unknown field "{place}{name}"{nearest(str(name), known, "fields.toml")}'

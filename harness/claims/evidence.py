@@ -164,6 +164,6 @@ def run_and_delete(
         words = ["seqsweep", command]
         request = Request(schedule, place.project.catalog, folder, words, depth, VERSION, **options)
         done = conduct(request, listener)
-        if done.outcome.interrupted:
+        if done.interrupted:
             raise KeyboardInterrupt
-        return list(done.folder.fingerprints().values())[-1], list(done.outcome.records)
+        return list(done.folder.fingerprints().values())[-1], list(done.records)

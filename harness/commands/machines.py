@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from harness.collection.joined_run import joined_data, joined_lines
@@ -18,7 +17,6 @@ from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
 from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
-from harness.run.runner import RunOutcome
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.machine_pool import MachinePool
@@ -94,7 +92,8 @@ def run_on(
         outcome = measure_on(
             cluster, order, schedule, project.catalog, project.results, print_note, resume=resume
         )
-    done = [_done(project.results, run.id) for run in outcome.joined]
+    runs = project.results / "runs"
+    done = [Done(RunFolder(runs / run.id), interrupted=False) for run in outcome.joined]
     if json:
         print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})
     else:
@@ -103,11 +102,6 @@ def run_on(
             for line in joined_lines(run):
                 print_line(line)
     return _end(outcome, [end_run(run, strict=strict) for run in done], depth)
-
-
-def _done(results: Path, run: str) -> Done:
-    folder = RunFolder(results / "runs" / run)
-    return Done(folder, RunOutcome(folder.read().records, interrupted=False, overhead={}))
 
 
 def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:

@@ -1,5 +1,6 @@
 """The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import typer
@@ -107,6 +108,7 @@ def static(
     stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),
     owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ."),
+    against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER."),
     *,
     launch: measuring_options.LaunchFlags,
     selection: options.HostSelectionFlags,
@@ -146,6 +148,8 @@ def static(
         raise UsageError(
             "--owners: has pages of its own; goes without --stages, --kernels, --max-seq, --columns and --on"
         )
+    if against is not None and not owners:
+        raise UsageError("--against: goes with --owners; to judge a change: seqsweep gate --static --against")
     if stages_ and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
     ids = [word for word in suites or () if "/" in word]
@@ -167,17 +171,24 @@ def static(
         raise typer.Exit(code)
     elsewhere = max_seq and "host" not in targets
     schedule = project.plan(named, replace(overrides, elsewhere=elsewhere), ids)
+    base = None
+    if against is not None:
+        from harness.gate.static.base_figures import compile_base
+
+        base = compile_base(project, schedule, targets, against)
     done = stages.run_schedule(
         *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
     )
     if stages_:
         from harness.commands.profile import print_planned_stages
 
-        print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
-    elif owners and not json:
-        output.print_owners(done.outcome.records, targets)
+        print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
+    elif owners:
+        from harness.commands.static_owners import print_planned_owners
+
+        print_planned_owners(done, targets, base, json=json)
     elif kernels and not json:
-        output.print_kernels(done.outcome.records, targets)
+        output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
@@ -223,7 +234,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
+    print_profile(done.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 
@@ -260,7 +271,9 @@ def sensitivity(
         return
     schedule = plan_distributions(project, suites, combine(selection, limits, sampling))
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait)
-    print_sensitivity(project, output.stored_of(done), factor, json=json)
+    no_pair_yet = (UsageError,) if done.interrupted else ()
+    with suppress(*no_pair_yet):
+        print_sensitivity(project, output.stored_of(done), factor, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 

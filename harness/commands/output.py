@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,13 +72,11 @@ def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: boo
 
 def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
     """A run that has just ended as its readers see it, with the ceilings where a column shows them."""
-    from harness.store.stored_run import Stored, problems_of
-
-    folder = done.folder
-    info = {**folder.info, "fingerprints": folder.fingerprints()}
+    folder, stored = done.folder, done.stored
+    info = {**stored.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
         info["rooflines"] = known_rooflines(folder.path.parents[1])
-    return Stored(info, done.outcome.records, tuple(problems_of(info)))
+    return replace(stored, info=info)
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
@@ -223,29 +221,6 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 
         file = out.resolve()  # a link stays, and leads to what is written
         write_files(file.parent, {file.name: data})
-
-
-def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
-    """Print who owns every planned peak: the answers first, then a table each, longest length first."""
-    from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table
-    from harness.report.tables.render import print_tables
-
-    for target in targets:
-        for line in (line for record in records for line in owners_lines(record, target)):
-            print_line(line)
-        for line in comparison_lines(records, target):
-            print_line(line)
-    longest = {(r.implementation, str(r.options), r.mode): r for r in sorted(records, key=lambda r: r.seq)}
-    found = (
-        (record, target, figures.owners)
-        for record in longest.values()
-        for target in targets
-        if (figures := record.static.get(target)) is not None
-    )
-    pages = [owners_table(record, target, owners) for record, target, owners in found if owners is not None]
-    if pages:
-        print_line("")
-        print_tables(console(), *pages)
 
 
 def print_kernels(records: Sequence[Record], targets: Sequence[str]) -> None:

@@ -93,8 +93,8 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
 
 def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
-    depth, records = done.folder.info["depth"], done.outcome.records
-    if done.outcome.interrupted:
+    depth, records = done.folder.info["depth"], done.records
+    if done.interrupted:
         print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
         again = f"{depth} again with: {shlex.join(typed_command())}"
         print_line(f"resume with: {resuming_command()}" if depth in TIMED else again, err=True)

@@ -98,11 +98,12 @@ def _measure(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[s
     """Median seconds per call of every case, in a run of the harness that is thrown away."""
     with ScratchFolder("self-check-") as folder:
         request = Request(schedule, catalog, folder, typed_command(), "run", VERSION)
-        outcome = conduct(request, listener).outcome
-    if outcome.interrupted:
-        raise KeyboardInterrupt
+        done = conduct(request, listener)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        records = done.records  # read before the folder is deleted
     seconds: dict[str, float] = {}
-    for record in outcome.records:
+    for record in records:
         if record.timing is None:
             raise MachineError(f"{record.case} was {record.status} in the harness: {record.reason}")
         seconds[record.case] = record.timing.median_s

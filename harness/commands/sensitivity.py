@@ -25,15 +25,17 @@ def plan_distributions(project: Project, suites: Sequence[str], overrides: Overr
     """The suites on every distribution of their family, or on those that they or flags list, all in turns.
 
     Sampling looks at intervals at the level of what is to be told, so that it gets the rounds for them.
-    UsageError for a family that draws its inputs in one way only.
+    UsageError for a family that draws its inputs in one way only, and where all suites have one distribution.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
-    told = [
+    if all(len(suite.axes[FIELD]) < 2 for suite in schedule.suites):
+        raise UsageError(f"one {FIELD} has nothing to differ from; name two, or none for all of them")
+    pairs = [
         count_pairs(case.seq for case in cases)
         for suite in schedule.suites
         for cases in grouped(suite.cases, _all_else).values()
     ]
-    return interleave(schedule, FIELD, level_of(len(told), max(*told, 1)))
+    return interleave(schedule, FIELD, level_of(len(pairs), max(*pairs, 1)))
 
 
 def _all_else(case: Case) -> tuple[object, ...]:
@@ -54,14 +56,14 @@ def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: 
     defaults = {
         name: str(field.default) for name in known for field in known[name].fields if field.name == FIELD
     }
-    found = sensitivities(suites, defaults)
-    if not found:
+    members = sensitivities(suites, defaults)
+    if not members:
         names = " ".join(suite.name for suite in suites) or "SUITE"
         raise UsageError(
             f"the run has no suite with two distributions; measure them: seqsweep sensitivity {names}"
         )
     if json:
-        told = [{**one.to_json(factor), "sentence": sentence(one, factor)} for one in found]
-        print_json({"factor": factor, "rule": RULE, "sensitivities": told})
+        data = [{**one.to_json(factor), "sentence": sentence(one, factor)} for one in members]
+        print_json({"factor": factor, "rule": RULE, "sensitivities": data})
     else:
-        print_sensitivities(console(), found, factor)
+        print_sensitivities(console(), members, factor)

@@ -10,8 +10,10 @@ ENTRY = (
 
 
 def shown_path(file: str) -> str:
-    """A path relative to the repository, else the file's name alone: never a machine's folders."""
+    """A path relative to the repository, or to a base's; else the file's name alone, never its folders."""
     path = Path(file)
     if path.is_relative_to(PROJECT) and "site-packages" not in path.relative_to(PROJECT).parts:
         return path.relative_to(PROJECT).as_posix()
-    return path.name
+    # Of a base `impls` lies in a worktree, or behind a link: its files have the names of this checkout's.
+    beyond = path.parts[::-1].index("impls") + 1 if "impls" in path.parts else 1
+    return Path(*path.parts[-beyond:]).as_posix()

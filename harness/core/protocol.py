@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import json
+import select
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -67,6 +68,14 @@ def pair() -> tuple[socket.socket, socket.socket]:
 def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()) -> None:
     ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     end.sendmsg([json.dumps(message).encode()], ancillary)
+
+
+def has_message(end: socket.socket, seconds: float) -> bool:
+    """Whether there is something to receive within so many seconds, be it that the other end is gone."""
+    # select(2) takes no descriptor from 1024 on, and a group may have as many processes.
+    waiting = select.poll()
+    waiting.register(end, select.POLLIN)
+    return bool(waiting.poll(1000 * seconds))
 
 
 def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:

@@ -21,6 +21,10 @@ _SEQUENCES = re.compile(
     r"|\x1b[ -/]*[0-~]"
 )
 _MARKDOWN = re.compile(r"[\\`*_|\[\]#~$]")
+# GitHub looks for @user and #123 in what Markdown has rendered, where nothing is escaped any more: a space of
+# no width stands between. Renovate does the same with the release notes that it quotes.
+_REFERENCE = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
+NO_WIDTH = "&#8203;"
 
 
 def clean_text(text: str) -> str:
@@ -46,9 +50,10 @@ def file_name(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """The same, with nothing in it that Markdown, HTML or a table's cell would take for its own."""
+    """The same, with nothing in it that Markdown, HTML, a table's cell or GitHub would take for its own."""
     flat = _MARKDOWN.sub(r"\\\g<0>", clean_line(text))
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _REFERENCE.sub(rf"\g<0>{NO_WIDTH}", flat)
 
 
 def escape_html(text: str) -> str:

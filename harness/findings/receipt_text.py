@@ -18,7 +18,7 @@ import msgspec
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain, plain_number
-from harness.core.shown_text import clean_line, escape_html, escape_markdown
+from harness.core.shown_text import NO_WIDTH, clean_line, escape_html, escape_markdown
 from harness.core.units import format_bytes, format_count
 from harness.findings.background import describe_machine
 from harness.findings.receipt import (
@@ -93,7 +93,8 @@ def read_receipt(text: str, name: str) -> tuple[Receipt, str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip().split("\n")]
+    plain = text.replace(NO_WIDTH, "")  # which receipts of before have not
+    return [line.rstrip() for line in plain.strip().split("\n")]
 
 
 def _visible(receipt: Receipt, data: str) -> str:

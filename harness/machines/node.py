@@ -133,7 +133,7 @@ class MeasuringNode:
         before = probe_noise() if timed else None
         listener = _Messages()
         done = self._run(unit, listener)
-        if done.outcome.interrupted:
+        if done.interrupted:
             raise MachineError("it was stopped there")
         after = probe_noise() if timed else None
         doubt = self.usual.judge(before, after, self.order.noise) if before and after else None

@@ -56,7 +56,10 @@ def _head(found: SuiteChoices, info: Mapping[str, Any]) -> Iterator[str]:
     yield "Intervals: 95 %; between measured lengths their ends are interpolated on log axes."
     yield "Undecided: the interval contains 1; what is called at shorter lengths is kept, first the baseline."
     for label, why in found.left_out.items():
-        yield f"Left out: {label}, {why}."
+        yield f"{label} is no candidate {why}."
+    called = {choice.implementation for point in found.points.values() for choice in point.choices}
+    for label in sorted(found.inexact & called):
+        yield f"{label} is not mathematically equivalent to {found.suite.baseline}."
 
 
 def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:

@@ -1,5 +1,7 @@
 """The terminal that tables are printed on: styles are the harness's own, all other text is just text."""
 
+import errno
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +20,10 @@ class TextConsole(Console):
         super().__init__(highlight=False, markup=False, emoji=False, **options)
         if self.width < 1:  # COLUMNS=0: a terminal that does not know, and nothing would be printed
             self.width = UNKNOWN_WIDTH
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to whoever prints: rich would end the program, and send standard output to nowhere."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         # Everything that is printed, and each part of a table before it is measured, comes by here.

@@ -7,6 +7,7 @@ it. On a terminal one block is redrawn in place; elsewhere every finished group 
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -33,6 +34,7 @@ class Progress:
         self._position = ""
         self._paused = False
         self._stale = False
+        self._refused = False
         self._drawn_at = float("-inf")
         if console.is_terminal:
             self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -76,11 +78,20 @@ class Progress:
     def close(self) -> None:
         """Remove the live block; safe to call twice."""
         if self._live is not None:
-            self._live.stop()
+            self._write(self._live.stop)
             self._live = None
 
     def _print(self, text: Text) -> None:
-        self._console.print(text, soft_wrap=True)
+        self._write(partial(self._console.print, text, soft_wrap=True))
+
+    def _write(self, write: Callable[[], None]) -> None:
+        """Write, unless standard error has refused before, as a closed pipe does: no run ends for that."""
+        if self._refused:
+            return
+        try:
+            write()
+        except OSError:
+            self._refused = True
 
     def _redraw(self, *, now: bool = False) -> None:
         if self._live is None:
@@ -93,7 +104,7 @@ class Progress:
         states = list(self._states.items())  # both sides of a gate compile at once, and each adds its cases
         lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in states]
         block = Group(Text(self._heading, style="bold"), *lines)
-        self._live.update(block, refresh=True)
+        self._write(partial(self._live.update, block, refresh=True))
 
 
 def _short(case: str) -> str:

@@ -153,7 +153,8 @@ def _print_targets(
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
     limits = [limits_table(panel, largest) for panel in suite.panels.values()]
-    limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
+    if not suite.models:  # whose longest contexts stand in front
+        limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
     limits.append(measured_table(suite.name, largest, suite.bounds))
     if tables := [table for table in limits if table.rows]:
         print_tables(console, *tables)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, DrawnCase, Largest, Sensitivity
+from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, UNKNOWN, DrawnCase, Largest, Sensitivity
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -21,39 +21,41 @@ def headline(members: Sequence[Sensitivity], factor: float) -> str:
     by_verdict = grouped(members, lambda one: one.largest.verdict(factor))
     named = [
         f"{verdict} for {', '.join(fmt.short_label(one.implementation) for one in by_verdict[verdict])}"
-        for verdict in (FOUND, EXCLUDED, UNDECIDED)
+        for verdict in (FOUND, EXCLUDED, UNDECIDED, UNKNOWN)
         if verdict in by_verdict
     ]
     return f"a factor of {factor:g} between distributions is {'; '.join(named)}"
 
 
-def sentence(found: Sensitivity, factor: float) -> str:
+def sentence(member: Sensitivity, factor: float) -> str:
     """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
-    name = fmt.short_label(found.implementation)
-    if found.implementation == found.baseline:
-        parts = [f"{name}, the baseline", _varies("its own time", found.largest, factor)]
+    name = fmt.short_label(member.implementation)
+    if all(case.time.value is None for case in member.cases):
+        parts = [f"{name} has no time on any distribution"]
+    elif member.implementation == member.baseline:
+        parts = [f"{name}, the baseline", _varies("its own time", member.largest, factor)]
     else:
-        parts = [_claim(found, name, factor), _varies("the speedup", found.largest, factor)]
-    failed = grouped((c for c in found.cases if c.record.status != "ok"), lambda case: case.record.status)
+        parts = [_claim(member, name, factor), _varies("the speedup", member.largest, factor)]
+    failed = grouped((c for c in member.cases if c.record.status != "ok"), lambda case: case.record.status)
     for status, cases in failed.items():
         lengths = ", ".join(format_count(seq) for seq in dict.fromkeys(case.seq for case in cases))
-        told = f"{fmt.status_words(status)} at {lengths} on {_names(cases)}"
-        parts.append(f"{told}: {cases[0].record.reason}")
+        where = f"{fmt.status_words(status)} at {lengths} on {_names(cases)}"
+        parts.append(f"{where}: {cases[0].record.reason}")
     return "; ".join(parts)
 
 
-def _claim(found: Sensitivity, name: str, factor: float) -> str:
+def _claim(member: Sensitivity, name: str, factor: float) -> str:
     """By how much at one length: where a factor is found, else the longest.
 
     `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions differ
     in that `scatter against broadcast at 64Ki: faster on clustered only, slower on tied, iid; worst: …`.
     """
-    base = fmt.short_label(found.baseline)
-    lengths = grouped((c for c in found.cases if c.value.value is not None), lambda case: case.seq)
+    base = fmt.short_label(member.baseline)
+    lengths = grouped((c for c in member.cases if c.value.value is not None), lambda case: case.seq)
     comparable = [seq for seq, cases in lengths.items() if len(cases) > 1]
     if not comparable:
         return f"{name} has no time beside that of {base} on two distributions"
-    seq = found.largest.seq if found.largest.verdict(factor) == FOUND else max(comparable)
+    seq = member.largest.seq if member.largest.verdict(factor) == FOUND else max(comparable)
     cases = sorted(lengths[seq], key=_value)
     compared = [case.compared for case in cases if case.compared is not None]
     other = " (not mathematically equivalent)" if any(c.other_semantics for c in compared) else ""
@@ -67,8 +69,8 @@ def _claim(found: Sensitivity, name: str, factor: float) -> str:
         claim = f"{name} is {fmt.significant(low, 3)}× to {fmt.significant(high, 3)}× {WORDS[side]} than {at}"
     else:
         only = " only" if len(by_side.get(1, ())) == 1 else ""
-        told = [f"{WORDS[side]} on {_names(by_side[side])}" for side in (1, -1, 0) if side in by_side]
-        claim = f"{name} against {at}: {', '.join([told[0] + only, *told[1:]])}"
+        sides = [f"{WORDS[side]} on {_names(by_side[side])}" for side in (1, -1, 0) if side in by_side]
+        claim = f"{name} against {at}: {', '.join([sides[0] + only, *sides[1:]])}"
     return f"{claim}; worst: {_with_interval(cases[0])}, best: {_with_interval(cases[-1])}"
 
 

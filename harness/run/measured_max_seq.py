@@ -6,7 +6,7 @@ has passed its contract at a length of the schedule is tried at others.
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -131,7 +131,7 @@ class LengthTrials:
 def measure_max_seq(
     trials: LengthTrials,
     schedule: Schedule,
-    records: Sequence[Record],
+    records: Iterable[Record],
     done: Sequence[dict[str, Any]],
     keep: Callable[[list[dict[str, Any]]], None],
 ) -> None:

@@ -10,10 +10,9 @@ from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
-from harness.core.record import Record
 from harness.run.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
-from harness.run.runner import remaining_groups, unfinished_keys
+from harness.run.runner import finished_keys, remaining_groups, unfinished_keys
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Schedule, suite_info
@@ -67,20 +66,18 @@ def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]])
     return folder
 
 
-def take_up(folder: RunFolder, schedule: Schedule, listener: Listener) -> list[Record]:
-    """Repair a run that this process writes from now on; the records that stay."""
+def take_up(folder: RunFolder, schedule: Schedule, listener: Listener) -> None:
+    """Repair a run that this process writes from now on, and take out what is measured again."""
     for problem in folder.repair():
         listener.message(problem)
-    again = unfinished_keys(schedule, folder.read().records)
-    folder.withdraw(again)
-    done = list(folder.read().records)
-    groups = len(remaining_groups(schedule, done))
+    folder.withdraw(unfinished_keys(schedule, folder.records([])))
+    finished = finished_keys(folder.records([]))
+    groups = len(remaining_groups(schedule, finished))
     if groups:
         to_go = f"{groups} group{'s' if groups > 1 else ''} to go"
-        listener.message(f"continuing run {folder.id}: {len(done)} cases are there, {to_go}")
+        listener.message(f"continuing run {folder.id}: {len(finished)} cases are there, {to_go}")
     else:
         listener.message(f"run {folder.id} is complete: nothing is left to measure")
-    return done
 
 
 def _resume_error(why: str) -> UsageError:
@@ -115,7 +112,7 @@ def _other_evidence(
 ) -> str | None:
     """What has changed since the run's records were measured: source or machine."""
     fingerprints_stored = folder.fingerprints()
-    for record in folder.read().records:
+    for record in folder.records([]):
         info = request.catalog.implementations.get(record.implementation)
         if info is not None and not alike_in_kind(info.hash, record.source):
             return f"an earlier version hashed the source of {record.implementation} in another way"

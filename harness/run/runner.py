@@ -1,7 +1,7 @@
-"""A run: its groups one after the other, each written before the next begins."""
+"""A run: its groups one after the other, each written before the next begins, and then forgotten."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,9 @@ Key = tuple[str, int]  # case id and replicate
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """`records` are the ones done before, then the new ones in the order of the schedule."""
+    """How a run has ended, of which so many `groups` were left to be measured."""
 
-    records: tuple[Record, ...]
+    groups: int
     interrupted: bool
     overhead: Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def run(
     context: RunContext,
     sink: RunFolder,
     *,
-    done: Sequence[Record] = (),
+    done: Iterable[Record] = (),
     fingerprint: Callable[[Group], str] | None = None,
     known_s: Mapping[str, float] | None = None,
 ) -> RunOutcome:
@@ -44,17 +44,14 @@ def run(
     running group has so far are written too. So they are before a MachineError, which ends the run.
     """
     start = context.clock()
-    records_kept = list(done)
-    for record in done:
-        _learn(context, record)
-    todo = remaining_groups(schedule, done)
+    finished = finished_keys(_predict_from(context, done))
+    todo = remaining_groups(schedule, finished)
     position = len(schedule.groups) * schedule.replicates - len(todo)
     estimate = RemainingTime([group for group, _ in todo], known_s or {})
     interrupted = False
     try:
-        if impossible := _impossible(schedule, context, done):
+        if impossible := _impossible(schedule, context, finished):
             sink.append(impossible)
-            records_kept += impossible
         for index, (group, replicate) in enumerate(todo, start=position):
             if fingerprint:
                 context.provenance = dataclasses.replace(context.provenance, fingerprint=fingerprint(group))
@@ -63,43 +60,52 @@ def run(
             group_start = context.clock()
             records = GroupRun(GroupContext(group, context, replicate)).run()
             sink.append(records)
-            records_kept += records
             estimate.took(context.clock() - group_start)
             context.listener.group_finished(records, estimate.remaining())
     except Interrupted as stop:
         interrupted = True
         sink.append(stop.records)
-        records_kept += stop.records
         if stop.cause is not None:
             raise stop.cause from None
     except KeyboardInterrupt:
         interrupted = True
-    return RunOutcome(tuple(records_kept), interrupted, overhead(context, context.clock() - start))
+    return RunOutcome(len(todo), interrupted, overhead(context, context.clock() - start))
 
 
-def remaining_groups(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
+def finished_keys(records: Iterable[Record]) -> set[Key]:
+    """Keys of the records that no Ctrl-C has cut short."""
+    return {record.key[:2] for record in records if not was_cut_short(record)}
+
+
+def remaining_groups(schedule: Schedule, finished: Collection[Key]) -> list[tuple[Group, int]]:
     """The groups, with their replicate, that are not measured or not measured to their end."""
-    finished = {record.key[:2] for record in done if not was_cut_short(record)}
     return [
         (group, replicate)
         for group in schedule.groups
         for replicate in range(schedule.replicates)
-        if not finished.issuperset(_keys(group, replicate))
+        if not all(key in finished for key in _keys(group, replicate))
     ]
 
 
-def unfinished_keys(schedule: Schedule, done: Sequence[Record]) -> set[Key]:
+def unfinished_keys(schedule: Schedule, records: Iterable[Record]) -> set[Key]:
     """Keys of stored records of groups that were cut short; these are measured again, so they must go."""
-    again = {key for group, replicate in remaining_groups(schedule, done) for key in _keys(group, replicate)}
-    return again & {record.key[:2] for record in done}
+    finished = {record.key[:2]: not was_cut_short(record) for record in records}
+    remaining = remaining_groups(schedule, {key for key, is_whole in finished.items() if is_whole})
+    return {key for group, replicate in remaining for key in _keys(group, replicate)} & finished.keys()
 
 
 def _keys(group: Group, replicate: int) -> list[Key]:
     return [(case.id, replicate) for case in group.cases]
 
 
+def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Record]:
+    """The records of the interrupted run, from which the resumed one predicts."""
+    for record in done:
+        _learn(context, record)
+        yield record
+
+
 def _learn(context: RunContext, record: Record) -> None:
-    """Let a resumed run predict from the records of the interrupted one."""
     case = record.as_case
     static = next(iter(record.static.values()), None)
     if record.timing is not None:
@@ -108,9 +114,8 @@ def _learn(context: RunContext, record: Record) -> None:
         context.prediction.stop(case, record.status, compiling=not was_compiled(record))
 
 
-def _impossible(schedule: Schedule, context: RunContext, done: Collection[Record]) -> list[Record]:
+def _impossible(schedule: Schedule, context: RunContext, stored: Collection[Key]) -> list[Record]:
     """Records of the cases that the schedule already knows to be impossible, where not stored yet."""
-    stored = {record.case for record in done}
     return [
         new_record(
             skip.case,
@@ -121,5 +126,5 @@ def _impossible(schedule: Schedule, context: RunContext, done: Collection[Record
             static={target_of(skip.case): Static.none(NOT_COMPILED)},
         )
         for skip in schedule.skips
-        if skip.case.id not in stored
+        if (skip.case.id, 0) not in stored
     ]

@@ -2,10 +2,11 @@
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
 from harness.run.resume import Request, run_to_continue, shard_info, suites, take_up
-from harness.run.runner import RunOutcome, remaining_groups, run
+from harness.run.runner import RunOutcome, run
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
+from harness.store.stored_run import Stored
 from harness.sweep.schedule import Group
 
 __all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
@@ -32,8 +34,18 @@ __all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
 
 @dataclass(frozen=True)
 class Done:
+    """A run that has ended. What it measured is read from its folder: no record stays in memory till then."""
+
     folder: RunFolder
-    outcome: RunOutcome
+    interrupted: bool
+
+    @cached_property
+    def stored(self) -> Stored:
+        return self.folder.read()
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        return self.stored.records
 
 
 def conduct(request: Request, listener: Listener) -> Done:
@@ -56,7 +68,6 @@ def conduct(request: Request, listener: Listener) -> Done:
         def fingerprint_of(group: Group) -> dict[str, Any]:
             return {**facts["fingerprint"], "threads": group.settings.threads}
 
-        done: Sequence[Record] = ()
         if request.resume:
             ways = [facts["fingerprint"], *(fingerprint_of(group) for group in schedule.groups)]
             folder = run_to_continue(request, ways)
@@ -64,7 +75,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         if request.resume:
-            done = take_up(folder, schedule, listener)
+            take_up(folder, schedule, listener)
         context = RunContext(
             executor,
             request.catalog,
@@ -81,7 +92,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             schedule,
             context,
             folder,
-            done=done,
+            done=folder.records([]),
             fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),
             known_s=known_seconds(request.results),
         )
@@ -89,22 +100,22 @@ def conduct(request: Request, listener: Listener) -> Done:
             trials, stored = LengthTrials(executor, context), folder.info.get("largest") or ()
             try:  # the largest lengths are written into run.json one by one
                 measure_max_seq(
-                    *(trials, schedule, outcome.records, stored),
+                    *(trials, schedule, folder.records([]), stored),
                     keep=lambda fits: folder.update_info(largest=fits),
                 )
             except KeyboardInterrupt:
                 outcome = replace(outcome, interrupted=True)
-        return Done(folder, _close_account(folder, outcome, measured=bool(remaining_groups(schedule, done))))
+        _close_account(folder, outcome)
+        return Done(folder, outcome.interrupted)
 
 
-def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
+def _close_account(folder: RunFolder, outcome: RunOutcome) -> None:
     """Write the run's end and its overhead, summed over resumptions; one with nothing to do adds nothing."""
     info = folder.info
     before = info.get("overhead") or {}
-    overhead = add_overheads(before, outcome.overhead) if measured or not before else before
+    overhead = add_overheads(before, outcome.overhead) if outcome.groups or not before else before
     finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
     folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
-    return RunOutcome(outcome.records, outcome.interrupted, overhead)
 
 
 def known_seconds(results: Path) -> dict[str, float]:

@@ -18,7 +18,7 @@ from harness.core import record as whole
 from harness.core.plain_data import from_plain
 from harness.core.record import Record
 from harness.store.packing.definitions import Packer, read_definition
-from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, unpacked
+from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpacked
 
 EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
@@ -101,7 +101,7 @@ def names_used(line: bytes) -> set[str]:
     data = msgspec.json.decode(line)
     if data["schema"] != SCHEMA:
         return set()
-    users = [data, data.get("timing") or {}, *(data.get("static") or {}).values()]
+    users = [data, data.get("timing") or {}, *plain_of(data.get("static") or {}).values()]
     return {name for user in users for name in user.get("use", ())}
 
 

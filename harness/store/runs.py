@@ -6,6 +6,7 @@ What a crash leaves of a group is still readable; `repair` sets it aside before 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.core.case import Case
 from harness.core.errors import MachineError
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
+from harness.core.shown_text import file_name
 from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import make_folder, refused, replace, write_files
@@ -98,8 +100,8 @@ class RunFolder(StoredRun):
         """
         with run_lock(self.path, command, tell):
             self._tell = tell
-            self._file.trust()
             self._info = json_file.to_text(self.info)
+            self._take_as_it_is()
             self.write_info(self.info)
             try:
                 yield
@@ -156,7 +158,7 @@ class RunFolder(StoredRun):
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
         """Keep what there is to read of a crash; returns the file's path in this folder."""
         digest = zlib.crc32(f"{case.id} {replicate}".encode())
-        name = f"{case.implementation.replace('/', '-')}-{case.seq}-{digest:08x}.txt"
+        name = f"{file_name(case.implementation.replace('/', '-'))}-{case.seq}-{digest:08x}.txt"
         write_files(self.path / CRASHES, {name: text.encode(errors="replace")})
         return f"{CRASHES}/{name}"
 
@@ -175,7 +177,7 @@ class RunFolder(StoredRun):
         whole, rest = self.split()
         path, mended = self._file.path, _joined(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
-            self._file.trust()
+            self._take_as_it_is()
             return ()
         if rest:
             self._set_aside(DAMAGED, _joined(rest))
@@ -202,8 +204,18 @@ class RunFolder(StoredRun):
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
-        self._packer = Packer()
+        self._take_as_it_is()
+
+    def _take_as_it_is(self) -> None:
+        """Append behind what records.jsonl holds now; what it defines is defined again where it is used."""
         self._file.trust()
+        self._packer = Packer(self._records_to_come())
+
+    def _records_to_come(self) -> Mapping[str, int]:
+        """How many records of each implementation the run will have."""
+        info = self.info
+        cases = {case for suite in (info.get("suites") or {}).values() for case in suite["cases"]}
+        return Counter(case.partition("@")[0] for case in cases for _ in range(info.get("replicates") or 1))
 
     def _set_aside(self, name: str, out: bytes) -> None:
         """Add to the file of this name, whole or not at all."""

@@ -44,8 +44,8 @@ class ModelPoint:
         shard = f"tp {self.tp}" if self.tp > 1 else ""
         phase = self.phase if self.phase != "prefill" else ""
         changed = f"{', '.join(self.changed)} set by hand" if self.changed else ""
-        told = ", ".join(filter(None, (shard, phase, changed)))
-        return f"{self.name} ({told})" if told else self.name
+        details = ", ".join(filter(None, (shard, phase, changed)))
+        return f"{self.name} ({details})" if details else self.name
 
     def to_json(self) -> dict[str, Any]:
         """The point as run.json has it."""

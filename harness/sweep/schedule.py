@@ -22,8 +22,8 @@ class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
     A case in several suites may have several baselines, or none where the baseline is not measured;
-    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. `joined`: its cases
-    are of several workloads, each with inputs and references of its own.
+    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. Its cases may be
+    of `several_inputs`, each with a folder and references of its own.
     """
 
     key: str
@@ -31,11 +31,11 @@ class Group:
     baselines: Mapping[str, tuple[str, ...]]
     settings: Settings
     confidence: float = LEVEL
-    joined: bool = False
+    several_inputs: bool = False
 
     def inputs_of(self, case: Case) -> str:
         """Equal for the cases that get the same inputs."""
-        return case.group if self.joined else self.key
+        return case.group if self.several_inputs else self.key
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
 def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...]:
     """The suites without those that flags have made equal to an earlier one, unless they were named."""
     known: set[tuple[str, tuple[Case, ...]]] = set()
-    kept: list[Suite] = []
+    distinct: list[Suite] = []
     for suite in suites:
         meaning = suite.baseline, suite.cases
         if suite.name in names or meaning not in known:
-            kept.append(suite)
+            distinct.append(suite)
         known.add(meaning)
-    return tuple(kept)
+    return tuple(distinct)
 
 
 def identity(whole: Schedule) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def interleave(schedule: Schedule, field: str, confidence: float) -> Schedule:
         fixed = tuple(pair for pair in case.workload if pair[0] != field)
         return case.family, fixed, case.mode, case.device, group.settings
 
-    def joined(groups: Sequence[Group]) -> Group:
+    def join_groups(groups: Sequence[Group]) -> Group:
         cases = tuple(case for group in groups for case in group.cases)
         baselines = {case: ids for group in groups for case, ids in group.baselines.items()}
         return Group(groups[0].key, cases, baselines, groups[0].settings, confidence, len(groups) > 1)
@@ -136,7 +136,7 @@ def interleave(schedule: Schedule, field: str, confidence: float) -> Schedule:
     return replace(
         schedule,
         suites=tuple(replace(suite, interleaved=field) for suite in schedule.suites),
-        groups=tuple(joined(groups) for groups in grouped(schedule.groups, all_else).values()),
+        groups=tuple(join_groups(groups) for groups in grouped(schedule.groups, all_else).values()),
     )
 
 

@@ -95,7 +95,7 @@ def of_models(
 
     NothingOfModelError where no suite is left, and for what bench.yaml itself says.
     """
-    kept: list[SuiteAxes] = []
+    remaining: list[SuiteAxes] = []
     lacking: list[NothingOfModelError] = []
     for grid in grids:
         keys = {**grid.suite.models, **overrides.model_keys()}
@@ -104,12 +104,12 @@ def of_models(
             raise without[0]
         lacking += without
         if models or not without:
-            kept.append(_with_models(grid, models, catalog, overrides))
+            remaining.append(_with_models(grid, models, catalog, overrides))
     reasons = dict.fromkeys(map(str, lacking))
-    if grids and not kept:
+    if grids and not remaining:
         raise NothingOfModelError("; ".join(reasons))
     words = (why.removeprefix("--model: ").removesuffix("; leave the model out") for why in reasons)
-    return kept, tuple(words)
+    return remaining, tuple(words)
 
 
 def _with_models(
@@ -127,7 +127,7 @@ def _with_models(
         return grid
     every = all_of(catalog, grid.family.name, grid.suite.where)
     if meant:
-        listed, known = ([v for v in found if v.info.semantics in meant] for found in (variants, every))
+        listed, known = ([v for v in those if v.info.semantics in meant] for those in (variants, every))
         variants = sorted(listed or known, key=lambda variant: meant.index(variant.info.semantics))
     if overrides.elsewhere:
         planned = [variant for variant in variants if variant.is_planned_elsewhere]
@@ -151,10 +151,10 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     axes = _axes(grid, overrides)
     workloads = _workloads(grid, axes)
     if grid.models:
-        theirs = set[str]().union(*(model.fields for model in grid.models))
-        kept = {name: values for name, values in axes.items() if name not in theirs}
+        of_models = set[str]().union(*(model.fields for model in grid.models))
+        rest = {name: values for name, values in axes.items() if name not in of_models}
         labels: list[Value] = [model.label for model in grid.models]
-        axes = {"model": labels, **kept}
+        axes = {"model": labels, **rest}
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     counts = {name: len(values) for name, values in axes.items()}
@@ -257,12 +257,12 @@ def _workloads(
     """Every workload of the suite with the models that it is of, once where several have it in common."""
     if not grid.models:
         return [(point, []) for point in points(grid.family, axes)]
-    found: dict[tuple[tuple[str, Value], ...], tuple[dict[str, Value], list[ModelPoint]]] = {}
+    workloads: dict[tuple[tuple[str, Value], ...], tuple[dict[str, Value], list[ModelPoint]]] = {}
     for model in grid.models:
         own = {name: [value] for name, value in model.fields.items()}
         for point in points(grid.family, {**axes, **own}):
-            found.setdefault(tuple(point.items()), (point, []))[1].append(model)
-    return list(found.values())
+            workloads.setdefault(tuple(point.items()), (point, []))[1].append(model)
+    return list(workloads.values())
 
 
 def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:

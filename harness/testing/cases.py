@@ -106,9 +106,9 @@ def _run(
         # On standard error, which pytest shows where a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
             done = conduct(request, progress)
-            if done.outcome.interrupted:
+            if done.interrupted:
                 raise KeyboardInterrupt
-            records = list(done.outcome.records)
+            records = list(done.records)
             if any(failures(record, named) for record in records):
                 stack.pop_all()
                 progress.message(f"records: {done.folder.path}")

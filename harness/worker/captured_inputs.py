@@ -72,7 +72,8 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
                 tensor.check(name, wanted[name])
             return {name: tensor.read(name, wanted[name]) for name, tensor in tensors.items()}
     except BROKEN as error:
-        raise Unsupported(f"{path}: {error}") from None
+        remedy = "" if isinstance(error, ValueError) else "; write it again"
+        raise Unsupported(f"{path}: {error}{remedy}") from None
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ class Tensor:
             if len(data) != run * block * dtype.itemsize:
                 raise ValueError(f'tensor "{name}" ends early; write the file again')
             out[outer] = np.frombuffer(data, dtype).reshape(out[outer].shape)
+        if np.isnan(out).any():
+            raise ValueError(f'tensor "{name}" holds NaN, which equals nothing; write numbers, or infinities')
         return out.reshape(wanted.shape)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 from harness.core import protocol
+from harness.core.process_tree import children, with_descendants
 from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
@@ -166,25 +167,26 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
                 workers.remove(ended)
                 _send(control, {"exited": ended, "status": os.waitstatus_to_exitcode(status)})
     if ended:
-        for child in psutil.Process().children():
-            if child.pid not in workers:
-                _kill(child)
+        for pid in children(os.getpid()):
+            if pid not in workers:
+                _kill(pid)
 
 
 def _kill_everything() -> None:
     """Kill all descendants, whatever group or session they moved to, until none is left."""
     # A list of processes is old when it is made: what one of them forks meanwhile is on the next.
-    while alive := [child for child in psutil.Process().children(recursive=True) if _kill(child)]:
+    while alive := [child for pid in with_descendants(os.getpid())[1:] if (child := _kill(pid))]:
         psutil.wait_procs(alive, timeout=0.05)
 
 
-def _kill(child: psutil.Process) -> bool:
-    """Kill a process; returns whether it was alive."""
+def _kill(pid: int) -> psutil.Process | None:
+    """Kill a process; None where it was not alive."""
     with suppress(psutil.NoSuchProcess):
+        child = psutil.Process(pid)
         if child.status() != psutil.STATUS_ZOMBIE:
             child.kill()
-            return True
-    return False
+            return child
+    return None
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Threads and processes that an implementation left running, and shared memory that outlives it."""
 
+import os
 import sys
 import threading
 from collections.abc import Iterable
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from harness.core.process_tree import with_descendants
+from harness.core.shown_text import clean_line
 from harness.core.units import format_bytes
 
 SHARED = "/dev/shm/"  # noqa: S108 - where POSIX keeps shared memory (shm_overview(7))
@@ -28,42 +31,41 @@ def threads() -> dict[int, str]:
     # the only list that has the threads started below `threading`; documented, for all its underscore
     running = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return {
-        ident: names.get(ident, f"unnamed, in {frame.f_code.co_name}")
+        ident: clean_line(names.get(ident, f"unnamed, in {frame.f_code.co_name}"))
         for ident, frame in running.items()
         if ident != main and frame.f_code is not WAITING
     }
 
 
-def descendants() -> list[psutil.Process]:
-    """The processes below this one: a look at all of the machine's, so ask once."""
-    return psutil.Process().children(recursive=True)
+def descendants() -> list[int]:
+    """The processes below this one."""
+    return with_descendants(os.getpid())[1:]
 
 
-def processes(below: Iterable[psutil.Process]) -> list[str]:
+def processes(below: Iterable[int]) -> list[str]:
     """Those of the processes that live, as `name (id)`."""
     names: list[str] = []
-    for child in below:
-        try:
+    for pid in below:
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            child = psutil.Process(pid)
             if child.status() != psutil.STATUS_ZOMBIE:
-                names.append(f"{child.name()} ({child.pid})")
-        except psutil.NoSuchProcess:
-            continue  # it ended meanwhile
+                names.append(f"{clean_line(child.name())} ({pid})")
     return sorted(names)
 
 
-def shared_memory(below: Iterable[psutil.Process]) -> list[str]:
+def shared_memory(below: Iterable[int]) -> list[str]:
     """Files in memory that this process or one `below` it maps, as `1.00 GiB of shared memory (path)`.
 
     They stay when all of these have ended. What is mapped no more cannot be told from other programs' files.
     """
     mapped: set[str] = set()
-    for process in (psutil.Process(), *below):
+    for pid in (os.getpid(), *below):
         with suppress(OSError):  # it ended meanwhile
-            lines = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+            lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).splitlines()
             mapped |= {SHARED + line.partition(SHARED)[2] for line in lines if SHARED in line}
     files: list[str] = []
     for path in sorted(mapped):
         with suppress(OSError):  # unlinked already: it goes with its last process
             if (size := Path(path).stat().st_size) >= LEAST_BYTES:
-                files.append(f"{format_bytes(size)} of shared memory ({path})")
+                files.append(f"{format_bytes(size)} of shared memory ({clean_line(path)})")
     return files

@@ -5,12 +5,13 @@ jaxlib gives instructions no operands' shapes, called computations or attributes
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 COMPUTATION = re.compile(r"(ENTRY )?%(\S+) .*\{$")
 INSTRUCTION = re.compile(r"\s+(ROOT )?%(\S+) = (.+?) ([a-z][a-z0-9-]*)\(([^)]*)\)(.*)$")
@@ -88,7 +89,7 @@ class Graph:
     @classmethod
     def of(cls, module: Any) -> Graph:
         """The graph of an HLO module of jaxlib's."""
-        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()
+        options = jaxlib_hlo().HloPrintOptions()
         options.print_metadata = False
         return cls(module.to_string(options))
 

@@ -9,9 +9,9 @@ the same, only how early the start was issued is lost.
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
 """
 
-import importlib
 from typing import Any
 
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message
 from harness.xla.riegeli import records
 
@@ -28,7 +28,7 @@ def module(executable: bytes) -> Any:
 
     ValueError: the module is missing or has another form. RuntimeError: jaxlib refuses the rewritten one too.
     """
-    parse = importlib.import_module("jaxlib._hlo").HloModule.from_serialized_hlo_module_proto
+    parse = jaxlib_hlo().HloModule.from_serialized_hlo_module_proto
     return parse(bind_late_operands(module_proto(executable)))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from harness.xla.hlo import STARTS, Graph, Instruction
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
 # Custom calls that libtpu counts as no FLOPs, or as −1 (0.0.52): left out of every turn alike.
@@ -72,7 +73,7 @@ class _Loops:
     def __init__(self, graph: Graph, turns: Mapping[str, int | None]) -> None:
         self.graph = graph
         self.turns = turns
-        self.parse = importlib.import_module("jaxlib._hlo").hlo_module_from_text
+        self.parse = jaxlib_hlo().hlo_module_from_text
         self.counted: dict[str, Counts] = {}
         self.fused = {
             name

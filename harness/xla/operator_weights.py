@@ -6,7 +6,6 @@ together have 1.4e5 cycles, 80 µs, where writing its 512 MiB alone takes 190 µ
 can say is which operator, hence which line, the compiler expects to weigh most among those it has weighed.
 """
 
-import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from harness.core.paths import shown_path
 from harness.core.static_figures import OperatorWeight
 from harness.xla.hlo import STARTS, Computation, Graph, Instruction
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 MOST = 8
 ESTIMATE = re.compile(r'"estimated_cycles":"([1-9]\d*)"')
@@ -42,7 +42,7 @@ def weights(
     """
     try:
         (module,) = modules
-        text = module.to_string(importlib.import_module("jaxlib._hlo").HloPrintOptions())
+        text = module.to_string(jaxlib_hlo().HloPrintOptions())
         return heaviest_operators(text, turns)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return (), (0, 0)

@@ -4,11 +4,12 @@ The text that is hashed holds neither the function's name nor device ids: on the
 device has the same hash on `v5p:2x2x1` and `v5p:4x4x4`. One for several devices holds their groups.
 """
 
-import importlib
 import math
 import re
 from hashlib import sha256
 from typing import Any
+
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 CONSTANTS = 1 << 20  # the most elements of constants that a program's hash covers
 # On cuda, XLA's own hash of the module before optimisation: it differs with the function's name.
@@ -23,7 +24,7 @@ def texts(modules: list[Any]) -> tuple[str, str]:
     Both are equal for equal programs of two processes. Empty where jaxlib gives nothing to read.
     """
     try:
-        options = importlib.import_module("jaxlib._hlo").HloPrintOptions
+        options = jaxlib_hlo().HloPrintOptions
     except ImportError:  # another jaxlib keeps them elsewhere
         return "", ""
     text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))

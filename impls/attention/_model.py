@@ -51,4 +51,6 @@ def _refuse(model: Model) -> None:
     if model.compression:
         raise Unsupported("all keys beyond its window are compressed, and one is key and value at once")
     if fields.get("v_head_dim", model.head_dim) != model.head_dim:
-        raise Unsupported(f"keys are {model.head_dim} wide and values {fields['v_head_dim']}, here equally")
+        raise Unsupported(
+            f"keys are {model.head_dim} wide and values {fields['v_head_dim']}; here both are alike"
+        )

@@ -14,7 +14,7 @@ from ._inputs import BLOCK
 from .workload import MlaWorkload
 
 EPSILON = 1e-6
-OF_CACHE = "phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd"
+NO_CACHE_BACKWARD = "phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd"
 
 
 def dequantise(w: MlaWorkload, weights: Any) -> Any:
@@ -97,7 +97,7 @@ def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
         return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
 
 
-def forward_only(x: Any, refusal: str = OF_CACHE) -> Any:
+def forward_only(x: Any, refusal: str = NO_CACHE_BACKWARD) -> Any:
     """`x` itself; in a backward raise :class:`Unsupported`, as the torch variants do."""
     import jax
 

@@ -10,7 +10,9 @@ from .workload import MlaWorkload
 Attend = Callable[[Any, Any, Any, list[tuple[Any, Any]]], Any]  # x, weights, freqs, and what is cached
 
 
-def on_keys(w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]) -> Callable[..., Any]:
+def attend_cached_keys(
+    w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]
+) -> Callable[..., Any]:
     """`attend` where a cache is the keys and values of all heads."""
 
     def cached(x: Any, weights: Any, freqs: Any, cache_k: Any, cache_v: Any) -> Any:
@@ -19,7 +21,9 @@ def on_keys(w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]) 
     return cached if w.cached else _prefill(attend)
 
 
-def on_latents(w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]) -> Callable[..., Any]:
+def attend_cached_latents(
+    w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]
+) -> Callable[..., Any]:
     """`attend` where a cache is latents and shared rotated keys."""
 
     def cached(x: Any, weights: Any, freqs: Any, cache_ckv: Any, cache_kpe: Any) -> Any:

@@ -7,7 +7,7 @@ Upstream's default. A decode reads kv_lora + rope cached values per token, 71 ti
 from harness import implementation
 
 from ._cost import keeps_latents
-from ._phases import on_latents
+from ._phases import attend_cached_latents
 from ._torch import absorbed_queries, attend_latents, dequantise, forward_only, future, latents
 from .workload import MlaWorkload
 
@@ -22,4 +22,4 @@ def absorb(w: MlaWorkload):
         )
         return attend_latents(w, latent_queries, parts, weights, future(w, x))
 
-    return on_latents(w, attend, forward_only)
+    return attend_cached_latents(w, attend, forward_only)

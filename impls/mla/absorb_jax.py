@@ -11,7 +11,7 @@ from harness import implementation, stage
 
 from ._cost import keeps_latents
 from ._jax import dequantise, forward_only, latents, linear, probabilities, product, queries
-from ._phases import on_latents
+from ._phases import attend_cached_latents
 from .workload import MlaWorkload
 
 
@@ -41,4 +41,4 @@ def absorb_jax(w: MlaWorkload):
         with stage("output"):
             return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
-    return on_latents(w, attend, forward_only)
+    return attend_cached_latents(w, attend, forward_only)

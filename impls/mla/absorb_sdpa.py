@@ -12,7 +12,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_latents
-from ._phases import on_latents
+from ._phases import attend_cached_latents
 from ._torch import dequantise, forward_only, latents, queries
 from .workload import MlaWorkload
 
@@ -48,4 +48,4 @@ def absorb_sdpa(w: MlaWorkload):
         with stage("output"):
             return linear(heads.flatten(2), weights["wo"])
 
-    return on_latents(w, attend, forward_only)
+    return attend_cached_latents(w, attend, forward_only)

@@ -13,7 +13,7 @@ from harness import implementation, stage
 
 from . import naive as standard
 from ._cost import keeps_heads
-from ._phases import on_keys
+from ._phases import attend_cached_keys
 from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
@@ -49,4 +49,4 @@ def fast_path(w: MlaWorkload):
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    return on_keys(w, attend, forward_only)
+    return attend_cached_keys(w, attend, forward_only)

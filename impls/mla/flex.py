@@ -12,7 +12,7 @@ from typing import Any
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._phases import on_keys
+from ._phases import attend_cached_keys
 from ._torch import dequantise, forward_only, joined_queries, keys_values
 from .workload import MlaWorkload
 
@@ -74,4 +74,4 @@ def flex(w: MlaWorkload):
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    return on_keys(w, attend, forward_only)
+    return attend_cached_keys(w, attend, forward_only)

@@ -6,7 +6,7 @@ A prefill's products are cheapest so. A decode reads heads·(nope + rope + v) ca
 from harness import implementation
 
 from ._cost import keeps_heads
-from ._phases import on_keys
+from ._phases import attend_cached_keys
 from ._torch import attend_keys, dequantise, forward_only, future, joined_queries, keys_values
 from .workload import MlaWorkload
 
@@ -18,4 +18,4 @@ def naive(w: MlaWorkload):
         q, parts = joined_queries(w, x, weights, freqs), [*cached, keys_values(w, x, weights, freqs)]
         return attend_keys(w, q, parts, weights, future(w, x))
 
-    return on_keys(w, attend, forward_only)
+    return attend_cached_keys(w, attend, forward_only)

@@ -12,7 +12,7 @@ from harness import implementation, stage
 
 from ._cost import keeps_heads
 from ._jax import dequantise, forward_only, keys_values, linear, probabilities, product, queries
-from ._phases import on_keys
+from ._phases import attend_cached_keys
 from .workload import MlaWorkload
 
 
@@ -34,4 +34,4 @@ def naive_jax(w: MlaWorkload):
         with stage("output"):
             return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
-    return on_keys(w, attend, forward_only)
+    return attend_cached_keys(w, attend, forward_only)

@@ -13,7 +13,7 @@ from typing import Literal
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._phases import on_keys
+from ._phases import attend_cached_keys
 from ._torch import dequantise, forward_only, future, joined_queries, keys_values
 from .workload import MlaWorkload
 
@@ -63,4 +63,4 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         with stage("output"):
             return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
-    return on_keys(w, attend, forward_only)
+    return attend_cached_keys(w, attend, forward_only)

@@ -119,7 +119,7 @@ def test_what_does_not_run_is_called_no_more_from_its_last_length_on():
         (1, "mask/quick", ""),
         (4097, "mask/base", "mask/quick does not run at 16Ki"),
     ]
-    assert found.left_out == {"mask/quick": "oom at seq 16Ki"}
+    assert found.left_out == {"mask/quick": "at 16Ki, 64Ki (oom)"}
 
 
 def test_where_the_baseline_does_not_run_the_fastest_is_called():
@@ -142,11 +142,12 @@ def test_only_what_means_the_same_and_was_measured_alike_is_called():
     assert [choice.implementation for point in found.points.values() for choice in point.choices] == [
         "mask/base"
     ]
-    inexact = "not mathematically equivalent to the baseline; --inexact takes it, too"
+    inexact = "(not mathematically equivalent to the baseline; --inexact takes it, too)"
+    everywhere = "at 1Ki, 4Ki, 16Ki, 64Ki (measured otherwise)"
     assert found.left_out == {
         "mask/other": inexact,
         "mask/bound": inexact,
-        **dict.fromkeys(("mask/seed", "mask/run", "mask/machine"), "measured otherwise at seq 1Ki"),
+        **dict.fromkeys(("mask/seed", "mask/run", "mask/machine"), everywhere),
     }
     assert choices_of(records, inexact=True).choices[0].implementation in {"mask/other", "mask/bound"}
 

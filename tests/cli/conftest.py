@@ -4,15 +4,14 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from harness.catalog import discovery
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
+from tests.cli.forked import ROOT, SECONDS, call_forked
 
-ROOT = Path(__file__).resolve().parents[2]
 CATALOG = cache(discovery.catalog)
 
 BENCH = """\
@@ -60,13 +59,16 @@ def call(folder, *words, **environment):
     """Run the command line in `folder` as a user does, with a lock that no other benchmark here holds."""
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
+    whole = {**os.environ, "COLUMNS": "160", "TMPDIR": str(own), **environment}
+    if "PYTHONPATH" not in environment:
+        return Said(*call_forked(folder, words, whole))
     done = subprocess.run(
         [sys.executable, str(ROOT / "cli.py"), *words],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "160", "TMPDIR": str(own), **environment},
+        env=whole,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
     return Said(done.returncode, done.stdout, done.stderr)

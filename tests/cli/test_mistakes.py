@@ -65,17 +65,15 @@ def test_a_typo_in_bench_yaml_names_its_line(in_process, project, tmp_path, typo
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.full
-def test_results_that_cannot_be_written(seqsweep, project, tmp_path):
+def test_results_that_cannot_be_written(in_process, tmp_path):
     (tmp_path / "file").write_text("")
-    said = seqsweep("run", "--results", str(tmp_path / "file"))
+    said = in_process("run", "--results", str(tmp_path / "file"))
     assert said.code == 5
     assert str(tmp_path / "file") in said.err
 
 
-@pytest.mark.full
-def test_resume_without_a_run(seqsweep, tmp_path):
-    said = seqsweep("run", "--resume", "--results", str(tmp_path))
+def test_resume_without_a_run(in_process, tmp_path):
+    said = in_process("run", "--resume", "--results", str(tmp_path))
     assert said.code == 2
     assert "--resume" in said.err
 

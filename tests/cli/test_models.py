@@ -55,6 +55,9 @@ def test_a_model_is_listed_with_what_follows(in_process):
     assert found["attention", "prefill"]["reason"].startswith(
         "attention of deepseek-v3.2: it attends latents"
     )
+    assert "family" not in in_process("list", "models", "mimo-v2-flash").out.split("\n\n")[1], (
+        "no empty table"
+    )
     page = in_process("list", "models", "deepseek-v3.2").out
     assert "kv_lora_rank=512" in page
     assert "the model attends the 2048 tokens that it selects" in " ".join(page.split())

@@ -48,6 +48,7 @@ def test_run_prints_one_object_with_every_part(measured):
 def test_every_record_has_evidence(measured):
     for record in measured.json["records"]:
         assert record["correctness"]["passed"]
+        assert record["checks"] == [], "which are the business of `check`"
         assert record["timing"]["median_s"] > 0
         assert record["timing"]["method"] == "wall"
         host = record["static"]["host"]

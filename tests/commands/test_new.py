@@ -5,10 +5,7 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +13,8 @@ from harness.catalog.accelerators import absent
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.store import atomic
+from tests.cli.forked import ROOT, call_forked
 
-ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = sorted(file.parent.name for file in ROOT.glob("impls/*/family.py"))
 SMALL = {"mask": "--set rows=4 --seq 4Ki", "topk": "--set rows=4 --seq 4Ki", "offsets": "--seq 1Ki"}
 FIRST = "--quick --seq 64 --mode fwd,bwd,fwd_bwd"
@@ -38,16 +35,9 @@ def type_in(folder, command, code=0):
     """The records of a command that `new` said to type next."""
     program, *words = shlex.split(command)
     assert program == "seqsweep"
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words, "--json"],
-        cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout)["records"]
+    ended, out, err = call_forked(folder, [*words, "--json"], {**os.environ, "TMPDIR": str(folder)})
+    assert ended == code, err
+    return json.loads(out)["records"]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ FLAGS = {
             "--stages",
             "--kernels",
             "--owners",
+            "--against",
             *CASES,
             "--set",
             *MODEL,

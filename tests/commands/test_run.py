@@ -7,8 +7,8 @@ import pytest
 
 from harness.commands.run import end_run
 from harness.core.static_figures import Static
-from harness.run.runner import RunOutcome
 from harness.run.session import Done
+from harness.store.stored_run import Stored
 from tests.records import FAILED, static_of, timing_of
 from tests.report.conftest import record_of
 
@@ -26,12 +26,15 @@ WRONG = record_of("wrong", 1024, "incorrect", correctness=FAILED, static=FIGURES
 class Folder:
     path = Path("results/runs/x")
 
-    def __init__(self, depth):
-        self.info = {"depth": depth}
+    def __init__(self, depth, records):
+        self.info, self.stored = {"depth": depth}, Stored({}, records, ())
+
+    def read(self):
+        return self.stored
 
 
 def done(*records, depth="run", interrupted=False):
-    return Done(Folder(depth), RunOutcome(records, interrupted, {}))
+    return Done(Folder(depth, records), interrupted)
 
 
 @pytest.mark.parametrize(

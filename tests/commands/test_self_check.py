@@ -85,7 +85,7 @@ def test_a_case_that_fails_in_a_loop_is_named(monkeypatch):
 
 def test_a_case_that_the_harness_does_not_time_ends_it(monkeypatch, tmp_path):
     record = type("Record", (), {"case": "a", "timing": None, "status": "oom", "reason": "too large"})
-    outcome = type("Outcome", (), {"interrupted": False, "records": [record]})
-    monkeypatch.setattr(self_check, "conduct", lambda *_: type("Done", (), {"outcome": outcome}))
+    done = type("Done", (), {"interrupted": False, "records": [record]})
+    monkeypatch.setattr(self_check, "conduct", lambda *_: done)
     with pytest.raises(MachineError, match="a was oom in the harness: too large"):
         self_check._measure(schedule(("scatter",), (1024,)), catalog(), Listener())

@@ -5,9 +5,12 @@ import json
 import pytest
 
 from harness.commands.app import app
-from harness.commands.exit_codes import call_app
+from harness.commands.exit_codes import STOPPED, call_app
 from harness.commands.sensitivity import plan_distributions
 from harness.core.errors import UsageError
+from harness.run.runner import RunOutcome
+from harness.run.session import Done
+from harness.store.runs import RunFolder
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import suite_info
@@ -45,6 +48,12 @@ def test_a_suite_is_planned_over_all_distributions_unless_it_lists_some(project)
 def test_a_flag_lists_others(project):
     overrides = Overrides(fields={"distribution": ("zeros", "narrow")})
     assert distributions(plan_distributions(project, ["some"], overrides)) == {"some": ["zeros", "narrow"]}
+
+
+def test_one_distribution_is_refused_before_anything_is_measured(project):
+    overrides = Overrides(fields={"distribution": ("tied",)})
+    with pytest.raises(UsageError, match="one distribution has nothing to differ from; name two, or none"):
+        plan_distributions(project, ["some", "scores"], overrides)
 
 
 def test_sampling_looks_at_the_level_of_what_is_told(project):
@@ -150,3 +159,15 @@ def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
     assert base["largest"]["verdict"] == "excluded"
     assert x["sentence"].startswith("x is 2.00× to 2.00× faster than base at 4Ki; worst: iid")
     assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]
+
+
+def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    folder = RunFolder.create(tmp_path / "results", RUNS[0], {"suites": {}, "depth": "run"})
+    done = Done(folder, RunOutcome((), interrupted=True, overhead={}))
+    monkeypatch.setattr("harness.commands.run.run_schedule", lambda *_, **__: done)
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    words = ["sensitivity", "some", "--config", str(tmp_path / "bench.yaml")]
+    assert call_app(app, [*words, "--results", str(tmp_path / "results")]) == STOPPED
+    said = capsys.readouterr().err
+    assert "resume with: " in said
+    assert "no suite with two distributions" not in said

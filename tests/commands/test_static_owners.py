@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
+from harness.commands.static_owners import print_owners, print_since
 from harness.core.peak_owners import Owner, Owners
+from harness.core.static_figures import Static
+from harness.gate.static.base_figures import BaseFigures
 from tests.report.charts.suites import record, static
 
 MIB = 1 << 20
@@ -41,7 +43,7 @@ def test_the_answer_comes_first_then_what_differs_then_a_table_of_the_longest(ca
         for seq in (1024, 4096)
         for name, found in (("broadcast", PEAK), ("scatter", SMALL))
     ]
-    output.print_owners(records, ["tpu:v5p"])
+    print_owners(records, ["tpu:v5p"])
     said = capsys.readouterr().out
     first, *_ = said.splitlines()
     assert first.startswith(
@@ -56,7 +58,39 @@ def test_the_answer_comes_first_then_what_differs_then_a_table_of_the_longest(ca
     assert row.split()[:6] == ["fusion", "eq", "impls/mask/broadcast.py:22", "32", "MiB", "88.9"]
 
 
+def test_what_grew_since_a_base_is_said_first_with_its_line(capsys):
+    wider = replace(
+        PEAK, peak_bytes=38 * MIB, owners=(*PEAK.owners, replace(INPUT, name="mask", bytes=2 * MIB))
+    )
+    base = BaseFigures(
+        "git:abc1234 (HEAD~1)",
+        {
+            (now.case, "tpu:v5p"): case("any", 1024, owners).static["tpu:v5p"]
+            for now, owners in [(case("grown", 1024, wider), SMALL), (case("same", 1024, PEAK), PEAK)]
+        }
+        | {(case("lost", 1024, PEAK).case, "tpu:v5p"): Static.none("lost is not registered in the base")},
+    )
+    now = [case(name, 1024, found) for name, found in (("grown", wider), ("same", PEAK), ("lost", PEAK))]
+    print_since([*now, case("rival", 1024, PEAK)], ["tpu:v5p"], base)
+    grown, input_, same, lost = capsys.readouterr().out.splitlines()
+    assert grown == (
+        "grown at 1Ki on tpu:v5p: the peak grew by 34 MiB since git:abc1234 (HEAD~1): "
+        "came: 32 MiB, eq at impls/mask/broadcast.py:22, pred[33554432]."
+    )
+    assert input_ == "  came: 2 MiB, the argument mask, s32[1048576]"
+    assert same.endswith("the peak neither grew nor shrank since git:abc1234 (HEAD~1): the same buffers.")
+    assert lost == (
+        "lost at 1Ki on tpu:v5p is not compared with git:abc1234 (HEAD~1): "
+        "lost is not registered in the base."
+    )
+
+
+def test_a_base_is_of_owners_alone(capsys):
+    assert call_app(app, ["static", "mask", "--against", "git:HEAD"]) == 2
+    assert "--against: goes with --owners" in capsys.readouterr().err
+
+
 def test_why_nobody_owns_a_peak(capsys):
-    output.print_owners([case("broadcast", 1024, None, owners="the compiler tells nothing")], ["tpu:v5p"])
+    print_owners([case("broadcast", 1024, None, owners="the compiler tells nothing")], ["tpu:v5p"])
     said = capsys.readouterr().out
     assert said == "broadcast at 1Ki on tpu:v5p: nobody owns the peak: the compiler tells nothing.\n"

@@ -1,4 +1,7 @@
+import fcntl
 import os
+import resource
+import socket
 
 import pytest
 
@@ -39,6 +42,24 @@ def test_an_end_that_is_gone_says_nothing(ends):
     left.close()
     assert protocol.receive(right) == ({"last": True}, [])
     assert protocol.receive(right) == (None, [])
+
+
+def test_a_message_is_seen_behind_a_high_descriptor(ends):
+    left, right = ends
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 1100:
+        pytest.skip("this machine gives no such descriptor")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1100), hard))
+    try:
+        with socket.socket(fileno=fcntl.fcntl(right, fcntl.F_DUPFD_CLOEXEC, 1024)) as high:
+            assert not protocol.has_message(high, 0)
+            protocol.send(left, {"last": True})
+            assert protocol.has_message(high, 0)
+            assert protocol.receive(high) == ({"last": True}, [])
+            left.close()
+            assert protocol.has_message(high, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("junk", [b"junk", b"\xff\xfe", b"[1]", b"3"])

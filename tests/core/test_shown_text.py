@@ -47,6 +47,8 @@ def test_json_keeps_every_value() -> None:
             "a --> b <!-- c -->\n<!-- seqsweep:end -->",
             "a --&gt; b &lt;!-- c --&gt; &lt;!-- seqsweep:end --&gt;",
         ),
+        ("@me, a@b and [k=1]@seq=2", r"@&#8203;me, a@b and \[k=1\]@&#8203;seq=2"),
+        ("#12, a/b#12, # 1 and &#39;", r"\#&#8203;12, a/b\#&#8203;12, \# 1 and &amp;\#&#8203;39;"),
         ("one\n::error::two\r\n\n| three |", r"one ::error::two \| three \|"),
     ],
 )

@@ -50,7 +50,7 @@ def conducted(home, monkeypatch, groups):
         patch.setattr(os, "replace", replacing)
         schedule = plans.schedule(seqs=range(1, 1 + groups))
         done = Conductor(home, monkeypatch)(executor, schedule)
-    assert len(done.outcome.records) == 2 * groups
+    assert len(done.records) == 2 * groups
     return counts, executor.lives
 
 
@@ -60,9 +60,9 @@ def test_a_group_is_one_write_and_writes_nothing_else_again(tmp_path, monkeypatc
     assert many - few == {"records.jsonl": MANY - FEW}
 
 
-def test_nothing_of_a_group_stays_but_its_records(tmp_path, monkeypatch):
+def test_nothing_of_a_group_stays_in_memory(tmp_path, monkeypatch):
     _, lives = conducted(tmp_path / "many", monkeypatch, MANY)
     cases, records, descriptors = zip(*lives, strict=True)
     assert set(cases) == {2}
-    assert records == tuple(range(0, 2 * MANY, 2))
+    assert max(records) <= 2
     assert len(set(descriptors)) == 1

@@ -11,6 +11,7 @@ import pytest
 from harness.claims.answers import Compiled
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
+from harness.core.shown_text import NO_WIDTH
 from harness.findings.receipt import TargetPlans, TimedRatio, receipt_of, require_picture_url
 from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
@@ -144,6 +145,13 @@ def test_a_chart_stands_in_it_and_its_url_has_plain_characters(receipt):
 def test_it_reads_back_from_the_middle_of_a_page(receipt):
     for text in (f"Prose.\n\n{to_text(receipt)}\nMore.", to_text(receipt).replace("\n", "\r\n")):
         assert read_receipt(text, "r.md") == (receipt, "")
+
+
+def test_what_a_version_of_before_wrote_is_not_edited(receipt):
+    receipt = replace(receipt, shape="as in #12 of @me")
+    text = to_text(receipt)
+    assert f"#{NO_WIDTH}12 of @{NO_WIDTH}me" in text
+    assert read_receipt(text.replace(NO_WIDTH, ""), "r.md") == (receipt, "")
 
 
 @pytest.mark.parametrize(

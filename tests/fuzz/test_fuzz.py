@@ -19,7 +19,7 @@ from harness.collection.collection import collect
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.case import split_label, split_list
-from harness.core.errors import SeqsweepError
+from harness.core.errors import SeqsweepError, Unsupported
 from harness.core.patterns import chosen
 from harness.core.units import parse_bytes, parse_count, parse_seconds
 from harness.findings.receipt import receipt_of
@@ -57,7 +57,7 @@ def answer_or_refusal(ask):
     """The answer; None where it is refused in a sentence, and every other error passes."""
     try:
         return ask()
-    except (SeqsweepError, ValueError):
+    except (SeqsweepError, Unsupported, ValueError):
         return None
 
 

@@ -9,6 +9,8 @@ import struct
 import zipfile
 import zlib
 from base64 import b64decode, b64encode
+from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import pack, read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.gate.static import baseline
+from harness.report.tables.models_table import attention_words, selection_words
 from harness.worker.captured_inputs import read_captured
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value
@@ -132,20 +135,40 @@ def catalog():
     return discovery.builtin()
 
 
-@examples(1)
+def yaml_of(plain):
+    return yaml.dump(plain, Dumper=yaml.CSafeDumper, allow_unicode=True, sort_keys=False).encode()
+
+
+@pytest.fixture(scope="module")
+def small_claims(catalog):
+    """(family, its file of claims) cut down to one claim and what it cites, for each claim."""
+    small = []
+    for path in sorted(ROOT.glob("impls/*/claims.yaml")):
+        family = catalog.family(path.parent.name)
+        whole = json.loads(json.dumps(yaml.load(path.read_bytes(), yaml.CSafeLoader), default=str))
+        for claim in whole["claims"]:
+            tables = {name: whole["tables"][name] for name in [claim.get("table")] if name}
+            cited = json.dumps([claim, tables])
+            sources = {name: source for name, source in whole["sources"].items() if name in cited}
+            small.append((family, {"sources": sources, "tables": tables, "claims": [claim]}))
+    return small
+
+
+@examples(10)
 @given(randoms)
-def test_claims_are_read_or_refused(tmp_path, catalog, tried, random):
-    name = random.choice(sorted(path.parent.name for path in ROOT.glob("impls/*/claims.yaml")))
-    source, path = ROOT / f"impls/{name}/claims.yaml", tmp_path / "claims.yaml"
-    family = catalog.family(name)
-    text = source.read_bytes()
-    changed = mutated(random, text)
-    if random.random() < 0.6:
-        plain = json.loads(json.dumps(yaml.safe_load(text), default=str))
-        changed = yaml.safe_dump(other_value(random, plain)).encode()
-    path.write_bytes(changed)
-    tried()
-    answer_or_refusal(lambda: load(path, family, catalog))
+def test_claims_are_read_or_refused(tmp_path, catalog, small_claims, tried, random):
+    path = tmp_path / "claims.yaml"
+    family, plain = random.choice(small_claims)
+    path.write_bytes(yaml_of(plain))
+    assert load(path, family, catalog)
+    for _ in range(10):
+        changed = yaml_of(other_value(random, plain))
+        path.write_bytes(changed if random.random() < 0.6 else mutated(random, yaml_of(plain)))
+        tried()
+        answer_or_refusal(lambda: load(path, family, catalog))
+
+
+OF_MODEL = [import_module(f"impls.{name}._model").of_model for name in ("attention", "mask", "mla", "topk")]
 
 
 @examples(10)
@@ -161,7 +184,11 @@ def test_a_preset_of_a_model_is_read_or_refused(tmp_path, tried, random):
         path.write_bytes(changed)
         tried()
         models.read.cache_clear()
-        named_or_read(path, lambda: models.read(path))
+        if preset := named_or_read(path, lambda: models.read(path)):
+            assert attention_words(preset)
+            assert selection_words(preset)
+            for of_model, phase in product(OF_MODEL, models.PHASES.values()):
+                answer_or_refusal(lambda of_model=of_model, phase=phase: of_model(preset, phase))
 
 
 @examples(10)

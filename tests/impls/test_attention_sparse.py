@@ -212,16 +212,16 @@ def traced(variant, w):
     ],
     ids=["mask_mod", "unshared", "in place", "side by side", "recompute"],
 )
-@pytest.mark.parametrize("gated", [True, False])
-def test_what_upstream_replaced_gives_the_same(variant, plain, gated, monkeypatch):
+@pytest.mark.parametrize("fields", [{}, {"gated": False}, {"varlen": True, "segments": 4}], ids=str)
+def test_what_upstream_replaced_gives_the_same(variant, plain, fields, monkeypatch):
     monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
-    w = of(seq=1000, block=8, window=70, dtype="f64", selected=5, compressed_selected=3, gated=gated)
+    w = of(seq=1000, block=8, window=70, dtype="f64", selected=5, compressed_selected=3, **fields)
     inputs = drawn(w)
     cotangent = np.random.default_rng(3).standard_normal((1, w.seq, w.heads, w.head_dim))
     wanted, found = (gradients(each(w), inputs, cotangent) for each in (plain, variant))
     np.testing.assert_allclose(found[0], wanted[0], atol=1e-13)
     np.testing.assert_allclose(run(variant(w), inputs), wanted[0], atol=1e-13)
-    for name in inputs:
+    for name in wanted[1]:
         np.testing.assert_allclose(found[1][name], wanted[1][name], atol=1e-12)
 
 

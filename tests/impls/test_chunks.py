@@ -41,6 +41,13 @@ def test_every_chunk_passes_its_contract(dtype, fields):
     assert_passed(jax_case.judged(ATTENTION_FAMILY, ATTENTION.chunk_jax, w))
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("fields", [{}, {"kv_heads": 4, "batch": 2}, {"seq": 1}])
+def test_jax_decodes_as_its_contract_says(dtype, fields):
+    w = dataclasses.replace(CHUNK, stage="decode", dtype=dtype, **fields)
+    assert_passed(jax_case.judged(ATTENTION_FAMILY, ATTENTION.dense_decode_jax, w))
+
+
 @pytest.mark.parametrize("distribution", ["clustered", "peaked", "zeros"])
 def test_a_chunk_of_every_distribution_can_be_drawn_and_judged(distribution):
     w = dataclasses.replace(CHUNK, distribution=distribution)

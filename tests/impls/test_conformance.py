@@ -7,8 +7,6 @@ lists the points.
 import json
 import os
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from harness.catalog.discovery import builtin
 from harness.catalog.known_frameworks import traits_of
+from tests.cli.forked import ROOT, call_forked
 
 # a cheap one of each family; what holds and what fails all of them is in the family's own tests
 CHECKS = {
@@ -26,7 +25,6 @@ CHECKS = {
     "mla": "mla/no_nan",
     "attention": "attention/causality",
 }
-ROOT = Path(__file__).resolve().parents[2]
 CATALOG = builtin()
 IMPLEMENTATIONS = CATALOG.implementations.values()
 pytestmark = [pytest.mark.jax, pytest.mark.torch, pytest.mark.full]
@@ -54,19 +52,13 @@ def checked(tmp_path_factory, config):
     @cache
     def check(family):
         words = ["check", family, CHECKS[family], "--json", "--results", str(tmp_path_factory.mktemp(family))]
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "cli.py"), *words, "--config", config],
-            env={**os.environ, "COLUMNS": "160"},
-            capture_output=True,
-            text=True,
-            timeout=1200,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
+        environment = {**os.environ, "COLUMNS": "160"}
+        code, out, err = call_forked(ROOT, [*words, "--config", config], environment, seconds=1200)
+        assert "Traceback" not in err, err
         by_implementation = defaultdict(list)
-        for record in json.loads(done.stdout)["records"]:
+        for record in json.loads(out)["records"]:
             by_implementation[record["implementation"]].append(record)
-        return done.returncode, by_implementation
+        return code, by_implementation
 
     return check
 

@@ -24,7 +24,6 @@ from harness.machines.ray_cluster import RayCluster, seats
 from harness.machines.sweep import measure_on, static_units
 from harness.run.compile import Pool
 from harness.run.machine.noise_probe import READINGS, NoiseProbe
-from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder
 from harness.store.find import all_runs
 from harness.sweep.machine_pool import ACCELERATOR, MachinePool
@@ -98,7 +97,7 @@ class Node(NodeHere):
         ]
         folder.append(records)
         folder.update_info(finished="2026-11-20T12:00:00+00:00")
-        return Done(folder, RunOutcome(tuple(records), interrupted=False, overhead={}))
+        return Done(folder, interrupted=False)
 
 
 class Here:
@@ -195,7 +194,7 @@ def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
     (folder,) = all_runs(bench.results)
     assert "node" not in folder.info
     assert {piece["node"]["name"] for piece in folder.info["shards"].values()} == {"a", "b"}
-    assert end_run(Done(folder, RunOutcome(folder.read().records, False, {})), strict=True) == 0
+    assert end_run(Done(folder, interrupted=False), strict=True) == 0
 
 
 def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):

@@ -9,6 +9,7 @@ from harness.analysis.choices import suite_choices
 from harness.report.choose_function import choose_function
 from tests.analysis.conftest import suite_of
 from tests.analysis.test_choices import GRID, measured, power
+from tests.records import record_of
 
 INFO = {"fingerprints": {"sha256:1": {"cpu": "EPYC", "threads": 2}}}
 CROSSING = {"base": power(1, 1), "flat": power(1, 0)}
@@ -76,3 +77,15 @@ def test_a_tie_says_who_leads_at_which_lengths():
     code = written(measured({"base": power(1, 1), "fast": power(0.1, 1)}, rounds=5))
     assert "# Undecided at 1Ki, 4Ki, 16Ki, 64Ki: mask/fast has the lower median." in code
     assert f"({GRID[0]},): " in code
+
+
+def test_a_reader_is_told_what_answers_otherwise_and_who_was_no_candidate_where():
+    other = [record for record in measured({"base": power(1, 1)}) if record.seq < 65536]
+    other += measured({"approximate": power(0.1, 1)}, semantics="approximate")
+    suite = suite_of([*other, record_of("base", 65536, status="oom")])
+    head = choose_function(suite_choices(suite, {}, inexact=True), INFO).partition("def choose")[0]
+    assert "# mask/base is no candidate at 64Ki (oom)." in head
+    assert "# mask/approximate is not mathematically equivalent to mask/base." in head
+    exact = choose_function(suite_choices(suite, {}), INFO).partition("def choose")[0]
+    assert "mask/approximate is no candidate (not mathematically equivalent" in exact
+    assert "is not mathematically" not in exact

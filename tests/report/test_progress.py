@@ -1,9 +1,11 @@
+import errno
 import io
 import threading
 
 import pytest
 from rich.console import Console
 
+from harness.report.console import TextConsole
 from harness.report.progress import Progress
 
 GROUP = "mask@batch=1,dtype=f32,rows=128,seq=4096,topk=2048:fwd:cpu"
@@ -136,3 +138,29 @@ def test_closing_twice_and_events_after_it_are_harmless(out, record):
     read_new(out)
     progress.case_state(CASES[0], "compile")
     assert read_new(out) == ""
+
+
+class Refusing(io.StringIO):
+    """A pipe whose reader has left after the first line, or a disk that is full from there on."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def write(self, text):
+        if "\n" in self.getvalue():
+            raise OSError(self.number, "refused")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_stream_that_takes_nothing_more_ends_no_run(number, terminal):
+    out = Refusing(number)
+    progress = Progress(3, TextConsole(file=out, width=100, force_terminal=terminal))
+    for line in ("one", "two", "three"):
+        progress.group_started(0, GROUP, CASES, None)
+        progress.case_state(CASES[0], "compile")
+        progress.message(line)
+    progress.close()
+    assert "three" not in out.getvalue()

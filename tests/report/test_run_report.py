@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.analysis.results import panel_of
 from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
@@ -102,3 +103,17 @@ def test_remedies_fit_what_went_wrong(record, describe):
 
 def test_a_run_without_records_says_so():
     assert page({"suites": {}}, []) == "nothing was run: seqsweep run --dry-run says why\n"
+
+
+def test_the_longest_contexts_of_models_are_told_once(info, run):
+    (suite,) = info["suites"].values()
+    source = {"repo": "org/configs", "path": "m.json", "commit": "01", "sha256": "0"}
+    model = {"name": "m", "label": "m", "layers": 2, "tokens": 1, "source": source, "longest": 262144}
+    found = {
+        "suite": "mask", "implementation": "mask/scatter", "panel": panel_of(run[1]), "target": "tpu:v5p",
+        "seq": 131072, "beyond": 196608, "reason": None,
+    }  # fmt: skip
+    suite["models"] = [{**model, "cases": suite["cases"]}]
+    text = page({**info, "largest": [found], "targets": ["tpu:v5p"]}, run)
+    assert "longest context that fits" in text
+    assert "largest length that fits" not in text

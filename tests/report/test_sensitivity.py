@@ -7,7 +7,7 @@ import pytest
 from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import sensitivities
 from harness.report.console import TextConsole
-from harness.report.sensitivity import sentence
+from harness.report.sensitivity import headline, sentence
 from harness.report.tables.sensitivity_table import print_sensitivities
 from tests.records import FAILED, PASSED, record_of, timing_of
 from tests.report.conftest import info_of
@@ -76,6 +76,18 @@ def test_no_time_beside_the_baseline_is_said_so():
     skipped = [record("broadcast", data, status="skipped") for data in ("iid", "tied")]
     said = sentences_of(*skipped, *(record("scatter", data, 1.0) for data in ("iid", "tied")))["mask/scatter"]
     assert said.startswith("scatter has no time beside that of broadcast on two distributions; how")
+
+
+def test_what_runs_nowhere_is_said_once_and_costs_the_others_nothing():
+    no_room = "a bucket has 1 scores, fewer than keep 2"
+    nowhere = [record("two_stage", d, status="unsupported", reason=no_room) for d in ("iid", "tied")]
+    timed = against(iid=0.5, tied=0.5)
+    assert sentences_of(*timed, *nowhere)["mask/two_stage"] == (
+        f"two_stage has no time on any distribution; unsupported at 4Ki on iid, tied: {no_room}"
+    )
+    alone, beside = sensitivities_of(timed), sensitivities_of([*timed, *nowhere])
+    assert [one.largest for one in beside[: len(alone)]] == [one.largest for one in alone]
+    assert headline(beside, 1.5).endswith("; not known for two_stage")
 
 
 def test_the_found_factor_decides_at_which_length_it_is_told():

@@ -36,13 +36,13 @@ def check_whole(conduct, done, first, second):
     assert {record.status for record in records.records} == {"ok"}
     assert len(conduct.lines()) == len(CASES)
     assert {record.timing.stopped for record in records.records if record.timing} == {"interval"}
-    assert {record.key for record in done.outcome.records} == {record.key for record in records.records}
+    assert {record.key for record in done.records} == {record.key for record in records.records}
     assert first is second or len(sampled_lengths(first) & sampled_lengths(second)) <= 1
     assert first.closed
     assert second.closed
     assert first.living == second.living == []
     assert list(conduct.scratch.iterdir()) == []
-    assert not done.outcome.interrupted
+    assert not done.interrupted
     assert done.folder.info["finished"]
 
 
@@ -66,15 +66,15 @@ def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
     first = FakeExecutor(stop=(moment, KeyboardInterrupt()))
     stopped = conduct(first)
     before, within = divmod(moment - 1, IN_A_GROUP)
-    assert stopped.outcome.interrupted
+    assert stopped.interrupted
     assert stopped.folder.info["finished"] is None
-    complete = [r for r in stopped.outcome.records if r.timing and r.timing.stopped == "interval"]
+    complete = [r for r in stopped.records if r.timing and r.timing.stopped == "interval"]
     assert len(complete) >= 2 * before
     if within + 1 > FIRST_SAMPLE:
-        assert len(stopped.outcome.records) == 2 * before + 2, "what was sampled is kept"
+        assert len(stopped.records) == 2 * before + 2, "what was sampled is kept"
     else:
-        assert len(stopped.outcome.records) == 2 * before
-    assert len(conduct.lines()) == len(stopped.outcome.records)
+        assert len(stopped.records) == 2 * before
+    assert len(conduct.lines()) == len(stopped.records)
     check_resumed(conduct, first)
 
 
@@ -105,7 +105,7 @@ def test_the_records_of_an_interrupted_group_say_so(conduct):
     executor = FakeExecutor(
         {"broadcast": slow, "scatter": slow}, stop=(FIRST_SAMPLE + 1, KeyboardInterrupt())
     )
-    one, other = conduct(executor).outcome.records
+    one, other = conduct(executor).records
     sampled_lengths, waiting = (one, other) if one.timing else (other, one)
     assert sampled_lengths.timing
     assert (sampled_lengths.status, sampled_lengths.timing.stopped) == ("ok", "interrupted")
@@ -125,13 +125,13 @@ def test_interrupted_twice_then_resumed_twice(conduct):
     first = FakeExecutor(stop=(IN_A_GROUP + FIRST_SAMPLE + 5, KeyboardInterrupt()))
     conduct(first)
     again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
-    assert again.outcome.interrupted
+    assert again.interrupted
     check_resumed(conduct, first)
 
 
 def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct):
     executor = FakeExecutor(wrong=["broadcast/1"], stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
-    statuses = {r.implementation: r.status for r in conduct(executor).outcome.records}
+    statuses = {r.implementation: r.status for r in conduct(executor).records}
     assert statuses == {"mask/broadcast": "incorrect", "mask/scatter": "ok"}
 
 
@@ -146,7 +146,7 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch)
         close(worker)
 
     monkeypatch.setattr(FakeWorker, "close", close_slowly)
-    assert conduct(executor).outcome.interrupted
+    assert conduct(executor).interrupted
     assert executor.living == []
     assert held_by("cpu", conduct.home / "cpu.lock") is None
     check_resumed(conduct, executor)
@@ -156,8 +156,8 @@ def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
     executor = FakeExecutor()
     fail_second_write(monkeypatch, KeyboardInterrupt())
     done = conduct(executor)
-    assert done.outcome.interrupted
-    assert len(conduct.lines()) == len(done.outcome.records) == 2
+    assert done.interrupted
+    assert len(conduct.lines()) == len(done.records) == 2
     monkeypatch.setattr(atomic.os, "fsync", FSYNC)
     check_resumed(conduct, executor)
 
@@ -200,8 +200,8 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
 
     before = signal.getsignal(signal.SIGTERM)
     done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": terminate})}), schedule(seqs=(1024,)))
-    assert done.outcome.interrupted
-    assert len(done.outcome.records) == 2
+    assert done.interrupted
+    assert len(done.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
 
 

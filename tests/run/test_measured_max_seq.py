@@ -141,12 +141,12 @@ def test_a_run_writes_what_it_finds(conduct: Conductor) -> None:
     done = conduct(FakeExecutor({"scatter": Act(longest=5000)}), max_seq=True)
     found = {fit["implementation"]: (fit["seq"], fit["beyond"]) for fit in done.folder.info["largest"]}
     assert found["mask/scatter"] == (4864, 5120)
-    assert not done.outcome.interrupted
+    assert not done.interrupted
 
 
 def test_a_search_that_is_stopped_keeps_what_it_has(conduct: Conductor) -> None:
     stop = Act(seq={8192: Act(verbs={"attempt": KeyboardInterrupt()})}, longest=5000)
     done = conduct(FakeExecutor({"scatter": stop, "broadcast": Act(longest=4096)}), max_seq=True)
-    assert done.outcome.interrupted
+    assert done.interrupted
     assert [fit["implementation"] for fit in done.folder.info["largest"]] == ["mask/broadcast"]
-    assert all(asdict(record)["timing"] for record in done.outcome.records)
+    assert all(asdict(record)["timing"] for record in done.records)

@@ -72,7 +72,7 @@ def plant(conduct, last):
 @pytest.mark.parametrize("group", [2, 3])
 def test_a_line_that_the_runner_did_not_write_is_left_out(conduct, group):
     honest = conduct(FakeExecutor())
-    times = {record.case: record.timing for record in honest.outcome.records}
+    times = {record.case: record.timing for record in honest.records}
     honest.folder.path.rename(conduct.home / "honest")
 
     done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": plant(conduct, group)})}))
@@ -136,7 +136,7 @@ def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkey
 
     monkeypatch.setattr(file_lock.fcntl, "flock", no_locks)
     done = conduct(FakeExecutor())
-    assert len(done.outcome.records) == 6
+    assert len(done.records) == 6
     (sentence,) = conduct.heard.messages()
     assert sentence == (
         f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "

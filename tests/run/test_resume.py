@@ -95,25 +95,25 @@ def test_a_check_is_no_run_to_resume(conduct):
 
 def test_a_complete_run_says_so_and_gives_its_records(conduct):
     first = conduct(FakeExecutor())
-    info = first.folder.info
+    info, records = first.folder.info, first.records
     executor = FakeExecutor()
     executor.clock.tick = 1.0
     second = conduct(executor, resume=True)
     assert executor.asked == []
     assert second.folder.id == first.folder.id
-    assert second.outcome.records == first.outcome.records
-    assert not second.outcome.interrupted
+    assert second.records == records
+    assert not second.interrupted
     assert conduct.heard.messages() == [f"run {first.folder.id} is complete: nothing is left to measure"]
     assert second.folder.info == info
-    assert second.outcome.overhead == first.outcome.overhead
 
 
 def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct):
     done = conduct(FakeExecutor())
+    records = done.records
     done.folder.update_info(finished=None, overhead=None)
     again = conduct(FakeExecutor(), resume=True)
     assert again.folder.info["finished"]
-    assert again.outcome.records == done.outcome.records
+    assert again.records == records
 
 
 def test_resuming_says_how_much_is_left(conduct):
@@ -136,10 +136,10 @@ def test_a_torn_line_is_told(conduct):
 
 
 def test_the_overhead_of_two_sittings_adds_up(conduct):
-    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
+    before = conduct(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
     executor = FakeExecutor()
     second = conduct(executor, resume=True)
-    before, total = first.outcome.overhead, second.outcome.overhead
+    total = second.folder.info["overhead"]
     assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
     assert total["work_s"] == pytest.approx(
         sum(total[f"{name}_s"] for name in ("compile", "warmup", "contract", "samples")), abs=2e-3
@@ -158,7 +158,7 @@ def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
     conduct.until_killed(FakeExecutor({**acts, "threshold": doomed}), schedule(names))
     assert len(conduct.lines()) == 6
     done = conduct(FakeExecutor(acts), schedule(names), resume=True)
-    reasons = {record.case: record.reason or "" for record in done.outcome.records}
+    reasons = {record.case: record.reason or "" for record in done.records}
     assert "predicted 9.6 s a call" in reasons[case("broadcast", 4096).id]
     assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
     assert reasons[case("threshold", 4096).id] == ""
@@ -172,7 +172,7 @@ def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct, compil
     conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": hung}))
     executor = FakeExecutor({"scatter": hung})
     done = conduct(executor, resume=True)
-    reasons = {record.case: record.reason or "" for record in done.outcome.records}
+    reasons = {record.case: record.reason or "" for record in done.records}
     assert ("of compiling" in reasons[case("scatter", 4096).id]) is compiling
     assert ("prepare" in executor.verbs("scatter")) is not compiling
 
@@ -183,7 +183,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
     conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
     done = conduct(FakeExecutor({"scatter": huge}), resume=True)
-    statuses = {record.case: record.status for record in done.outcome.records}
+    statuses = {record.case: record.status for record in done.records}
     assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
 
 
@@ -192,7 +192,7 @@ def test_replicates_are_resumed_one_by_one(conduct):
     conduct.until_killed(FakeExecutor(stop=(38, Killed())), whole)
     executor = FakeExecutor()
     done = conduct(executor, whole, resume=True)
-    assert sorted(record.replicate for record in done.outcome.records) == [0, 0, 1, 1, 2, 2]
+    assert sorted(record.replicate for record in done.records) == [0, 0, 1, 1, 2, 2]
     assert executor.verbs("scatter").count("prepare") == 2
 
 
@@ -202,15 +202,15 @@ def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct):
     assert len(conduct.lines()) == 1
     done = conduct(FakeExecutor(), whole, resume=True)
     assert len(conduct.lines()) == 3
-    skipped = done.outcome.records[0]
+    skipped = done.records[0]
     assert (skipped.status, skipped.reason) == ("unsupported", "mask has no such mode; use another")
 
 
 def test_a_schedule_of_impossible_cases_only(conduct):
     whole = schedule(seqs=(), skips=(("threshold", 1024),))
     first = conduct(FakeExecutor(), whole)
-    assert [record.status for record in first.outcome.records] == ["unsupported"]
-    assert conduct(FakeExecutor(), whole, resume=True).outcome.records == first.outcome.records
+    assert [record.status for record in first.records] == ["unsupported"]
+    assert conduct(FakeExecutor(), whole, resume=True).records == first.records
 
 
 def test_run_json_says_how_it_was_measured(conduct):
@@ -225,7 +225,7 @@ def test_run_json_says_how_it_was_measured(conduct):
 
 def test_records_point_to_fingerprint_and_environment(conduct):
     done = conduct(FakeExecutor())
-    (record, *_) = done.outcome.records
+    (record, *_) = done.records
     assert done.folder.fingerprints()[record.fingerprint] == FACTS
     assert done.folder.environments()[record.environment] == {"load": [0.0]}
 
@@ -234,7 +234,7 @@ def test_known_seconds_are_those_of_the_newest_runs(conduct):
     assert known_seconds(conduct.results) == {}
     done = conduct(FakeExecutor())
     known = known_seconds(conduct.results)
-    assert known == {record.case: record.wall_s for record in done.outcome.records}
+    assert known == {record.case: record.wall_s for record in done.records}
     assert min(known.values()) > 0
 
 
@@ -245,7 +245,7 @@ def test_one_benchmark_per_device(conduct):
         return {}
 
     executor = FakeExecutor({"scatter": Act(verbs={"finish": second})})
-    assert conduct(executor, schedule(seqs=(1024,))).outcome.records
+    assert conduct(executor, schedule(seqs=(1024,))).records
 
 
 def test_check_judges_needs_no_lock_and_times_nothing(conduct):
@@ -253,7 +253,7 @@ def test_check_judges_needs_no_lock_and_times_nothing(conduct):
     done = conduct(executor, depth="check")
     assert not (conduct.home / "cpu.lock").exists()
     assert executor.turns() == []
-    assert all(one.correctness.passed and one.timing is None for one in done.outcome.records)
+    assert all(one.correctness.passed and one.timing is None for one in done.records)
 
 
 def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monkeypatch):

@@ -1,7 +1,7 @@
 """The order of a run, and what whoever watches it hears."""
 
 from harness.run.group.records import was_cut_short
-from harness.run.runner import remaining_groups, run, unfinished_keys
+from harness.run.runner import finished_keys, remaining_groups, run, unfinished_keys
 from tests.run.fakes import FakeExecutor, Heard
 from tests.run.plans import context, schedule
 
@@ -15,15 +15,19 @@ class Kept:
     def append(self, records):
         self.writes.append(list(records))
 
+    @property
+    def records(self):
+        return [record for write in self.writes for record in write]
+
 
 def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
     heard, kept, executor = Heard(), Kept(), FakeExecutor()
     outcome = run(schedule(replicates=2), context(executor, tmp_path, listener=heard), kept)
+    assert (outcome.groups, outcome.interrupted) == (6, False)
     assert [(w[0].seq, w[0].replicate) for w in kept.writes] == [
         (seq, replicate) for seq in (1024, 2048, 4096) for replicate in (0, 1)
     ]
     assert [len(write) for write in kept.writes] == [2] * 6
-    assert list(outcome.records) == [record for write in kept.writes for record in write]
     steps = [event for event in heard.events if event[0] in {"started", "finished"}]
     assert [event[0] for event in steps] == ["started", "finished"] * 6
     assert [event[1] for event in steps[::2]] == list(range(6))
@@ -32,11 +36,12 @@ def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
 
 
 def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path):
-    whole = schedule()
-    done = run(whole, context(FakeExecutor(), tmp_path), Kept()).records[:2]
+    whole, before = schedule(), Kept()
+    run(whole, context(FakeExecutor(), tmp_path), before)
     heard, kept = Heard(), Kept()
+    done = iter(before.records[:2])
     outcome = run(whole, context(FakeExecutor(), tmp_path, listener=heard), kept, done=done)
-    assert outcome.records[:2] == done
+    assert outcome.groups == 2
     assert [write[0].seq for write in kept.writes] == [2048, 4096]
     assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
 
@@ -56,19 +61,19 @@ def test_known_seconds_are_the_first_estimate(tmp_path):
 
 
 def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path):
-    whole = schedule()
-    records = run(whole, context(FakeExecutor(), tmp_path), Kept()).records
-    assert remaining_groups(whole, records) == []
+    whole, kept = schedule(), Kept()
+    run(whole, context(FakeExecutor(), tmp_path), kept)
+    records = kept.records
+    assert remaining_groups(whole, finished_keys(records)) == []
     assert unfinished_keys(whole, records) == set()
     half = [record for record in records if record.case != records[0].case]
-    assert [group.cases[0].seq for group, _ in remaining_groups(whole, half)] == [1024]
+    assert [group.cases[0].seq for group, _ in remaining_groups(whole, finished_keys(half))] == [1024]
     assert unfinished_keys(whole, half) == {(records[1].case, 0)}
 
 
 def test_an_interrupted_group_is_left_with_all_its_records(tmp_path):
-    whole = schedule()
-    outcome = run(whole, context(FakeExecutor(stop=(15, KeyboardInterrupt())), tmp_path), Kept())
-    assert outcome.interrupted
-    assert any(was_cut_short(record) for record in outcome.records)
-    assert len(remaining_groups(whole, outcome.records)) == 3
-    assert unfinished_keys(whole, outcome.records) == {(record.case, 0) for record in outcome.records}
+    whole, kept = schedule(), Kept()
+    assert run(whole, context(FakeExecutor(stop=(15, KeyboardInterrupt())), tmp_path), kept).interrupted
+    assert any(was_cut_short(record) for record in kept.records)
+    assert len(remaining_groups(whole, finished_keys(kept.records))) == 3
+    assert unfinished_keys(whole, kept.records) == {(record.case, 0) for record in kept.records}

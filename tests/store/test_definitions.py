@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from harness.core.record import Profile, StageFigures, Timing
 from harness.store.jsonl import encode, lines, names_used, seal, unseal
+from harness.store.packing import definitions
 from harness.store.packing.definitions import Packer
 from harness.store.runs import RunFolder
 from tests.records import PASSED, record_of, timing_of
@@ -19,7 +21,7 @@ LARGEST = "20261123T205009Z-c7f20ab"
 
 def appended(folder):
     """The records of a stored run as this version writes them, append by append."""
-    packer, out, append = Packer(), b"", []
+    packer, out, append = Packer(folder._records_to_come()), b"", []
     for line in folder.split()[0]:
         append.append(line.record)
         if line.part[0] == line.part[1]:
@@ -49,8 +51,34 @@ def test_a_kept_run_loses_no_digit(run):
     ]
 
 
-def test_lines_are_a_third_of_what_they_were(written):
-    assert 3 * len(written) < (REFERENCE / LARGEST / "records.jsonl").stat().st_size
+@pytest.mark.parametrize(
+    ("run", "times"),
+    [(LARGEST, 3.1), ("20261122T015841Z-071c146", 4.1), ("20261123T072845Z-0ef49a6", 4.2),
+     ("20261125T060435Z-3b8424d", 4.7), ("20261126T004309Z-eb086ff", 2.9), ("20261126T051404Z-0ac0629", 2.0)],
+)  # fmt: skip
+def test_lines_are_shorter_than_whole_records(run, times):
+    """Plans repeat from target to target, and little else in a run of six records does."""
+    folder = RunFolder(REFERENCE / run)
+    whole = b"".join(seal(record.to_json()) for record in folder.read().records)
+    assert times * len(appended(folder)) < len(whole)
+
+
+def test_an_implementation_that_comes_again_is_defined_where_it_comes_first(record):
+    first, second = record(1), record(2)
+    text = encode([first], Packer({first.as_case.label: 20}))
+    (definition,) = [line.data for line in read(text) if line.defines]
+    assert unseal(definition)["value"]["implementation"] == first.implementation
+    assert [line.record for line in read(text) if line.record] == [first]
+    assert not [line.defines for line in read(encode([second], Packer())) if line.defines]
+
+
+def test_lengths_share_the_rest_of_their_workload(record):
+    records = [record(seq) for seq in (1, 2, 3)]
+    read_again = read(encode(records, Packer()))
+    assert [line.record for line in read_again if line.record] == records
+    defined = [unseal(line.data)["value"] for line in read_again if line.defines]
+    assert all("seq" not in fields.get("workload", {}) for fields in defined)
+    assert sum("workload" in fields for fields in defined) <= 1
 
 
 def test_a_damaged_definition_takes_its_users_along_and_no_other(written):
@@ -83,6 +111,19 @@ def test_definitions_that_were_not_written_are_written_again(record):
     packer, records = Packer(), [record(1), record(2)]
     encode(records, packer)  # and the disk was full
     assert [line.record for line in read(encode(records, packer)) if line.record] == records
+
+
+def test_what_was_written_long_ago_is_forgotten_and_defined_again(record, monkeypatch):
+    monkeypatch.setattr(definitions, "MOST_NAMES", 5)
+    packer, text, records = Packer(), b"", [record(number) for number in range(1, 40)]
+    for one in records:
+        text += encode([one], packer)
+        packer.written()
+    read_again = read(text)
+    assert [line.record for line in read_again if line.record] == records
+    defined = Counter(line.defines for line in read_again if line.defines)
+    assert min(defined.values()) > 1
+    assert len(packer._seen) < 20
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
 from harness.store.run_id import new_run_id
@@ -359,3 +360,9 @@ def test_a_link_to_a_file_is_read(folder, record, tmp_path):
     (folder.path / RECORDS).rename(tmp_path / "elsewhere.jsonl")
     (folder.path / RECORDS).symlink_to(tmp_path / "elsewhere.jsonl")
     assert folder.read().records == (record(1),)
+
+
+def test_the_log_of_a_long_name_is_kept(folder):
+    case = Case.of(f"mask/{'long' * 100}", {}, {"seq": 8})
+    name = folder.write_crash(case, 0, "it fell")
+    assert folder.crash_log(name) == "it fell"

@@ -87,7 +87,9 @@ def test_flags_win_over_the_model_and_are_told(config):
 def test_a_phase_brings_the_implementations_that_answer_it(config):
     asked = of_models("qwen3-30b", phase=("decode",))
     (suite,) = planned(config, "attention", **asked).suites
-    assert suite.implementations == ("attention/dense_decode", "attention/nsa_paper_decode")
+    assert suite.implementations == tuple(
+        f"attention/{name}" for name in ("dense_decode", "dense_decode_jax", "nsa_paper_decode")
+    )
     assert suite.baseline == "attention/dense_decode"
     (chosen,) = planned(config, "attention", **asked, impls=("nsa_paper_decode",)).suites
     assert chosen.implementations == ("attention/nsa_paper_decode",)
@@ -145,7 +147,7 @@ def test_for_targets_that_are_not_at_hand_a_model_takes_what_can_be_planned_ther
     assert named.implementations == ("mla/naive",)
     asked = of_models("qwen3-30b", phase=("decode",))
     (decode,) = planned(config, "attention", **asked, elsewhere=True).suites
-    assert decode.implementations == ("attention/dense_decode", "attention/nsa_paper_decode")  # of torch all
+    assert decode.implementations == ("attention/dense_decode_jax",)  # the paper's decode is of torch alone
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_half_precision_of_two_kinds(tmp_path, form):
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
+        ({"x": np.where(X == 3, np.float32("nan"), X)}, 'tensor "x" holds NaN, which equals nothing'),
         ({"x": X[:, :2]}, r'tensor "x" has the shape \[2, 2, 6\], wanted \[2, 3, 4\] or more on each axis'),
         ({"x": X[0]}, r'tensor "x" has the shape \[4, 6\], wanted \[2, 3, 4\]'),
         ({"x": X.astype(np.float64)}, 'tensor "x" is f64, wanted f32; convert it'),
@@ -94,7 +95,7 @@ def test_half_precision_of_two_kinds(tmp_path, form):
         ({"weight.w": X}, 'tensor "weight.w" is no input here; nearest: "weights.w"'),
         ({}, "it holds no tensor; write some of weights.w, x"),
     ],
-    ids=["short", "flat", "dtype", "stranger", "misspelt", "empty"],
+    ids=["nan", "short", "flat", "dtype", "stranger", "misspelt", "empty"],
 )
 def test_what_does_not_fit_names_file_tensor_and_remedy(tmp_path, form, arrays, said):
     path = save(tmp_path, form, **arrays)
@@ -296,3 +297,16 @@ def test_a_header_that_is_no_literal_of_any_python_is_refused(tmp_path):
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(96))
     with pytest.raises(Unsupported, match=r'torn\.npz: the header of tensor "x" is torn'):
         read(path)
+
+
+def test_infinities_and_a_nan_beyond_what_is_wanted_are_read(tmp_path):
+    values = np.where(X == 4, np.float32("-inf"), np.where(X == 5, np.float32("nan"), X))
+    (x,) = read(save(tmp_path, ".npz", x=values), {"x": Array((2, 4, 5), "f32")}).values()
+    assert np.isneginf(x).sum() == 1
+
+
+def test_what_is_no_archive_is_to_be_written_again(tmp_path):
+    torn = tmp_path / "torn.npz"
+    torn.write_bytes(b"PK")
+    with pytest.raises(Unsupported, match="File is not a zip file; write it again"):
+        read(torn)

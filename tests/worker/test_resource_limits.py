@@ -1,5 +1,8 @@
 """Limits are the process's own, so each is tried in a process of its own."""
 
+import errno
+from pathlib import Path
+
 import pytest
 
 from harness.worker import resource_limits
@@ -126,3 +129,11 @@ def test_a_message_is_one_short_line():
         ValueError("a b" * 1000)
     )
     assert len(resource_limits.message_of(ValueError("x" * 1000))) == 300
+
+
+def test_where_proc_is_for_reading_alone_nobody_volunteers(monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    resource_limits.volunteer()

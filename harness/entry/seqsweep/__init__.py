@@ -54,8 +54,10 @@ def __getattr__(name: str) -> Any:
             return getattr(import_module(OFFERED[name]), name)
         from harness.catalog import face
 
+        # All at once: a plugin takes a dozen, and each worker looks for them anew.
+        globals().update({each: getattr(face, each) for each in face.__all__})
         if name in face.__all__:
-            return getattr(face, name)
+            return globals()[name]
     raise AttributeError(f"module 'seqsweep' has no attribute {name!r}")
 
 

@@ -50,16 +50,16 @@ def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[Run
     packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
     (path,) = link(scratch, packages)
     results = scratch / "results"
-    ended = _call([python, "-c", BOOT, "static", *words, "--results", str(results)], path)
+    ended = _call([python, "-c", BOOT, "static", *words, "--owners", "--results", str(results)], path)
     runs = all_runs(results)
     if not runs or not runs[-1].info.get("finished"):
         said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
         raise SideError(f"{python} compiled nothing: {said[-1]}")
-    return runs[-1], _versions(python, path)
+    return runs[-1], versions_of(python, path)
 
 
-def _versions(python: str, path: str) -> Versions:
-    """What an interpreter says of itself in its last line: what starts with it may print, too."""
+def versions_of(python: str, path: str) -> Versions:
+    """What an interpreter with this import path says of itself, in its last line: others may print, too."""
     ended = _call([python, "-c", ASK_VERSIONS], path)
     try:
         return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))
@@ -100,6 +100,7 @@ def _figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigure
             static,
             kernels={target: tuple(map(ExactKernel.of, static.all_kernels))} if static.all_kernels else {},
             framework=record.framework,
+            owners=static.owners,
             status="ok" if static.has_figures else record.status if record.status != "ok" else "unsupported",
             reason=None
             if static.has_figures

@@ -77,22 +77,22 @@ def limits_lines(panel: SuiteResults, largest: Entries) -> list[str]:
         known = sorted((entry for entry in entries if entry["seq"]), key=lambda entry: -entry["seq"])
         names = collected((length_cell(entry).text, short_label(entry["implementation"])) for entry in known)
         if names:
-            said = "; ".join(f"{', '.join(of)}: {length}" for length, of in names.items())
-            lines.append(f"{target}: the longest length whose plan fits: {said}.")
+            lengths = "; ".join(f"{', '.join(of)}: {length}" for length, of in names.items())
+            lines.append(f"{target}: the longest length whose plan fits: {lengths}.")
     return lines
 
 
 def _by_target(panel: SuiteResults, largest: Entries) -> dict[str, list[Mapping[str, Any]]]:
     """What was found of a panel's implementations by compiling, target by target."""
     own = {(case.label, case.panel) for case in panel.by_case.values()}
-    found = [
+    own_entries = [
         entry
         for entry in largest
         if entry["suite"] == panel.name
         and "trials" not in entry
         and (entry["implementation"], entry["panel"]) in own
     ]
-    by_target = grouped(found, lambda entry: entry["target"])
+    by_target = grouped(own_entries, lambda entry: entry["target"])
     return {target: by_target[target] for target in panel.compiled_targets if target in by_target}
 
 

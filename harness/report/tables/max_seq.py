@@ -167,14 +167,14 @@ def longest_context_lines(suites: Sequence[SuiteResults], largest: Sequence[Mapp
             continue
         least = min(known, key=_reach)
         if least.whole:
-            said = f"every context that it has positions for fits, up to {format_count(_reach(least))}"
+            sentence = f"every context that it has positions for fits, up to {format_count(_reach(least))}"
         else:
             best_of = f"{short_label(least.implementation)}, which goes furthest of {least.family}"
             why = f"more does not fit {best_of}" if least.ends else f"no more was compiled of {best_of}"
             at_least = "" if least.ends else "at least "
             count = format_count(least.tokens or 0)
-            said = f"a context of {at_least}{count} tokens fits, one call at a time; {why}"
-        lines.append("; ".join((f"{model} on {target}: {said}", *unknown)))
+            sentence = f"a context of {at_least}{count} tokens fits, one call at a time; {why}"
+        lines.append("; ".join((f"{model} on {target}: {sentence}", *unknown)))
     return lines
 
 
@@ -198,4 +198,4 @@ def _fits(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) 
 
 
 def _cell(fit: _Fit | None) -> Cell:
-    return Cell("") if fit is None else Cell(fit.text, sentences(fit.reason))
+    return Cell("") if fit is None else Cell(fit.text, sentences(None if fit.whole else fit.reason))

@@ -84,4 +84,5 @@ def model_page(model: Model, derived: Sequence[Derived]) -> Group:
         if found.note:
             notes[f"{family}: {found.note}"] = None
     caption = "layers make the call in a step; tokens of the context are one of seq; --tp divides heads."
-    return Group(heading, where, table, Text(""), *map(Text, notes), Text(caption, style="dim"))
+    tables = (table, Text("")) if table.row_count else ()
+    return Group(heading, where, *tables, *map(Text, notes), Text(caption, style="dim"))

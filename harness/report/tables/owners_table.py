@@ -8,6 +8,7 @@ from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
 from harness.core.peak_owners import Owner, Owners
 from harness.core.record import Record
+from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.report.format import short_bytes, short_label
 from harness.report.tables.table_data import Column, TableData
@@ -117,11 +118,10 @@ def curve_line(owners: Owners) -> str:
 def owners_lines(record: Record, target: str) -> list[str]:
     """The answer for one case on one target, with its reservations, or why there is none."""
     figures = record.static.get(target)
-    case = f"{short_label(label_of(record))} at {format_count(record.seq)} on {target}"
+    case = _case_of(record, target)
     owners = figures.owners if figures is not None else None
     if owners is None:
-        why = figures.unavailable.get("owners") or figures.unavailable.get("temp_bytes") if figures else None
-        return [f"{case}: nobody owns the peak: {why or record.reason or 'it was not asked for'}."]
+        return [f"{case}: nobody owns the peak: {_why_none(figures, record)}."]
     lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
     if not owners.curve:
         return lines
@@ -131,6 +131,15 @@ def owners_lines(record: Record, target: str) -> list[str]:
         *lines,
         f"live {curve_line(owners)} at most {short_bytes(top)}; the peak is at instruction {owners.at}",
     ]
+
+
+def _case_of(record: Record, target: str) -> str:
+    return f"{short_label(label_of(record))} at {format_count(record.seq)} on {target}"
+
+
+def _why_none(figures: Static | None, record: Record) -> str:
+    why = figures.unavailable.get("owners") or figures.unavailable.get("temp_bytes") if figures else None
+    return why or record.reason or "it was not asked for"
 
 
 def longest_owned(panel: SuiteResults) -> list[str]:
@@ -169,13 +178,31 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
         if len(together) != 2 or len(known) != 2:
             continue
         (first, second), (before, now) = (short_label(label_of(record)) for record in together), known
-        difference = now.peak_bytes - before.peak_bytes
-        at, changes = format_count(together[0].seq), owner_changes(before, now)
+        difference, at = now.peak_bytes - before.peak_bytes, format_count(together[0].seq)
         lines.append(f"{second} plans {_more(difference)} than {first} at {at} on {target}:")
-        lines += [f"  {line}" for line in change_sentences(changes)]
-        if rest := difference - sum(change.bytes for change in changes[:FEW]):
-            lines.append(f"  all others together: {_more(rest)}")
+        lines += [f"  {line}" for line in _differences(before, now)]
     return lines
+
+
+def since_lines(record: Record, target: str, before: Static, base: str) -> list[str]:
+    """By how much a case's peak grew since a base, and which buffers did, the largest first."""
+    figures, case = record.static.get(target), _case_of(record, target)
+    now = figures.owners if figures is not None else None
+    if now is None or before.owners is None:
+        why = _why_none(figures, record) if now is None else _why_none(before, record)
+        return [f"{case} is not compared with {base}: {why}."]
+    difference = now.peak_bytes - before.owners.peak_bytes
+    first, *others = _differences(before.owners, now) or ["the same buffers"]
+    verb = "grew" if difference > 0 else "shrank"
+    became = f"{verb} by {short_bytes(abs(difference))}" if difference else "neither grew nor shrank"
+    return [f"{case}: the peak {became} since {base}: {first}.", *(f"  {line}" for line in others)]
+
+
+def _differences(before: Owners, now: Owners) -> list[str]:
+    """The largest changes of buffers, and what all others add up to."""
+    changes = owner_changes(before, now)
+    rest = now.peak_bytes - before.peak_bytes - sum(change.bytes for change in changes[:FEW])
+    return [*change_sentences(changes), *([f"all others together: {_more(rest)}"] if rest else [])]
 
 
 def _more(size: int) -> str:

@@ -58,7 +58,10 @@ class Prediction:
     def note(self, case: Case, seconds: float, work: KnownWork) -> None:
         """Record the seconds of one call of a case; a later note on the same case replaces it."""
         if seconds > 0:
-            self.seen[case.series][case.seq] = seconds, work
+            lengths = self.seen[case.series]
+            lengths[case.seq] = seconds, work
+            for short in sorted(lengths)[: -PAIRS - 2]:  # lengths ascend: none shorter is asked for again
+                del lengths[short]
 
     def stop(self, case: Case, status: str, *, compiling: bool = False) -> None:
         """Record an oom or timeout: larger lengths of the series are not run, or not even compiled."""

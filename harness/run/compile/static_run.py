@@ -28,7 +28,6 @@ from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.overhead import totals
 from harness.run.resume import Request
-from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, write_provenance
 from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
@@ -117,7 +116,7 @@ class _StaticRun:
     owners: bool
     provenance: Provenance = field(init=False)
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
-    written: dict[str, Record] = field(default_factory=dict[str, Record])  # by case
+    written: set[str] = field(default_factory=set[str])  # cases
     shown: int = -1  # the group that the listener has heard of last
     requested: int = 0
     answered: int = 0
@@ -151,13 +150,12 @@ class _StaticRun:
         except KeyboardInterrupt:
             interrupted = True
             # A Ctrl-C may come between writing and noting it.
-            self.written = {record.case: record for record in self.folder.read().records}
+            self.written = {record.case for record in self.folder.records([])}
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
-        overhead = self._account()
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
         largest = [asdict(fit) for fit in fits]
-        self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
-        return Done(self.folder, RunOutcome(tuple(self.written.values()), interrupted, overhead))
+        self.folder.update_info(finished=finished, overhead=self._account(), largest=largest)
+        return Done(self.folder, interrupted)
 
     def _ask(self, request: CompileRequest, group: Group) -> None:
         self.requested += 1
@@ -199,7 +197,7 @@ class _StaticRun:
         new = [record for record in records if record is not None and record.case not in self.written]
         if new:
             self.folder.append(new)
-            self.written |= {record.case: record for record in new}
+            self.written |= {record.case for record in new}
         return new
 
     def _record(self, case: Case) -> Record | None:

@@ -54,7 +54,8 @@ class GroupContext:
 
     def folder_of(self, inputs: str) -> Path:
         """Where those inputs lie, with what references and cases write beside them."""
-        return self.folder / f"{zlib.crc32(inputs.encode()):08x}" if self.group.joined else self.folder
+        several = self.group.several_inputs
+        return self.folder / f"{zlib.crc32(inputs.encode()):08x}" if several else self.folder
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""

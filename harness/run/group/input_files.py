@@ -1,10 +1,11 @@
 """The files of a group's inputs, which every case's process can write to and none may."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-PATTERNS = ("set*/*", "fresh*/*", "cotangent*/*")
+KINDS = ("set", "fresh", "cotangent")  # what their folders' names begin with
 
 Stats: TypeAlias = dict[str, tuple[int, int, int]]
 
@@ -30,10 +31,17 @@ class InputFiles:
         return next((name for name in names if now.get(name) != self.noted.get(name)), None)
 
     def _stats(self) -> Stats:
-        paths = [path for pattern in PATTERNS for path in self.folder.glob(pattern)]
         stats: Stats = {}
-        for path in paths:
-            with suppress(FileNotFoundError):  # gone meanwhile: no longer as it was noted
-                stat = path.lstat()
-                stats[str(path.relative_to(self.folder))] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
+        for folder in _entries(self.folder):
+            for file in _entries(folder) if folder.name.startswith(KINDS) else ():
+                with suppress(OSError):  # gone meanwhile: no longer as it was noted
+                    stat = file.stat(follow_symlinks=False)
+                    stats[f"{folder.name}/{file.name}"] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
         return stats
+
+
+def _entries(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """What lies in a folder; nothing where it is none any more. Path.glob takes three times as long."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return list(entries)
+    return []

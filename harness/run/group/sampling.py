@@ -45,7 +45,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     settings, long = context.settings, {state.id for state in states if state.call.is_long}
     group = context.group
     limits = settings.precision, settings.budget_s
-    stopping = Stopping(group.baselines, *limits, long, group.confidence, steady=group.joined)
+    stopping = Stopping(group.baselines, *limits, long, group.confidence, steady=group.several_inputs)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     for state in states:
         if any(is_captured(value) for _, value in state.case.workload):

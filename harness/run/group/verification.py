@@ -132,19 +132,21 @@ class Verifier:
         return answer, self._verdict(state, inputs, result)
 
     def _inputs_intact(self, state: CaseState, *, called: bool = False) -> bool:
-        """Whether all cases get what was drawn; else nothing more is measured on it, and who did it is named.
+        """Whether the case may be judged; where inputs are not as drawn, nothing more is measured on them.
 
-        Nobody is where the files have changed before the case was called.
+        All of the group's are looked at, for its processes can write to each. Who did it is named, and
+        nobody is where the files have changed before the case was called.
         """
-        references = self.references(state)
-        if (path := references.files.changed()) is None:
-            return True
-        text = f"wrote into {path}, from which every implementation of its group gets its inputs"
-        if called:
-            self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
-        for other in references.living():
-            self.context.settle(other, "crashed", f"another process {text}")
-        return False
+        for references in self.by_inputs.values():
+            if not (sharing := references.living()) or (path := references.files.changed()) is None:
+                continue
+            inputs = f"{references.key}'s {path}" if self.context.group.several_inputs else path
+            text = f"wrote into {inputs}, from which every implementation of its group gets its inputs"
+            if called:
+                self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
+            for other in sharing:
+                self.context.settle(other, "crashed", f"another process {text}")
+        return state.living
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""

@@ -5,7 +5,6 @@ of its import path, further variables. Without `tracing` its cases start sooner,
 fake tensors.
 """
 
-import select
 import subprocess
 import sys
 import threading
@@ -133,7 +132,7 @@ class Server:
     def drain(self) -> None:
         """Read the server's messages about ended workers."""
         with self.talking:
-            while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
+            while self.end.fileno() >= 0 and protocol.has_message(self.end, 0):
                 if self._take() is None:
                     return
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.core.process_tree import with_descendants
 from harness.core.units import format_bytes
-from harness.run.processes.process_tree import with_descendants
 
 NEAR = 0.9
 LOOKS = 10
@@ -164,7 +164,7 @@ def _sizes(pid: int) -> tuple[int, int, int]:
 def oom_kills() -> int:
     """How many processes the kernel's OOM killer has killed since boot."""
     try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
+        _, _, rest = Path("/proc/vmstat").read_bytes().partition(b"\noom_kill ")
     except OSError:
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+    return int(rest.split(maxsplit=1)[0]) if rest else 0

@@ -1,9 +1,9 @@
 """The real executor: workers of fork servers, stopped between their turns."""
 
 import copy
+import errno
 import itertools
 import os
-import select
 import signal
 import sys
 import threading
@@ -13,12 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from harness.core import protocol
+from harness.core import process_tree, protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.core.scratch_folder import ScratchFolder
-from harness.run.processes import process_tree
 from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
@@ -96,7 +95,7 @@ class Process:
         """
         start, compiling = time.monotonic(), _CompileTime()
         while True:
-            if select.select([self.end], [], [], POLL_SECONDS)[0]:
+            if protocol.has_message(self.end, POLL_SECONDS):
                 message = protocol.receive(self.end)[0]
                 if message is None or "compiling" not in message:
                     return message
@@ -250,6 +249,7 @@ class Processes:
 
 
 def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:
-    return MachineError(
-        f"no process can be started below {folder} ({error.strerror}); free space or processes, or set TMPDIR"
-    )
+    remedy = "free space or processes, or set TMPDIR"
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        remedy = "every process takes one file: raise ulimit -n"
+    return MachineError(f"no process can be started below {folder} ({error.strerror}); {remedy}")

@@ -6,11 +6,12 @@ was damaged is missing, and never another one: the lines that use it are named, 
 
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
+from harness.core.case import label
 from harness.core.plain_data import digest, from_plain
 from harness.core.record import Record
 from harness.store.packing.packed_record import (
@@ -25,32 +26,45 @@ from harness.store.packing.packed_record import (
     squeezed,
 )
 
-LEAST_BYTES = 48  # shorter, a definition is longer than what it saves
+DEFINITION_BYTES, NAME_BYTES = 85, 15  # of a line around what it defines, and of each use
+LEAST_BYTES = 2 * NAME_BYTES
+MOST_NAMES = 4096  # remembered: in a long run what repeats comes again soon
 # Fields that repeat together: in a run, for an implementation, at a workload, for a case.
 RECORD_GROUPS = (
     ("run", "fingerprint", "environment", "seed", "device", "mode", "side"),
     ("family", "implementation", "semantics", "bound", "options", "framework", "source", "baseline"),
-    ("workload", "cost"),
+    ("workload",),
+    ("cost",),
     ("status", "correctness", "checks", "facts", "expected"),
 )
 METHOD = ("cache", "inner", "method", "stopped")
 TEXTS = ("unavailable", "flops_source", "fits", "warnings", "body_only", "weighed")
 
-# The object that holds the fields, what it is, the fields, and the name of their definition.
-Shared = tuple[dict[str, Any], str, dict[str, Any], str]
+
+class Shared(NamedTuple):
+    """Fields that may have a definition of this `name`, and the object of this `kind` that holds them."""
+
+    holder: dict[str, Any]
+    kind: str
+    fields: dict[str, Any]
+    name: str
+    size: int  # in bytes
 
 
 class Packer:
     """The packed records of a file that one process writes, and the definitions that they need.
 
-    What is written for the second time becomes a definition. A process that goes on with a file defines
-    again what it needs: the same name with the same content, which is no contradiction.
+    What repeats becomes a definition where that is shorter than what was written of it, or will be: of an
+    implementation it is known by its label how many `cases` the file will have. A process that goes on with
+    a file, or has written MOST_NAMES, defines again what it needs: the same name with the same content is no
+    contradiction.
     """
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
+    def __init__(self, cases: Mapping[str, int] | None = None) -> None:
+        self._cases = cases or {}
+        self._seen = Counter[str]()
         self._defined: set[str] = set()
-        self._pending: tuple[set[str], set[str]] = (set(), set())
+        self._pending = Counter[str](), set[str]()
 
     def pack(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """(definitions that are to be written before, the records), as plain data.
@@ -67,27 +81,38 @@ class Packer:
                 parts.append(list(_parts(line)))
             except (TypeError, ValueError, RecursionError) as error:
                 raise ValueError(f"{record.case} cannot be stored: {error}") from None
-        counts = Counter(name for each in parts for _, _, _, name in each)
+        counts = Counter(part.name for each in parts for part in each)
         definitions: dict[str, dict[str, Any]] = {}
-        for holder, kind, part, name in (part for each in parts for part in each):
-            if name not in self._defined and name not in self._seen and counts[name] < 2:
+        for part in (part for each in parts for part in each):
+            uses = max(self._seen[part.name] + counts[part.name], self._count_expected(part.fields))
+            if part.name not in self._defined and not _pays(uses, part.size):
                 continue
-            if name not in self._defined:
-                value = squeezed(part) if kind == STATIC else part
-                definitions[name] = {"define": name, "of": kind, "schema": SCHEMA, "value": value}
-            for field in part:
-                del holder[field]
-            holder.setdefault("use", []).append(name)
+            if part.name not in self._defined:
+                text = squeezed(part.fields) if part.kind == STATIC else part.fields
+                value = {"squeezed": text} if isinstance(text, str) else text
+                line = {"define": part.name, "of": part.kind, "schema": SCHEMA, "value": value}
+                definitions[part.name] = line
+            for field in part.fields:
+                del part.holder[field]
+            part.holder.setdefault("use", []).append(part.name)
         for line in lines:
             if "static" in line:
-                line["static"] = {target: squeezed(each) for target, each in line["static"].items()}
-        self._pending = set(counts), set(definitions)
+                line["static"] = squeezed(line["static"])
+        self._pending = counts, set(definitions)
         return list(definitions.values()), lines
+
+    def _count_expected(self, fields: Mapping[str, Any]) -> int:
+        """How many records of the file have these fields, as far as that is known beforehand."""
+        if "implementation" not in fields:
+            return 0
+        return self._cases.get(label(fields["implementation"], fields.get("options", {})), 0)
 
     def written(self) -> None:
         """What was packed last is in the file now."""
+        if len(self._seen) > MOST_NAMES:
+            self._seen, self._defined = Counter(), set()
         seen, defined = self._pending
-        self._seen |= seen
+        self._seen += seen
         self._defined |= defined
 
 
@@ -102,8 +127,13 @@ def _parts(line: dict[str, Any]) -> Iterator[Shared]:
         places += [(static, STATIC, TEXTS), (static, STATIC, rest)]
     for holder, kind, names in places:
         part = {name: holder[name] for name in names if name in holder}
-        if part and len(msgspec.json.encode(part)) >= LEAST_BYTES:
-            yield holder, kind, part, name_of(kind, part)
+        if part and (size := len(msgspec.json.encode(part))) >= LEAST_BYTES:
+            yield Shared(holder, kind, part, name_of(kind, part), size)
+
+
+def _pays(uses: int, size: int) -> bool:
+    """Whether so many uses and their definition are shorter than the fields as often."""
+    return uses * (size - NAME_BYTES) > size + DEFINITION_BYTES
 
 
 def name_of(kind: str, part: Any) -> str:

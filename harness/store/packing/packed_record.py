@@ -31,7 +31,8 @@ MOST_TICKS = 1 << 53  # a float holds every whole number up to here
 
 Fields = Mapping[str, Any]  # that a definition gives
 Definitions = Mapping[str, Fields]  # by their name
-Bases = dict[tuple[str, ...], tuple[dict[str, Any], dict[str, Any]]]  # fields, and the case where known
+Names = tuple[str, ...]
+Bases = dict[tuple[Names, int | None], tuple[dict[str, Any], dict[str, Any]]]  # fields; the case where known
 Runs = tuple[tuple[int, int, int], ...]
 IDENTIFYING = frozenset(("implementation", "options", "workload", "mode", "device"))  # give the case's id
 MOST_BASES = 4096
@@ -45,16 +46,16 @@ def _partial(kind: type, name: str, *left_out: str, **more: Any) -> Any:
     return make(name, {**fields, **more}, total=False)
 
 
-Names = tuple[str, ...]
 PackedTiming: Any = _partial(
     Timing, "PackedTiming", "samples_s", "round", use=Names, least=int, readings=bytes, high=bytes, runs=Runs
 )
 PackedStatic: Any = _partial(Static, "PackedStatic", use=Names, squeezed=bytes)
 PackedRecord: Any = _partial(
     Record, "PackedRecord", append=tuple[int, int], use=Names, timing=PackedTiming | None,
-    static=dict[str, PackedStatic], profile=Profile | bytes | None,
+    static=dict[str, PackedStatic] | bytes, profile=Profile | bytes | None,
 )  # fmt: skip
 _STATIC: Any = msgspec.json.Decoder(PackedStatic)
+_STATICS: Any = msgspec.json.Decoder(dict[str, PackedStatic])
 _PROFILE = msgspec.json.Decoder(Profile)
 FORMS: Mapping[str, Any] = {RECORD: PackedRecord, STATIC: PackedStatic, TIMING: PackedTiming}
 
@@ -62,30 +63,30 @@ FORMS: Mapping[str, Any] = {RECORD: PackedRecord, STATIC: PackedStatic, TIMING: 
 def packed(record: Record) -> dict[str, Any]:
     """The record as plain data, without what :func:`unpacked` finds out by itself."""
     data: dict[str, Any] = {**_bare(record), "schema": SCHEMA}
-    data.pop("seq")
+    del data["workload"]["seq"]  # lengths share the rest
     if record.case == record.as_case.id:
         data.pop("case")
     if record.timing is not None:
         data["timing"] = _packed_timing(record.timing)
     if record.profile is not None:
-        text = msgspec.json.encode(data["profile"])
-        data["profile"] = squeeze(text) if len(text) >= LEAST_BYTES else data["profile"]
+        data["profile"] = squeezed(data["profile"])
     return data
 
 
 def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     """The record of a PackedRecord. ValueError where a definition is missing, or fields contradict.
 
-    `bases` keeps what definitions give together, as most lines of a file use the same ones.
+    `bases` keeps what definitions give together at a length, as most lines of a file use the same ones.
     """
-    use = own.pop("use", ())
-    if use not in bases:
+    use, seq = own.pop("use", ()), own.get("seq")
+    if (use, seq) not in bases:
         if len(bases) > MOST_BASES:
             bases.clear()
-        base = _defined(use, known)
-        bases[use] = (base, _identity(base))
-    base, identity = bases[use]
+        base = _with_length(_defined(use, known), seq)
+        bases[use, seq] = (base, _identity(base))
+    base, identity = bases[use, seq]
     if not IDENTIFYING.isdisjoint(own):
+        own = _with_length(own, seq)
         identity = _identity(base | own)
     values: dict[str, Any] = {**identity, **base, **own, "schema": WHOLE}
     values.pop("append", None)
@@ -93,7 +94,8 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
         if timing := own.get("timing"):
             values["timing"] = _timing(timing, known)
         if static := own.get("static"):
-            values["static"] = {target: _static(each, known) for target, each in static.items()}
+            statics = _STATICS.decode(unsqueeze(static)) if isinstance(static, bytes) else static
+            values["static"] = {target: _static(each, known) for target, each in statics.items()}
         if isinstance(profile := own.get("profile"), bytes):
             values["profile"] = _PROFILE.decode(unsqueeze(profile))
         return Record(**values)
@@ -101,16 +103,15 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
         raise ValueError(f"not a record: {error}") from None
 
 
-def squeezed(static: dict[str, Any]) -> dict[str, Any]:
-    """A packed Static with its long fields in one text; the definitions it uses, and its times, stay."""
-    open_ones = {name: static[name] for name in ("use", *MEASURED) if name in static}
-    text = msgspec.json.encode({k: v for k, v in static.items() if k not in open_ones}, order="deterministic")
-    return static if len(text) < LEAST_BYTES else {**open_ones, "squeezed": squeeze(text)}
+def squeezed(data: dict[str, Any]) -> dict[str, Any] | str:
+    """The plain data, as one text where it is long."""
+    text = msgspec.json.encode(data, order="deterministic")
+    return data if len(text) < LEAST_BYTES else squeeze(text)
 
 
-def plain_of(text: Any) -> Any:
-    """The plain data that was squeezed into a text. ValueError where none was."""
-    return msgspec.json.decode(unsqueeze(from_plain(bytes, text)))
+def plain_of(data: Any) -> Any:
+    """The plain data, also where it was squeezed into a text. ValueError where that is none."""
+    return msgspec.json.decode(unsqueeze(from_plain(bytes, data))) if isinstance(data, str) else data
 
 
 def _defined(use: Iterable[str], known: Definitions) -> dict[str, Any]:
@@ -120,6 +121,13 @@ def _defined(use: Iterable[str], known: Definitions) -> dict[str, Any]:
             raise ValueError(f"it needs definition {name}, which no readable line before it gives")
         values |= known[name]
     return values
+
+
+def _with_length(values: dict[str, Any], seq: int | None) -> dict[str, Any]:
+    """The fields with a whole workload. Earlier versions wrote its length in it, and nowhere else."""
+    if seq is None or "workload" not in values:
+        return values
+    return values | {"workload": dict(sorted({**values["workload"], "seq": seq}.items()))}
 
 
 def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _static(own: dict[str, Any], known: Definitions) -> Static:
     base = _defined(own.pop("use", ()), known)
-    if text := own.pop("squeezed", None):
+    if text := own.pop("squeezed", None):  # of a target of its own: earlier versions wrote that
         base |= _STATIC.decode(unsqueeze(text))
     return Static(**base, **own)
 

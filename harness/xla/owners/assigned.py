@@ -86,8 +86,8 @@ def _at_peak(
     XLA's own list lacks some that a loop hands on (jax 0.10.2): then those that the schedule has alive are
     more, and still fit.
     """
-    if allocation.kind != "temp":
-        return allocation.peak
+    if allocation.kind != "temp":  # jaxlib 0.9.0 lists temporaries alone: the largest is all of a block
+        return allocation.peak or [max(sizes, key=sizes.__getitem__)] if sizes else ()
     alive: dict[int, int] = {}  # by offset the value that was made last
     for value, offset, _ in allocation.values:
         first, last = lives[value]

@@ -1,10 +1,10 @@
 """The owners of a compiled program, by what its compiler tells of its plan."""
 
-import importlib
 from typing import Any
 
 from harness.core.peak_owners import Owners
 from harness.xla.hlo import Graph
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.owners.assigned import assigned_owners
 from harness.xla.owners.buffer_assignment import buffer_assignment
 from harness.xla.owners.executable import gpu_assignment, tpu_temporaries
@@ -17,7 +17,7 @@ def owners(compiled: Any, module: Any, platform: str, planned_bytes: int) -> Own
 
     ValueError where the compiler tells nothing of its plan, or tells it in a form that is not known.
     """
-    text = module.to_string(importlib.import_module("jaxlib._hlo").HloPrintOptions())
+    text = module.to_string(jaxlib_hlo().HloPrintOptions())
     names = Names(Graph(text), text)
     if platform == "tpu":
         report = tpu_temporaries(compiled.runtime_executable().serialize())

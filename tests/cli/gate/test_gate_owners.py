@@ -42,3 +42,14 @@ def test_the_copy_is_named_by_its_line_wherever_the_gate_is_read(gate, planted, 
     assert named in ET.parse(report).getroot().find("testsuite/testcase/failure").text
     assert named in (tmp_path / "summary.md").read_text().replace("\\", "")
     assert named in said.err.replace("%0A", "\n"), "the annotation at the line"
+
+
+def test_a_peak_is_compared_with_a_commit(seqsweep, environment, planted):
+    words = ["points/pairs", "--owners", "--against", "git:HEAD", "--json"]
+    said = seqsweep("static", *words, folder=planted.folder, **environment)
+    assert said.code == 0
+    (now,), base = said.json["records"], said.json["base"]
+    assert base["name"].startswith("git:")
+    assert [(each["case"], each["temp_bytes"]) for each in base["figures"]] == [(now["case"], 0)]
+    largest = now["static"]["host"]["owners"]["owners"][0]
+    assert (largest["bytes"], largest["operator"]) == (256 << 10, "mul")

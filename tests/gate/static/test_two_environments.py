@@ -9,6 +9,7 @@ import pytest
 
 from harness.commands.sentinel import compare_pythons, sentence
 from harness.core.errors import SideError, UsageError
+from harness.core.peak_owners import Owner, Owners
 from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.sides.base import find_interpreter
@@ -39,6 +40,19 @@ def test_a_figure_is_held_to_the_one_of_before(figures, verdict, says, target):
     (change,) = compiled_changes([compiled(target=target)], [compiled(target=target, **figures)])
     assert (change.target, change.verdict) == (target, verdict)
     assert says in change.reason + "".join(change.notes)
+
+
+@pytest.mark.parametrize("target", ["host", TPU])
+def test_of_memory_that_grew_the_buffer_is_named(target):
+    peaks = [
+        Owners(
+            size, 0, 0, 0, 1, (Owner("copy", "temp", size, "copy", "", "scatter.py:14", 0, 0),), (0, 0), ()
+        )
+        for size in (100, 300)
+    ]
+    before, now = (compiled(target=target, temp_bytes=peak.peak_bytes, owners=peak) for peak in peaks)
+    (change,) = compiled_changes([before], [now])
+    assert change.reason == "temp 100 B -> 300 B (3.00×); grew: 100 B -> 300 B, copy at scatter.py:14"
 
 
 def test_registers_and_spills_are_held_too():

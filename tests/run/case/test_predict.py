@@ -70,6 +70,14 @@ def test_work_is_read_from_static_figures_and_formula():
     assert KnownWork.of(None, Cost(flops=5.0)) == KnownWork(None, None, 5.0)
 
 
+def test_many_lengths_are_not_all_remembered():
+    prediction = predict_from({seq: float(seq) for seq in range(1, 100)})
+    assert [len(lengths) for lengths in prediction.seen.values()] == [4]
+    predicted = prediction.call(case(seq=99), NOTHING)
+    assert predicted
+    assert (predicted.seconds, predicted.exponent) == (pytest.approx(99), pytest.approx(1))
+
+
 def test_a_later_word_about_a_case_counts():
     prediction = predict_from({1024: 1.0, 2048: 99.0})
     prediction.note(case(seq=2048), 2.0, NOTHING)

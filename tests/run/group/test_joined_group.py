@@ -1,6 +1,7 @@
 """Groups of several workloads as one: inputs of their own, rounds in common, what a load does to factors."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -36,19 +37,19 @@ def measure(executor, folder, planned):
     return [r for group in planned.groups for r in GroupRun(GroupContext(group, shared)).run()]
 
 
-def joined(planned):
+def join_groups(planned):
     return interleave(planned, FIELD, 0.99)
 
 
 def test_everyone_has_a_turn_in_every_round_on_every_distribution(tmp_path):
-    records = measure(FakeExecutor(), tmp_path, joined(over_distributions("iid", "tied", "zeros")))
+    records = measure(FakeExecutor(), tmp_path, join_groups(over_distributions("iid", "tied", "zeros")))
     assert [record.status for record in records] == ["ok"] * 6
     assert len({tuple(sorted(set(record.timing.round))) for record in records}) == 1
 
 
 def test_each_distribution_has_inputs_and_a_reference_of_its_own(tmp_path):
     executor = FakeExecutor()
-    measure(executor, tmp_path, joined(over_distributions("iid", "tied")))
+    measure(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     of = {}
     for job, _ in executor.jobs:
         of.setdefault(dict(job.case.workload)[FIELD], set()).add((job.group, job.folder))
@@ -72,13 +73,48 @@ def test_an_implementation_that_is_wrong_on_one_distribution_is_timed_on_the_oth
         return {"correctness": verdict, "reason": reason, "changed": None}
 
     executor.reference = Act(verbs={"judge": wrong_once})
-    records = measure(executor, tmp_path, joined(over_distributions("iid", "tied")))
+    records = measure(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     assert [record.status for record in records] == ["ok", "ok", "ok", "incorrect"]
+
+
+@pytest.mark.parametrize("verb", ["check", "sample"])
+def test_who_writes_into_another_distributions_inputs_is_named(tmp_path, verb):
+    """As it is judged, before the clock or under it; what has that distribution alone ends with it."""
+    planned = join_groups(over_distributions("iid", "tied"))
+
+    class Writer(FakeExecutor):
+        def spawn(self, job, limit_bytes):
+            worker = super().spawn(job, limit_bytes)
+            data = dict(job.case.workload)[FIELD]
+            if worker.name == "reference":
+                worker.act = Act(verbs={"inputs": lambda _: write(job.folder, data)})
+            elif (worker.name, data) == ("scatter", "iid"):
+                worker.act = Act(verbs={verb: lambda asked: write(folders["tied"], "sorted", asked)})
+            return worker
+
+    folders = {}
+
+    def write(folder, values, asked=None):
+        if asked is None:
+            folders[values] = folder
+        elif verb == "sample" and "fresh" not in asked:
+            return {}
+        file = Path(folder) / "set0" / "scores.raw"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(values)
+        return {}
+
+    records = measure(Writer(), tmp_path, planned)
+    assert [record.status for record in records] == ["ok", "incorrect", "crashed", "crashed"]
+    wrote = "wrote into mask@distribution=tied,rows=4,seq=1024:fwd:cpu's set0/scores.raw, from which"
+    assert records[1].reason.startswith(f"it {wrote}")
+    assert records[1].correctness.contract == "writes to no input of others"
+    assert all(record.reason.startswith(f"another process {wrote}") for record in records[2:])
 
 
 def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_no_other_has(tmp_path):
     executor = FakeExecutor({name: Act(planned=300 * MIB) for name in NAMES})
-    planned = joined(over_distributions("iid", "tied"))
+    planned = join_groups(over_distributions("iid", "tied"))
     records = measure(executor, tmp_path, planned)
     rounds = {}
     for record in records:
@@ -94,7 +130,7 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
 def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path, near):
     planned = {name: Act(planned=MIB) for name in NAMES}
     planned[near] = Act(planned=int(0.9 * SETTINGS.memory_bytes))
-    records = measure(FakeExecutor(planned), tmp_path, joined(over_distributions("iid", "tied")))
+    records = measure(FakeExecutor(planned), tmp_path, join_groups(over_distributions("iid", "tied")))
     assert [record.status for record in records] == ["ok"] * 4
     assert all(record.timing for record in records)
 
@@ -124,9 +160,9 @@ def verdicts(executor, folder, planned, *, believed=False):
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.7])
 def test_a_load_that_begins_meanwhile_is_no_factor_between_distributions(tmp_path, share):
     quiet = BusyMachine(float("inf"))
-    measure(quiet, tmp_path, joined(over_distributions("iid", "tied")))
+    measure(quiet, tmp_path, join_groups(over_distributions("iid", "tied")))
     executor = BusyMachine(share * quiet.clock.now)
-    found = verdicts(executor, tmp_path, joined(over_distributions("iid", "tied")))
+    found = verdicts(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     assert found == {"mask/broadcast": EXCLUDED, "mask/scatter": EXCLUDED}
 
 
@@ -149,10 +185,10 @@ def test_a_factor_between_distributions_is_found_under_that_load(tmp_path):
                 worker.act = Act(seconds=0.025)
             return worker
 
-    found = verdicts(Sensitive(1.5), tmp_path, joined(over_distributions("iid", "tied")))
+    found = verdicts(Sensitive(1.5), tmp_path, join_groups(over_distributions("iid", "tied")))
     assert found == {"mask/broadcast": EXCLUDED, "mask/scatter": FOUND}
 
 
 def test_groups_of_one_distribution_stay_what_they_are():
-    (group,) = joined(over_distributions("iid")).groups
-    assert (group.joined, group.confidence) == (False, 0.99)
+    (group,) = join_groups(over_distributions("iid")).groups
+    assert (group.several_inputs, group.confidence) == (False, 0.99)

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.errors import MachineError
-from harness.run.runner import remaining_groups, run
+from harness.run.runner import finished_keys, remaining_groups, run
 from tests.run.fakes import Act, FakeExecutor, acting, at
 from tests.run.plans import context, schedule
 
@@ -25,7 +25,8 @@ def test_a_reference_that_cannot_be_written_loses_its_group_alone(tmp_path, verb
     with pytest.raises(MachineError, match="below TMPDIR"):
         run(planned, context(executor, tmp_path), kept)
     assert [(record.seq, record.status) for record in kept.records] == [(1024, "ok"), (1024, "ok")]
-    assert remaining_groups(planned, kept.records) == [(group, 0) for group in planned.groups[1:]]
+    finished = finished_keys(kept.records)
+    assert remaining_groups(planned, finished) == [(group, 0) for group in planned.groups[1:]]
     assert executor.living == []
     assert list(tmp_path.iterdir()) == []
 
@@ -45,4 +46,5 @@ def test_readings_are_kept_and_measured_again(tmp_path):
     assert [(record.seq, record.status) for record in kept.records] == [
         (1024, "ok"), (1024, "ok"), (2048, "ok"), (2048, "ok")
     ]  # fmt: skip
-    assert remaining_groups(planned, kept.records) == [(group, 0) for group in planned.groups[1:]]
+    finished = finished_keys(kept.records)
+    assert remaining_groups(planned, finished) == [(group, 0) for group in planned.groups[1:]]

@@ -1,5 +1,6 @@
 """Processes where the machine refuses to start any, or gives a process's id to another."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -34,6 +35,15 @@ def refuse(*_, **__):
 def test_without_a_folder_nothing_starts(scratch, monkeypatch):
     monkeypatch.setattr(tempfile, "mkdtemp", refuse)
     with pytest.raises(MachineError, match=f"below {scratch} .No space left on device.; .* set TMPDIR"):
+        Processes(["numpy"], "cpu")
+
+
+def test_too_many_open_files_are_no_lack_of_space(scratch, monkeypatch):
+    def refuse_file(*_, **__):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse_file)
+    with pytest.raises(MachineError, match=r"Too many open files.; .* raise ulimit -n"):
         Processes(["numpy"], "cpu")
 
 

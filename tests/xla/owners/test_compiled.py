@@ -2,7 +2,7 @@
 
 import inspect
 import linecache
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 
 import pytest
@@ -13,6 +13,11 @@ from harness.core.case import Case
 from harness.core.paths import PROJECT
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
+from harness.xla.hlo import Graph
+from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.owners.assigned import assigned_owners
+from harness.xla.owners.buffer_assignment import buffer_assignment
+from harness.xla.owners.names import Names, instruction_names
 
 pytestmark = pytest.mark.jax
 
@@ -96,6 +101,26 @@ def test_a_buffer_that_only_a_branch_reads_lives_until_the_conditional_ends():
     lives = {o.operator: (o.first, o.last) for o in owners.owners if o.bytes == 1 << 20 and o.kind == "temp"}
     assert lives["dot_general"][1] > lives["dot_general"][0] + 1
     assert lives["dot_general"][0] <= owners.at <= lives["dot_general"][1]
+
+
+def test_where_xla_lists_peaks_of_temporaries_alone_arguments_and_results_have_owners():
+    """As jaxlib 0.9.0 does."""
+    import jax
+    import jax.numpy as jnp
+
+    compiled = (
+        jax.jit(lambda x: jnp.sort(x) @ x).lower(jax.ShapeDtypeStruct((512, 512), jnp.float32)).compile()
+    )
+    (module,) = compiled.runtime_executable().hlo_modules()
+    text = module.to_string(jaxlib_hlo().HloPrintOptions())
+    whole = buffer_assignment(compiled.memory_analysis().serialized_buffer_assignment_proto)
+    blocks = [block if block.kind == "temp" else replace(block, peak=()) for block in whole.allocations]
+    listed, others = (
+        assigned_owners(each, instruction_names(module), Names(Graph(text), text), 0)
+        for each in (whole, replace(whole, allocations=tuple(blocks)))
+    )
+    assert {owner.kind for owner in listed.owners} == {"argument", "output", "temp"}
+    assert others == listed
 
 
 def test_a_plan_without_an_assignment_has_no_owners_and_says_why():

@@ -25,6 +25,7 @@ from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.stage_operators import StagedProgram
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
@@ -47,7 +48,7 @@ class CompiledProgram:
     @cached_property
     def staged(self) -> StagedProgram:
         """Its operators with their stages; it is lowered again, for only a profile reads them."""
-        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()
+        options = jaxlib_hlo().HloPrintOptions()
         (optimised,) = self.executable.runtime_executable().hlo_modules()
         with recording(name_scope):
             lowered = self.program.lower().compiler_ir("hlo").get_hlo_module()

@@ -1,15 +1,16 @@
 """Figures of a call that is too long to trace, because it loops thousands of times over its inputs.
 
-The same callable is traced over shorter inputs, at five equally spaced lengths. A polynomial of the length
+The same callable is traced over shorter inputs, at four equally spaced lengths. A polynomial of the length
 of degree two at most, such as a total over a loop's steps, has third differences of exactly zero; it is
-extrapolated to the whole length in integers. Any other growth gets no figures here.
+extrapolated to the whole length in integers, and so to a length between, where one more trace must have
+the same figures. Any other growth gets no figures here.
 A peak is the highest of many places in the program, and which place that is changes with the length, so
 each place is extrapolated by itself: at its first and last pass and at its highest.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, cast
@@ -22,9 +23,15 @@ LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
 # (Step between lengths, a multiple of the callable's own block size; first length in steps.)
 PLANS = ((1024, 2), (4096, 4))
-LENGTHS = 5
+LENGTHS = 4
+# What these foretell is held against a trace at a length with so many operators, or else of so many steps
+# more: a cap, such as that on how many blocks a query selects, may not have been reached at any of the four.
+CHECK_OPERATORS = MOST_OPERATORS // 4
+FARTHER = 2 * LENGTHS
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
 COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
+
+Line = tuple[str, str, str, str]  # of a buffer: its name, kind, operator and source
 
 
 @dataclass
@@ -77,32 +84,40 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         lengths = [step * k + whole % step for k in range(begin, begin + LENGTHS)]
         traces = [trace(length) for length in lengths[:2]]
         operators = [survey.operators for _, survey in traces]
-        beyond = (whole - lengths[0]) // step
-        expected = operators[0] + beyond * (operators[1] - operators[0])
+        beyond, more = (whole - lengths[0]) // step, operators[1] - operators[0]
+        expected = operators[0] + beyond * more
         if traces[0][0].planned_bytes is None or expected <= MOST_OPERATORS:
             return Static.none("traced whole")
         traces += [trace(length) for length in lengths[2:]]
-        extrapolated = _extrapolate(traces, beyond)
         description = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
-        if extrapolated:
-            static = Static(
-                **extrapolated,
-                flops_source="matmul_only",
-                lower_s=time.perf_counter() - start,
-                unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
-                warnings=(
-                    *traces[0][0].warnings,
-                    f"FLOPs and bytes {description}: a whole trace has some {expected} operators",
-                ),
-            )
-            if traces[0][0].owners is None:
-                return static
-            found = _owners([survey.buffers for _, survey in traces], beyond, static.planned_bytes or 0)
-            if found is None:
-                why = f"other buffers are the peak's at each of {lengths[0]} to {lengths[-1]} tokens"
-                return replace(static, unavailable={**static.unavailable, "owners": why})
-            return replace(static, owners=found)
+        foretold = _extrapolate(traces, beyond)
+        if not foretold:
+            continue
+        far = min(beyond, max(FARTHER, (CHECK_OPERATORS - operators[0]) // max(more, 1)))
+        between = lengths[0] + step * far
+        witness = trace(between)
+        if not _foretells(_extrapolate(traces, far), witness[0]):
+            description += f": a trace over {between} has other figures than they foretell"
+            continue
+        description += f", which foretell a trace over {between}"
+        static = Static(
+            **foretold,
+            flops_source="matmul_only",
+            lower_s=time.perf_counter() - start,
+            unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
+            warnings=(
+                *traces[0][0].warnings,
+                f"FLOPs and bytes {description}: a whole trace has some {expected} operators",
+            ),
+        )
+        return _with_owners(static, traces, witness, beyond, far)
     return Static.none(f"cannot be {description}")
+
+
+def _foretells(figures: Mapping[str, Any], witness: Static) -> bool:
+    """Whether figures that were extrapolated to a length are those of a trace at it."""
+    known = {name: value for name, value in figures.items() if value != ()}
+    return all(getattr(witness, name) == value for name, value in known.items())
 
 
 def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
@@ -140,27 +155,48 @@ def _stages(traces: Sequence[Sequence[StageWork]], beyond: int) -> tuple[StageWo
     return tuple(found)
 
 
-def _owners(traces: Sequence[Sequence[Owner]], beyond: int, planned_bytes: int) -> Owners | None:
-    """The buffers of the peak, those of one line together; None unless all traces have the same ones.
+def _with_owners(
+    static: Static,
+    traces: Sequence[tuple[Static, Survey]],
+    witness: tuple[Static, Survey],
+    beyond: int,
+    far: int,
+) -> Static:
+    """The figures with the peak's buffers, those of one line together, where traces have owners.
 
     A longer call has more operators, so that nobody knows when these buffers are alive in it.
     """
-    sizes = [Counter[tuple[str, ...]]() for _ in traces]
-    for total, buffers in zip(sizes, traces, strict=True):
-        for owner in buffers:
-            total[owner.name, owner.kind, owner.operator, owner.source] += owner.bytes
-    if any(total.keys() != sizes[0].keys() for total in sizes):
+    if witness[0].owners is None:
+        return static
+    lines = [_bytes_by_line(survey.buffers) for _, survey in traces]
+    sizes = _line_bytes(lines, beyond)
+    if sizes is None or _line_bytes(lines, far) != _bytes_by_line(witness[1].buffers):
+        why = "lengths that are traced have other buffers at their peaks"
+        return replace(static, unavailable={**static.unavailable, "owners": why})
+    buffers = [
+        Owner(name, kind, size, operator, "", source, 0, 0)
+        for (name, kind, operator, source), size in sizes.items()
+    ]
+    named, others = largest_first(buffers)
+    peak = sum(sizes.values())
+    owners = Owners(peak, peak - (static.planned_bytes or 0), 0, 0, 0, named, others, ())
+    return replace(static, owners=owners)
+
+
+def _bytes_by_line(buffers: Sequence[Owner]) -> dict[Line, int]:
+    sizes = Counter[Line]()
+    for owner in buffers:
+        sizes[owner.name, owner.kind, owner.operator, owner.source] += owner.bytes
+    return dict(sizes)
+
+
+def _line_bytes(traces: Sequence[Mapping[Line, int]], beyond: int) -> dict[Line, int] | None:
+    """Each line's bytes, extrapolated by themselves; None unless all traces have the same lines."""
+    if any(sizes.keys() != traces[0].keys() for sizes in traces):
         return None
-    found: list[Owner] = []
-    for key in sizes[0]:
-        size = extrapolate([total[key] for total in sizes], beyond)
-        if size is None:
-            return None
-        name, kind, operator, source = key
-        found.append(Owner(name, kind, size, operator, "", source, 0, 0))
-    named, others = largest_first(found)
-    peak = sum(owner.bytes for owner in found)
-    return Owners(peak, peak - planned_bytes, 0, 0, 0, named, others, ())
+    sizes = {line: extrapolate([trace[line] for trace in traces], beyond) for line in traces[0]}
+    known = {line: size for line, size in sizes.items() if size is not None}
+    return known if len(known) == len(sizes) else None
 
 
 def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:

@@ -9,30 +9,28 @@ Of a callable of torch.compile the function inside is traced: the operators are 
 arguments and results. Which temporaries its kernels keep is the compiler's, and unavailable.
 """
 
-import itertools
 import re
 import sys
 import time
-import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils import _pytree as pytree
 
 from harness.core.static_figures import StageWork, Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
+from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
 from harness.worker.frameworks.torch.operator_scratch import ONEDNN, holds_more, scratch_bytes
 from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
+from harness.worker.frameworks.torch.uncompiled import run_uncompiled
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
@@ -56,12 +54,7 @@ class TraceTotals(OperatorCounts):
     ) -> None:
         super().__init__()
         self.survey, self.log, self.threads = survey, log, threads
-        self.peak_at = 0  # the step of the log
-        self.live: dict[int, int] = {}
-        self.numbers: dict[int, int] = {}
-        self.refs: dict[int, Any] = {}
-        self.next_number = itertools.count(1)
-        self.now = self.peak = 0
+        self.memory = LiveBytes(log)
         self.holds_more = False  # an operator of the timed part, than its rule says
         self.digest = sha256()
         self.names: dict[Any, str] = {}
@@ -77,43 +70,12 @@ class TraceTotals(OperatorCounts):
 
     def begin(self) -> int:
         """Begin the timed part: peak, program and FLOPs count from here. Returns the bytes live now."""
-        self.peak = self.now
+        self.memory.begin()
         self.digest = sha256()
         self.timed = True
-        if self.log:
-            self.log.begin()
-            self.peak_at = 0
         if self.survey:
-            self.survey.places["begin"] = [self.now] * 3
-        return self.now
-
-    def hold(self, tree: Any, operator: str = "") -> None:
-        for key, storage, tensor in storages(tree):
-            if key not in self.live:
-                self.live[key] = storage.nbytes()
-                self.numbers[key] = next(self.next_number)
-                self.now += self.live[key]
-                if self.log:
-                    self.log.add_storage(key, tensor, self.live[key], operator)
-                    self.peak_at = self.log.step if self.now > self.peak else self.peak_at
-                self.peak = max(self.peak, self.now)
-                self.refs[key] = weakref.ref(storage, partial(self._release, key))
-
-    def hold_scratch(self, size: int, operator: str) -> int:
-        """Hold what an operator needs until it is done, beside its results: the bytes live meanwhile."""
-        live = self.now + size
-        if size and self.log:
-            self.log.add_scratch(size, operator)
-            self.peak_at = self.log.step if live > self.peak else self.peak_at
-        self.peak = max(self.peak, live)
-        return live
-
-    def _release(self, key: int, _: Any) -> None:
-        self.now -= self.live.pop(key, 0)
-        if self.log:
-            self.log.free_storage(key)
-        self.numbers.pop(key, None)
-        self.refs.pop(key, None)
+            self.survey.places["begin"] = [self.memory.now] * 3
+        return self.memory.now
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -126,14 +88,14 @@ class TraceTotals(OperatorCounts):
             # A mode is off inside its own handler: entered again, it sees what the operator decomposes into.
             with self:
                 return func.decompose(*args, **kwargs)
-        spelled = spell((args, kwargs), self.numbers)
+        spelled = spell((args, kwargs), self.memory.numbers)
         if self.log:
             self.log.enter()
         result = self.fakes.call(func, args, kwargs)
         if func is not DEVICE:
             name = self.names.get(func) or self.names.setdefault(func, str(func))
             self.digest.update(f"{name} {spelled}\n".encode())
-            self.hold(result, func._overloadpacket.__name__)
+            self.memory.hold(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
                 if not func.is_view:
@@ -141,7 +103,7 @@ class TraceTotals(OperatorCounts):
                     self.bytes += moved_bytes(func, args, kwargs, result)
                 size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
                 self.holds_more = self.holds_more or (self.threads > 0 and holds_more(func, args))
-                live = self.hold_scratch(size, func._overloadpacket.__name__)
+                live = self.memory.hold_scratch(size, func._overloadpacket.__name__)
                 if self.survey:
                     self.survey.add(_place(func), live)
             elif self.survey:
@@ -154,8 +116,8 @@ class TraceTotals(OperatorCounts):
                 f"tracing it took more than {self.patience.seconds:.2g} s of the processor; "
                 "loop over fewer, larger tiles"
             )
-        if self.now > self.patience.live_bytes:
-            raise Stopped(f"tracing it stopped with {format_bytes(self.now)} live")
+        if self.memory.now > self.patience.live_bytes:
+            raise Stopped(f"tracing it stopped with {format_bytes(self.memory.now)} live")
 
 
 def _place(func: Any) -> Any:
@@ -192,14 +154,6 @@ def spell(value: Any, numbers: Mapping[int, int]) -> Any:
     return repr(value) if value is None or isinstance(value, PLAIN) else str(kind)
 
 
-def storages(tree: Any) -> Iterator[tuple[int, Any, torch.Tensor]]:
-    """(key, storage, tensor) of every tensor of a tree."""
-    for tensor in pytree.tree_leaves(tree):
-        if isinstance(tensor, torch.Tensor):
-            storage = tensor.untyped_storage()
-            yield storage._cdata, storage, tensor
-
-
 def figures(
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
     fake_inputs: Callable[[], Mapping[str, Any]],
@@ -218,10 +172,10 @@ def figures(
     totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None, threads)
     start = time.perf_counter()
     try:
-        with _uncompiled() as compiled, mode:
+        with run_uncompiled() as compiled, mode:
             inputs = fake_inputs()
             with totals:
-                totals.hold(inputs)
+                totals.memory.hold(inputs)
                 call = bind(inputs, None)
                 before = totals.begin()
                 recorder = StageRecorder(totals.counts)
@@ -249,9 +203,9 @@ def figures(
     static = Static(
         argument_bytes=before,
         output_bytes=output,
-        temp_bytes=None if compiled else max(0, totals.peak - before - (output - alias)),
+        temp_bytes=None if compiled else max(0, totals.memory.peak - before - (output - alias)),
         alias_bytes=alias,
-        peak_bytes=None if compiled else totals.peak,
+        peak_bytes=None if compiled else totals.memory.peak,
         flops=flops or None,
         flops_source="matmul_only" if flops else None,
         program=f"sha256:{totals.digest.hexdigest()}",
@@ -263,35 +217,11 @@ def figures(
     if totals.log is None or static.planned_bytes is None:
         return static
     found, buffers = totals.log.owners(
-        dict(argument_names(inputs)), returned, totals.peak_at, static.planned_bytes
+        dict(argument_names(inputs)), returned, totals.memory.peak_at, static.planned_bytes
     )
     if survey:
         survey.buffers = buffers
     return replace(static, owners=found)
-
-
-@contextmanager
-def _uncompiled() -> Generator[list[Any]]:
-    """Run the functions inside of torch.compile's callables; the list has a callback for each call of one.
-
-    Compiled here, a trace's mode itself would be traced by dynamo: half a minute for three operators.
-    """
-    from torch._dynamo import eval_frame
-
-    called: list[Any] = []
-    by_stance = eval_frame._callback_from_stance  # what every such call asks first (torch 2.13)
-
-    def note(callback: Any) -> Any:
-        if callback:
-            called.append(callback)
-        return by_stance(callback)
-
-    eval_frame._callback_from_stance = note
-    try:
-        with torch.compiler.set_stance("force_eager"):
-            yield called
-    finally:
-        eval_frame._callback_from_stance = by_stance
 
 
 def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:

@@ -1,5 +1,7 @@
 """Traces of a million tokens: what is extrapolated is exact, and nothing of that size is allocated."""
 
+from dataclasses import replace
+
 import pytest
 
 from impls.attention.family import FAMILY as ATTENTION
@@ -71,6 +73,57 @@ def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
     assert extrapolate([1, 2, 3, 4, 6], 9) is None
 
 
+def trace_of(temporaries):
+    """trace(length) of a made-up loop, whose peak has one buffer of `temporaries(length)` bytes."""
+    from harness.core.peak_owners import Owner, Owners
+    from harness.core.static_figures import Static
+    from harness.worker.frameworks.torch.extrapolation import Survey
+
+    def at(length):
+        temp, peak = temporaries(length), 8 * length + temporaries(length)
+        sizes = {"argument_bytes": 8 * length, "output_bytes": 0, "alias_bytes": 0, "temp_bytes": temp}
+        buffers = [
+            Owner("x", "argument", 8 * length, "", "", "", 0, 0),
+            Owner("mul", "temp", temp, *["mul"] * 3, 0, 0),
+        ]
+        owners = Owners(peak, 0, 0, 0, 1, (*buffers,), (0, 0), ())
+        static = replace(
+            Static.none("not of a made-up loop"),
+            **sizes,
+            peak_bytes=peak,
+            flops=length,
+            flops_source="matmul_only",
+            owners=owners,
+        )
+        return static, Survey(operators=length, places={"loop": [peak] * 3}, buffers=buffers)
+
+    return at
+
+
+def test_a_cap_that_no_short_length_reaches_is_not_extrapolated_over():
+    """2Ki to 5Ki tokens are below it, as a length between shows; 16Ki to 28Ki are above it."""
+    from harness.worker.frameworks.torch.extrapolation import figures
+
+    capped, whole = trace_of(lambda length: 4 * min(length, 8 << 10)), 1 << 20
+    static = figures(capped, whole)
+    assert static.temp_bytes == capped(whole)[0].temp_bytes == 32 << 10
+    assert static.peak_bytes == (8 << 20) + (32 << 10)
+    assert (static.owners.exact, sorted(owner.bytes for owner in static.owners.owners)) == (
+        True,
+        [32 << 10, 8 << 20],
+    )
+    assert "over 16384 to 28672 tokens, which foretell a trace over 49152" in static.warnings[0]
+
+
+def test_what_a_longer_trace_belies_has_no_figures():
+    from harness.worker.frameworks.torch.extrapolation import figures
+
+    bent = trace_of(lambda length: min(length, 8 << 10) + max(0, length - (40 << 10)))
+    static = figures(bent, 1 << 20)
+    assert static.planned_bytes is None
+    assert "a trace over 49152 has other figures than they foretell" in static.unavailable["flops"]
+
+
 @pytest.mark.parametrize(
     ("family", "name", "mode", "fields"),
     [
@@ -85,10 +138,11 @@ def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, na
     from harness.worker.frameworks.torch import extrapolation
 
     monkeypatch.setattr(extrapolation, "MOST_OPERATORS", 100)
-    trace, whole = tracing(family, name, mode, seq=8 << 10, **fields)
+    monkeypatch.setattr(extrapolation, "CHECK_OPERATORS", 100)
+    trace, whole = tracing(family, name, mode, seq=12 << 10, **fields)
     guess, (exact, _) = extrapolation.figures(trace, whole), trace(whole)
     assert same(guess, exact)
-    assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 5 traces over ")
+    assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 4 traces over ")
     assert "extrapolated" in guess.unavailable["program"]
     assert exact.stages or name == "dense_chunked", "it alone marks none"
 

@@ -1,4 +1,8 @@
-"""Processes below a worker or a server, from the kernel's own lists: read while they are stopped."""
+"""Processes below another one, from the kernel's own lists.
+
+A scan of /proc, as psutil's, costs a hundred times that, and is refused where other users' processes are
+hidden (hidepid). A list may lack a process while a brother of it ends (proc_pid_task_children(5)).
+"""
 
 import os
 from contextlib import suppress
@@ -6,13 +10,20 @@ from pathlib import Path
 
 
 def with_descendants(pid: int) -> list[int]:
-    """A process and its descendants; the kernel's lists of children cost a hundredth of a scan of /proc."""
+    """A process and its descendants."""
     members = [pid]
     for member in members:  # grows on the way
-        with suppress(OSError):  # it has ended
-            for task in Path(f"/proc/{member}/task").iterdir():
-                members += _children(task)
+        members += children(member)
     return members
+
+
+def children(pid: int) -> list[int]:
+    """Those of all threads of a process; none where it has ended."""
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += _children(task)
+    return found
 
 
 def allowed_cores(pid: int) -> set[int]:

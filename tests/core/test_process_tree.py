@@ -4,7 +4,7 @@ import os
 import subprocess
 from contextlib import contextmanager
 
-from harness.run.processes.process_tree import allowed_cores, with_descendants
+from harness.core.process_tree import allowed_cores, with_descendants
 
 
 @contextmanager

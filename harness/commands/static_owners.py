@@ -1,0 +1,62 @@
+"""`static --owners`: who owns the planned peaks, and what became of them since a base."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from harness.commands.output import console, print_json, stored_of
+from harness.commands.streams import print_line
+from harness.core.record import Record
+from harness.gate.static.base_figures import BaseFigures
+from harness.report.run_json import run_data
+from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
+from harness.report.tables.render import print_tables
+from harness.run.session import Done
+
+
+def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures | None, *, json: bool) -> None:
+    """Print a run's owners, with a base first what grew since; as JSON the run, and the base's figures."""
+    records = done.records
+    if json:
+        stored = stored_of(done)
+        data = run_data(stored.info, stored.records, stored.info.get("overhead"))
+        print_json({**data, **({} if base is None else {"base": _base_data(base)})})
+        return
+    if base is not None:
+        print_since(records, targets, base)
+    print_owners(records, targets)
+
+
+def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFigures) -> None:
+    """Print by how much each planned peak grew since a base, and which buffers did."""
+    for record in records:
+        for target in targets:
+            before = base.figures.get((record.case, target))
+            for line in since_lines(record, target, before, base.name) if before else ():
+                print_line(line)
+
+
+def _base_data(base: BaseFigures) -> dict[str, object]:
+    figures = [
+        {"case": case, "target": target, **asdict(static)} for (case, target), static in base.figures.items()
+    ]
+    return {"name": base.name, "figures": figures}
+
+
+def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
+    """Print who owns every planned peak: the answers first, then a table each, longest length first."""
+    for target in targets:
+        for line in (line for record in records for line in owners_lines(record, target)):
+            print_line(line)
+        for line in comparison_lines(records, target):
+            print_line(line)
+    longest = {(r.implementation, str(r.options), r.mode): r for r in sorted(records, key=lambda r: r.seq)}
+    found = (
+        (record, target, figures.owners)
+        for record in longest.values()
+        for target in targets
+        if (figures := record.static.get(target)) is not None
+    )
+    pages = [owners_table(record, target, owners) for record, target, owners in found if owners is not None]
+    if pages:
+        print_line("")
+        print_tables(console(), *pages)

@@ -1,0 +1,63 @@
+"""The figures of cases at a base, another commit or another environment, with who owns their peaks."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from harness.core.case import Case
+from harness.core.static_figures import Static
+from harness.gate.sides.base import base_of
+from harness.gate.sides.matching import counterpart
+from harness.gate.sides.side import Side
+from harness.gate.sides.temp_folder import temp_folder
+from harness.gate.static.two_environments import version_changes, versions_of
+from harness.gate.timed.paired_case import CANDIDATE
+from harness.run.compile.compile_worker import CompileWorker
+from harness.run.compile.request import CompileRequest
+from harness.run.processes.worker_process import Processes
+from harness.sweep.project import Project
+from harness.sweep.schedule import Schedule
+
+
+class BaseFigures(NamedTuple):
+    """`name` says for people what the base is; figures are by the candidate's case and the target."""
+
+    name: str
+    figures: Mapping[tuple[str, str], Static]
+
+
+def compile_base(project: Project, schedule: Schedule, targets: Sequence[str], against: str) -> BaseFigures:
+    """The figures of a schedule's cases at the base that `--against` names; errors are those of `base_of`.
+
+    They are compiled one after the other, and kept nowhere: a cache's key knows this environment alone.
+    """
+    settings = {case: group.settings for group in schedule.groups for case in group.cases}
+    candidate = Side(CANDIDATE, "the working tree", project.catalog)
+    wanted = {case.implementation for case in settings}
+    figures: dict[tuple[str, str], Static] = {}
+    with (
+        temp_folder() as folder,
+        base_of(against, candidate, project.config.path, project.plugins, folder, wanted=wanted) as base,
+        closing(Processes([], "cpu", interpreter=base.side.interpreter, path=base.side.path)) as processes,
+        closing(CompileWorker(base.side.catalog, processes)) as worker,
+    ):
+        for case, own in settings.items():
+            theirs = counterpart(case, candidate, base.side)
+            if theirs is None:  # of `impl:NAME` that implementation itself
+                continue
+            for target in targets:
+                figures[case.id, target] = (
+                    worker.compile(CompileRequest(theirs, target, owners=True), own).static
+                    if isinstance(theirs, Case)
+                    else Static.none(theirs)
+                )
+        return BaseFigures(_name_of(base.side, candidate), figures)
+
+
+def _name_of(base: Side, candidate: Side) -> str:
+    """What the base is; of another environment also from which versions to which it leads."""
+    if base.interpreter == candidate.interpreter:
+        return base.says
+    old, new = (versions_of(side.interpreter, base.path[0]) for side in (base, candidate))
+    changes = [f"{name} {before} to {now}" for name, (before, now) in version_changes(old, new).items()]
+    return f"{base.says} ({', '.join(changes) or 'no version differs'})"

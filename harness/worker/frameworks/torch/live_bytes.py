@@ -1,0 +1,68 @@
+"""The storages that are alive in a trace, each counted once, and the most bytes of them at once."""
+
+import itertools
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from harness.worker.frameworks.torch.storages import StorageLog
+
+
+class LiveBytes:
+    """Bytes that are alive `now`, and their `peak`; with a `log` also the storages of its step `peak_at`."""
+
+    def __init__(self, log: StorageLog | None) -> None:
+        self.log = log
+        self.now = self.peak = self.peak_at = 0
+        self.numbers: dict[int, int] = {}  # of the storages, in the order in which they were made
+        self.sizes: dict[int, int] = {}
+        self.refs: dict[int, Any] = {}
+        self.next_number = itertools.count(1)
+
+    def begin(self) -> None:
+        """Begin the timed part: the peak and the log count from here."""
+        self.peak = self.now
+        if self.log:
+            self.log.begin()
+            self.peak_at = 0
+
+    def hold(self, tree: Any, operator: str = "") -> None:
+        """Hold a tree's storages for as long as anybody has them."""
+        for key, storage, tensor in storages(tree):
+            if key not in self.sizes:
+                self.sizes[key] = storage.nbytes()
+                self.numbers[key] = next(self.next_number)
+                self.now += self.sizes[key]
+                if self.log:
+                    self.log.add_storage(key, tensor, self.sizes[key], operator)
+                    self.peak_at = self.log.step if self.now > self.peak else self.peak_at
+                self.peak = max(self.peak, self.now)
+                self.refs[key] = weakref.ref(storage, partial(self._release, key))
+
+    def hold_scratch(self, size: int, operator: str) -> int:
+        """Hold what an operator needs until it is done, beside its results: the bytes live meanwhile."""
+        live = self.now + size
+        if size and self.log:
+            self.log.add_scratch(size, operator)
+            self.peak_at = self.log.step if live > self.peak else self.peak_at
+        self.peak = max(self.peak, live)
+        return live
+
+    def _release(self, key: int, _: Any) -> None:
+        self.now -= self.sizes.pop(key, 0)
+        if self.log:
+            self.log.free_storage(key)
+        self.numbers.pop(key, None)
+        self.refs.pop(key, None)
+
+
+def storages(tree: Any) -> Iterator[tuple[int, Any, torch.Tensor]]:
+    """(key, storage, tensor) of every tensor of a tree."""
+    for tensor in pytree.tree_leaves(tree):
+        if isinstance(tensor, torch.Tensor):
+            storage = tensor.untyped_storage()
+            yield storage._cdata, storage, tensor

@@ -1,0 +1,46 @@
+"""The command line in processes of its own, forked from one that has loaded it, which takes three seconds.
+
+A command has its own folder, environment, streams, signals and end, as if a shell had started it; what Python
+itself reads when it starts, such as PYTHONPATH, comes too late for it.
+"""
+
+import os
+import sys
+import tempfile
+from contextlib import chdir
+from multiprocessing import get_context
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = "tests.cli.loaded"
+SECONDS = 300
+forking = get_context("forkserver")
+
+
+def call_forked(folder, words, environment, seconds=SECONDS):
+    """Run the command in `folder`; its exit code and what it printed on both streams."""
+    forking.set_forkserver_preload([LOADED])
+    with tempfile.TemporaryDirectory() as streams:
+        out, err = (Path(streams, name) for name in ("out", "err"))
+        child = forking.Process(target=_run, args=(str(folder), words, environment, str(out), str(err)))
+        with chdir(ROOT):  # where the server looks for what it loads
+            child.start()
+        child.join(seconds)
+        if child.exitcode is None:
+            child.kill()
+            raise TimeoutError(f"seqsweep {' '.join(words)} took more than {seconds} s")
+        return child.exitcode, out.read_text(), err.read_text()
+
+
+def _run(folder, words, environment, out, err):
+    for number, name in enumerate((os.devnull, out, err)):
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = words
+    from harness.commands.app import main
+
+    main()
