@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from harness.frames.frame_builder import COLUMNS
+from harness.frames.rows import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs/data.md").read_text()

@@ -18,8 +18,7 @@ from harness.analysis.results import (
     static_of,
     targets,
 )
-from harness.analysis.roof_share import RoofShare, case_share
-from harness.analysis.roofline import Roofline
+from harness.analysis.roofline import Roofline, RoofShare, case_share
 from harness.analysis.same_program import programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of

@@ -1,19 +1,13 @@
 """The published curves of a family: the tables of its claims.yaml that say which columns are a speedup."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from harness.analysis.published_curve import PublishedCurve
+from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.claims.model import Table
 from harness.claims.read_yaml import tables_of
 from harness.claims.yaml_fields import fields
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES
+from harness.report.charts.model import PublishedCurve
 from harness.sweep.yaml.nodes import Node, at, scalar, scalars
-
-if TYPE_CHECKING:
-    from harness.catalog.catalog import Catalog, FamilyInfo
-    from harness.claims.model import Table
 
 CURVE_KEYS = ("impl", "over", "mode", "times", "hardware")
 

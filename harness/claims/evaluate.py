@@ -11,7 +11,7 @@ from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing
 from harness.claims.expression import Expression, FunctionCall, Value, parse
 from harness.claims.model import Claim, Need
 from harness.claims.needs import ends_of, need_of
-from harness.report.agreement import agreement
+from harness.report.tables.reproductions_table import agreement
 
 PEAK_DTYPE = "bf16"
 DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}

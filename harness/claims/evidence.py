@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
     from harness.report.progress import Progress
     from harness.run.compile import CompileRequest, CompileResult
-    from harness.sweep.config import Config
+    from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
     from harness.sweep.shard import Shard
 
@@ -37,9 +37,7 @@ class Workplace:
     `say` prints a line before anything slow; `progress` makes the display for the run of contracts.
     """
 
-    catalog: Catalog
-    config: Config
-    results: Path
+    project: Project
     progress: Callable[[Schedule], Progress]
     say: Callable[[str], None]
 
@@ -52,9 +50,9 @@ def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
     )
     return ClaimEvidence(
         compiled=_compile(place, compiled) if compiled else {},
-        costs=_costs(place.catalog, costed) if costed else {},
+        costs=_costs(place.project.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},
-        timed=_read_speedups(place.results / KEPT, timed) if timed else {},
+        timed=_read_speedups(place.project.results / KEPT, timed) if timed else {},
     )
 
 
@@ -99,9 +97,12 @@ def _answers(place: Workplace, requests: Sequence[CompileRequest]) -> Mapping[Co
             left_s = (time.monotonic() - start) / finished * (len(requests) - finished)
             place.say(f"{finished} of {len(requests)}, about {left_s:.0f} s left")
 
-    settings = place.config.settings
+    project = place.project
     return compiling.compile_all(
-        requests, place.catalog, results=place.results, settings=settings, on_answer=report
+        *(requests, project.catalog),
+        results=project.results,
+        settings=project.config.settings,
+        on_answer=report,
     )
 
 
@@ -140,9 +141,12 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
-    schedule = schedule_of([case.id for case in cases], place.catalog, place.config)
+    schedule = schedule_of([case.id for case in cases], place.project.catalog, place.project.config)
     _, records = run_and_delete(place, schedule, "claims", "check", checks=checks)
-    judged_by_case = {record.case: _judgement(record) for record in records}
+    judged_by_case = {
+        r.case: Judged(r.status, r.reason or "", {check.check: check.passed for check in r.checks})
+        for r in records
+    }
     absent = Judged(None, "its contract did not run")
     return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
 
@@ -158,12 +162,8 @@ def run_and_delete(
         closing(place.progress(schedule)) as listener,
     ):
         words = ["seqsweep", command]
-        request = Request(schedule, place.catalog, folder, words, depth, VERSION, **options)
+        request = Request(schedule, place.project.catalog, folder, words, depth, VERSION, **options)
         done = conduct(request, listener)
         if done.interrupted:
             raise KeyboardInterrupt
         return list(done.folder.fingerprints().values())[-1], list(done.records)
-
-
-def _judgement(record: Record) -> Judged:
-    return Judged(record.status, record.reason or "", {check.check: check.passed for check in record.checks})

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.functions import COLUMNS, SPEEDUP
-from harness.claims.model import ANY, VERDICTS, Claim, Figure, Source, Table, Word
+from harness.claims.model import ANY, VERDICTS, Claim, Figure, Table, Word
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of, functions_of
 from harness.claims.read_tables import Sources, sources_in, table_of
@@ -169,7 +169,8 @@ def _refuse_contradictions(claim: Claim) -> None:
         raise UsageError(f"{where}: without a figure that decides the verdict is {Word.NOT_CHECKABLE}")
     if claim.reproductions > 1 and not any(SPEEDUP in functions_of(figure) for figure in claim.figures):
         raise UsageError(f"{where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
-    documents = list(dict.fromkeys(source.of or source.title for source in _sources(claim)))
+    cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
+    documents = list(dict.fromkeys(each.source.of or each.source.title for each in cited))
     for figure in claim.figures:
         what = f"{figure.where}: figure {figure.name}"
         if _compares_document_numbers(figure) and len(documents) > 1:
@@ -197,8 +198,3 @@ def _contradicts_by_hand(figure: Figure) -> bool:
     """Whether a published number is compared with a literal: neither counted, compiled nor run."""
     found = figure.found
     return bool(figure.published) and found is not None and not (found.functions() or found.names())
-
-
-def _sources(claim: Claim) -> list[Source]:
-    cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
-    return [citation.source for citation in cited]

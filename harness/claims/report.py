@@ -41,7 +41,8 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         readings = _grid()
         for reading in verdict.readings:
-            readings.add_row(_name(reading), *column_texts(reading))
+            where = f" at {reading.row}" if reading.row else ""
+            readings.add_row(f"{reading.figure.name}{where}", *column_texts(reading))
         table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
     return table
 
@@ -67,10 +68,6 @@ def _style(word: Word) -> str:
     if word in (*AGAINST, Word.VACUOUS):
         return "yellow"
     return "dim" if word in {Word.NOT_CHECKABLE, Word.CONTEXT} else "green"
-
-
-def _name(reading: Reading) -> str:
-    return f"{reading.figure.name} at {reading.row}" if reading.row else reading.figure.name
 
 
 def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
             continue
         try:
             reading, missing = _reading_at(figure, names, evaluator)
-            reading = replace(reading, row=_row_name(row))
+            reading = replace(reading, row=format_count(int(row)) if row.isdigit() else row)
             if missing is not None:
                 blank.append(reading)
                 lacking = lacking or (str(missing) if missing.incomplete else "")
@@ -195,8 +195,3 @@ def _number(side: FigureValue) -> float:
         why = f"{side.value} is not a number, so it bounds nothing"
         raise ValueError(why)  # noqa: TRY004 - of the file, not of a caller
     return side.value
-
-
-def _row_name(row: str) -> str:
-    """A row's first cell in short: `65536` is `64Ki`."""
-    return format_count(int(row)) if row.isdigit() else row

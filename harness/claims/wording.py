@@ -173,8 +173,8 @@ def _in_words(reading: Reading, claim: Claim) -> str:
 
 def _statement(reading: Reading) -> str:
     where = f" at {reading.row}" if reading.row else ""
-    name = f"{_capital(reading.figure.name)}{where}"
-    text = f"{name}: {', '.join(_phrases(reading))}"
+    name = reading.figure.name
+    text = f"{name[:1].upper()}{name[1:]}{where}: {', '.join(_phrases(reading))}"
     if reading.figure.bounded:
         verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
         text += f", which {verb} {bound_text(reading)}"
@@ -202,10 +202,6 @@ def _how_many(first: Reading, rest: int) -> str:
     verb = "agrees" if parts == "1 more figure" else "agree"
     share = f" within {100 * first.figure.within:g} %" if first.figure.within and not rest else ""
     return f"; {parts} {verb}{share}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _end_sentence(text: str) -> str:

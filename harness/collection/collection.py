@@ -54,7 +54,11 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
     contents = {folder.id: run_files(folder.path) for folder in present if _is_joined(folder)}
     joined = joined_runs(pieces.values())
     wanted = {run.id: run.files() for run in joined}
-    copies = _new_runs([folder for folder in found if not _is_shard(folder)], target, problems)
+    copies = _new_runs(
+        [folder for folder in found if not (_is_joined(folder) or folder.readable_info([]).get("shard"))],
+        target,
+        problems,
+    )
     stale = tuple(_stale(contents, wanted, target))
     if dry_run:
         problems += [f"{run.id}: {problem}" for run in joined for problem in run.problems]
@@ -94,10 +98,6 @@ def _runs_of(source: Path) -> list[RunFolder]:
     if not runs:
         raise UsageError(f"{source} holds no runs; name a folder of results, or of one run")
     return runs
-
-
-def _is_shard(folder: RunFolder) -> bool:
-    return bool(folder.readable_info([]).get("shard")) or _is_joined(folder)
 
 
 def _is_joined(folder: RunFolder) -> bool:

@@ -1,24 +1,19 @@
 """`dispatch`: the choices of one suite of a stored run, and what is printed of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.choices import SuiteChoices, suite_choices
+from harness.analysis.results import by_suite
 from harness.commands import output
 from harness.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from harness.analysis.choices import SuiteChoices
-    from harness.store.stored_run import Stored
-    from harness.sweep.project import Project
+from harness.report.choose_function import choose_function
+from harness.store.stored_run import Stored
+from harness.sweep.project import Project
 
 
 def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoices:
     """The choices of the one suite that the run was narrowed to. UsageError where it has several."""
-    from harness.analysis.choices import suite_choices
-    from harness.analysis.results import by_suite
-
     suites = [suite for suite in by_suite(stored.info, stored.records) if suite.records]
     if len(suites) != 1:
         known = ", ".join(suite.name for suite in suites) or "none"
@@ -30,8 +25,6 @@ def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoic
 
 def print_dispatch(found: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
     """Print the function, or write it; what stands in the way of a choice goes to standard error."""
-    from harness.report.choose_function import choose_function
-
     code = choose_function(found, stored.info)
     for problem in stored.problems:
         output.print_note(problem)

@@ -1,19 +1,16 @@
 """`claims`: verdicts on published numbers, and the documents that list them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import Claim, Need, Verdict
 from harness.claims.needs import needs
-from harness.claims.page import PAGES, page
-from harness.claims.page_diff import alike, parts
+from harness.claims.page import PAGES, alike, page, parts
 from harness.claims.read_yaml import claims_of
 from harness.claims.report import claims_data, print_claims
 from harness.claims.verdict import judge
@@ -23,11 +20,8 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
 from harness.store.atomic import write_files
+from harness.sweep.project import Project
 from harness.sweep.shard import Shard
-
-if TYPE_CHECKING:
-    from harness.catalog.catalog import Catalog
-    from harness.sweep.project import Project
 
 FOLDER = Path("docs")
 
@@ -61,7 +55,7 @@ def claims(
     catalog = project.catalog
     selected = _select_claims(names, catalog)
     required = _needs(selected, catalog)
-    evidence = gather(_workplace(project, say), required)
+    evidence = gather(Workplace(project, progress_of, say), required)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})
@@ -88,7 +82,7 @@ def compile_shard(
     """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
     shard = Shard.parse(text, {})
     required = _needs(_select_claims(names, project.catalog), project.catalog)
-    answers = compile_part(_workplace(project, say), required, shard)
+    answers = compile_part(Workplace(project, progress_of, say), required, shard)
     counts = Counter("absent" if answer.absent else answer.status for answer in answers)
     if json:
         print_json({"shard": shard.index, "of": shard.count, "programs": counts})
@@ -97,10 +91,6 @@ def compile_shard(
         folder = project.results / "compiled"
         print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
     return NOTHING if answers and not counts.keys() - {"absent"} else 0
-
-
-def _workplace(project: Project, say: Callable[[str], None]) -> Workplace:
-    return Workplace(project.catalog, project.config, project.results, progress_of, say)
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.collection.collection import Collection, collect
-from harness.collection.joined_lines import joined_data, joined_lines
+from harness.collection.joined_run import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json, print_note
 from harness.commands.streams import print_line

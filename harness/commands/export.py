@@ -65,7 +65,7 @@ def _benchmarks(stored: Stored, form: str) -> bytes:
     import msgspec
 
     from harness.analysis.suite_results import results_of
-    from harness.report.benchmark_json import bencher_metrics, github_benchmarks
+    from harness.report.run_json import bencher_metrics, github_benchmarks
 
     suites = results_of(stored.info, stored.records)
     data: Any = bencher_metrics(suites) if form == "bencher" else github_benchmarks(suites)

@@ -1,12 +1,10 @@
 """`report`: the findings document of stored runs, into marked blocks of a file; and a record by its hash."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -31,9 +29,7 @@ from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
 from harness.gate.store import gates
 from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
-
-if TYPE_CHECKING:
-    from harness.sweep.project import Project
+from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
 LEAST_DIGITS = 4

@@ -1,14 +1,10 @@
 """`list FAMILY`: what the catalog knows of a family, and what its own code says of its semantics."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.catalog import child_process
-
-if TYPE_CHECKING:
-    from harness.sweep.project import Project
+from harness.sweep.project import Project
 
 PROBE_SECONDS = 60.0
 

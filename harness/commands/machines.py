@@ -1,12 +1,10 @@
 """Commands on other machines: `machines` lists them, `--on` measures there."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.collection.joined_lines import joined_data, joined_lines
+from harness.collection.joined_run import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import print_json, print_note, print_run
 from harness.commands.run import end_run, tell_left_out
@@ -21,12 +19,10 @@ from harness.machines.ray_cluster import RayCluster
 from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
 from harness.run.session import Done
 from harness.store.runs import RunFolder
+from harness.sweep.machine_pool import MachinePool
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
 from harness.sweep.schedule import identity
-
-if TYPE_CHECKING:
-    from harness.sweep.machine_pool import MachinePool
-    from harness.sweep.overrides import Overrides
-    from harness.sweep.project import Project
 
 SHOWN = 5  # open groups that are named
 

@@ -1,10 +1,8 @@
 """`doctor --roofline`: measure what this machine does per second at most, keep it, and print it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.analysis.roofline import Roofline, roofline_of
 from harness.catalog.accelerators import accelerator_called
@@ -13,9 +11,7 @@ from harness.report.tables.ceilings_table import print_roofline
 from harness.run.machine.probes import measure_ceilings, probe_fingerprint
 from harness.store import rooflines
 from harness.store.stored_run import fingerprint_id
-
-if TYPE_CHECKING:
-    from harness.sweep.project import Project
+from harness.sweep.project import Project
 
 Facts = Mapping[str, Any]
 

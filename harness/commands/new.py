@@ -1,7 +1,5 @@
 """`new`: a file to start from, with an implementation of a family or with a family of one's own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -11,17 +9,14 @@ from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
+from harness.catalog.catalog import FamilyInfo
 from harness.catalog.known_frameworks import require_framework
 from harness.catalog.source_hash import home_of, import_name
 from harness.commands.output import print_note
 from harness.core.errors import UsageError
 from harness.store.atomic import write_files
-
-if TYPE_CHECKING:
-    from harness.catalog.catalog import FamilyInfo
-    from harness.sweep.project import Project
+from harness.sweep.project import Project
 
 HERE = Path(__file__).parent
 # Beside a built-in family's family.py, and here for all others; another framework's is `triton.template`.

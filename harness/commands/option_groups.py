@@ -1,20 +1,58 @@
-"""Command-line options: declared as defaults of parameters, or in groups, which are dataclasses."""
+"""Command-line options: declared as defaults of parameters, or in groups, which are dataclasses.
+
+The help of a command has a section per group, and at the end the examples of examples.toml.
+"""
 
 import functools
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
-
-from harness.commands.help import SectionedCommand
+from typer import Abort
+from typer.core import TyperCommand
 
 # No == and no repr(): nothing needs them, and generating them would slow every start.
 option_group = dataclass(frozen=True, eq=False, repr=False)
-
 REQUIRED = MISSING  # as the default of what has to be given
 DECLARED = "declared"  # in a field's metadata: a flag's usual name → what typer knows of the parameter
+
+
+def examples() -> dict[str, dict[str, str]]:
+    """Command → lines that call it, each with what it is for."""
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("examples.toml").read_text("utf-8"))
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose help has a section per `rich_help_panel`.
+
+    Plain text, as rich's own panels take longer to load than all else that `--help` does.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # of which typer would make a bare 130, and nobody says "stopped"
+            raise Abort from None
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            row = parameter.get_help_record(ctx)
+            if row is not None:
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        with formatter.section("Examples"):
+            formatter.write_dl(list(examples()[self.name or ""].items()), col_max=36)
 
 
 def option(section: str, text: str, default: Any = None, *, name: str | None = None) -> Any:

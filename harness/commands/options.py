@@ -82,7 +82,7 @@ class TableFlags:
 
     def column_names(self) -> tuple[str, ...]:
         """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
-        from harness.report.tables.suite_columns import check_columns
+        from harness.report.tables.suite import check_columns
 
         names = split_words(self.columns)
         if names:

@@ -82,17 +82,16 @@ def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a stored run, with the columns asked for."""
     info, records, problems = stored.info, stored.records, stored.problems
-    overhead = info.get("overhead")
     if json:
         from harness.report.run_json import run_data
 
         for problem in problems:
             print_line(problem, err=True)
-        print_json(run_data(info, records, overhead))
+        print_json(run_data(info, records))
     else:
         from harness.report import run_report
 
-        run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
+        run_report.print_run(console(), info, records, problems, columns, notes=notes)
 
 
 def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
@@ -176,7 +175,7 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
 def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
     """Print which machines agree on every comparison, and the facts of each machine as data."""
     from harness.core.fingerprint_identity import hashed_facts
-    from harness.report.agreement import RULE, sentence
+    from harness.report.tables.reproductions_table import RULE, sentence
 
     if json:
         machines = {machine.fingerprint: machine for one in found for machine in one.machines}

@@ -1,16 +1,19 @@
 """`profile` and `static --stages`: print the stages of a run, and what has none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.catalog.accelerators import HOST
 from harness.commands.known_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
-
-if TYPE_CHECKING:
-    from harness.core.record import Record
+from harness.core.record import Record
+from harness.profile.cold_start import cold_cases, cold_data, cold_sentences, cold_table
+from harness.profile.planned_stages import planned_case, planned_data, print_planned
+from harness.profile.report import print_profiles, profile_data
+from harness.profile.roof_cell import roof_data
+from harness.profile.stage_times import profiled_series
+from harness.report.tables.graph_lines import graph_lines
+from harness.report.tables.render import print_tables
 
 
 def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> None:
@@ -18,14 +21,6 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
 
     Standard error has a line for each that has no profile.
     """
-    from harness.profile.cold_report import cold_data, cold_sentences, cold_table
-    from harness.profile.cold_start import cold_cases
-    from harness.profile.report import print_profiles, profile_data
-    from harness.profile.roof_cell import roof_data
-    from harness.profile.stage_times import profiled_series
-    from harness.report.tables.graph_lines import graph_lines
-    from harness.report.tables.render import print_tables
-
     series, cold = profiled_series(records), cold_cases(records)
     rooflines = known_rooflines(results)
     for record in records:
@@ -50,10 +45,6 @@ def print_planned_stages(
     records: Sequence[Record], results: Path, targets: Sequence[str], *, json: bool
 ) -> None:
     """Print the stages of every traced case; standard error has a line for each that has none."""
-    from harness.catalog.accelerators import HOST
-    from harness.profile.planned_report import planned_data, print_planned
-    from harness.profile.planned_stages import planned_case
-
     rooflines = known_rooflines(results)
     cases = {record.case: planned_case(record, targets, rooflines) for record in records}
     planned = sorted(

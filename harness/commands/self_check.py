@@ -4,33 +4,28 @@ The unit is a pair: one measurement by the harness and one plain loop, one after
 changes from pair to pair. Of the pairs' log ratios the mean, with Student's t.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
+from harness.catalog.catalog import Catalog
 from harness.commands.output import print_table, progress_of
+from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.typed_command import typed_command
 from harness.core.version import VERSION
 from harness.report.tables.listing import agreements_table
+from harness.run.events import Listener
 from harness.run.machine.lock import device_lock
 from harness.run.processes.module_subprocess import run_module
 from harness.run.session import Request, conduct
-
-if TYPE_CHECKING:
-    from harness.catalog.catalog import Catalog
-    from harness.core.case import Case
-    from harness.run.events import Listener
-    from harness.sweep.project import Project
-    from harness.sweep.schedule import Schedule
+from harness.sweep.project import Project
+from harness.sweep.schedule import Schedule
 
 SUITES = "self_check"  # what the names of its suites begin with
 

@@ -10,11 +10,11 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.scratch_folder import ScratchFolder
 from harness.gate.outcome import UNCHANGED
+from harness.gate.sides.base import find_interpreter
 from harness.gate.static.two_environments import (
     CompiledChange,
     compile_under,
     compiled_changes,
-    interpreter,
     version_changes,
 )
 
@@ -26,7 +26,7 @@ def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool)
     if len(pythons) != 2:
         raise UsageError("--python: give it twice, the environment of before and the one of now")
     with ScratchFolder("sentinel-") as scratch:
-        programs = [interpreter(python) for python in pythons]
+        programs = [find_interpreter(python, f"--python {python}") for python in pythons]
         sides = [
             compile_under(program, words, scratch / name)
             for program, name in zip(programs, ("before", "now"), strict=True)

@@ -18,7 +18,7 @@ def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures |
     records = done.records
     if json:
         stored = stored_of(done)
-        data = run_data(stored.info, stored.records, stored.info.get("overhead"))
+        data = run_data(stored.info, stored.records)
         print_json({**data, **({} if base is None else {"base": _base_data(base)})})
         return
     if base is not None:

@@ -1,19 +1,13 @@
 """Stored runs: the part of one that `show` and `chart` select, and the list of all."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from harness.analysis.filter import rebase
+from harness.analysis.filter import Selection, rebase
 from harness.commands.known_rooflines import known_rooflines
 from harness.store.find import all_runs, find
+from harness.store.run_summary import RunSummary, summarise
 from harness.store.stored_run import Stored, without_collector
-
-if TYPE_CHECKING:
-    from harness.analysis.filter import Selection
-    from harness.store.run_summary import RunSummary
-    from harness.sweep.project import Project
+from harness.sweep.project import Project
 
 
 def read_run(
@@ -53,7 +47,5 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
 
 def list_runs(results: Path) -> list[RunSummary]:
     """The runs under `results`, newest first."""
-    from harness.store.run_summary import summarise
-
     with without_collector():
         return [summarise(folder) for folder in reversed(all_runs(results))]

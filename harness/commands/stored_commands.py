@@ -26,7 +26,6 @@ def show(
     json: bool = options.JSON,
 ) -> None:
     """Print the tables of a stored run or profile, or one record."""
-    from harness.commands.profile import print_profile
     from harness.commands.stored import read_run
 
     if record is not None:
@@ -38,6 +37,8 @@ def show(
     project, columns = place.project(), tables.column_names()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
     if stored.info.get("depth") == "profile" and not columns:
+        from harness.commands.profile import print_profile
+
         for problem in stored.problems:
             output.print_note(problem)
         print_profile(stored.records, project.results, json=json)
@@ -55,7 +56,7 @@ def runs(
 ) -> None:
     """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
-    from harness.report.tables.run_listing import runs_table
+    from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
 
     results = place.project(writes=keep is not None).results

@@ -27,12 +27,17 @@ def temporary_root() -> Path:
 class ScratchFolder:
     """A folder with nothing but its lock, for as long as the block, or until `close`.
 
-    Raises OSError where none can be made. On a filesystem without locks it is nobody's to remove.
+    MachineError where none can be made. On a filesystem without locks it is nobody's to remove.
     """
 
     def __init__(self, kind: str = "") -> None:
         _remove_leftovers()
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}")).resolve()
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}")).resolve()
+        except OSError as error:
+            raise MachineError(
+                f"no temporary folder can be made ({error.strerror}); free space there, or set TMPDIR"
+            ) from None
         unnamed = self.path / f".{LOCK}"
         self._lock: FileLock | None = None
         with suppress(OSError):

@@ -13,11 +13,11 @@ from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
-from harness.report.agreement import RULE, answer_of, by_panel, sentence
 from harness.report.format import short_label
 from harness.report.tables.bounds_table import bound_lines
 from harness.report.tables.kernels import kernel_lines
 from harness.report.tables.owners_table import longest_owned
+from harness.report.tables.reproductions_table import RULE, answer_of, by_panel, sentence
 
 NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
 NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")

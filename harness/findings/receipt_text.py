@@ -4,18 +4,25 @@ The text ends with the data's own hash, so that an edit of either alone shows. W
 a receipt that holds together: only running it again proves anything.
 """
 
+import binascii
 import hashlib
 import re
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
+from harness.core.plain_data import from_plain, plain_number
 from harness.core.shown_text import NO_WIDTH, clean_line, escape_html, escape_markdown
 from harness.core.units import format_bytes, format_count
 from harness.findings.background import describe_machine
 from harness.findings.receipt import (
+    SCHEMA,
     CasePlan,
     JudgedCase,
     Receipt,
@@ -25,7 +32,6 @@ from harness.findings.receipt import (
     TargetPlans,
     TimedRatio,
 )
-from harness.findings.receipt_data import pack, unpack
 from harness.report import format as fmt
 from harness.report.answer import OTHER
 from harness.report.format import short_label
@@ -44,6 +50,7 @@ CAVEAT = (
     "anew is not: running it again is what proves it"
 )
 TEMPLATE = Path(__file__).with_name("receipt.md.j2")
+MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigabytes
 
 
 class _Name(NamedTuple):
@@ -208,3 +215,25 @@ def _name(case: str) -> _Name:
     if match is None:
         raise ValueError(f"{case} is no case")
     return _Name(short_label(match["label"]), int(match["seq"]))
+
+
+def pack(receipt: Receipt) -> str:
+    """Its data as they stand in its text: JSON, compressed, in letters that end no HTML comment."""
+    plain = msgspec.json.encode(receipt, enc_hook=plain_number)
+    return b64encode(zlib.compress(plain, 9)).decode()
+
+
+def unpack(packed: str) -> Receipt:
+    """ValueError for what :func:`pack` did not write, or not in this version."""
+    stream = zlib.decompressobj()
+    try:
+        plain = stream.decompress(b64decode(packed, validate=True), MOST_BYTES)
+    except (binascii.Error, zlib.error):
+        raise ValueError("damaged") from None
+    if not stream.eof:
+        raise ValueError("damaged" if len(plain) < MOST_BYTES else f"beyond {MOST_BYTES} bytes")
+    data = msgspec.json.decode(plain)
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"of schema {schema}, and this seqsweep reads schema {SCHEMA}")
+    return from_plain(Receipt, data)

@@ -1,16 +1,15 @@
 """Checking a receipt on this machine: what it names is run again, and held beside it line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.analysis.stats import Estimate, ratio
 from harness.catalog.accelerators import HOST, target
 from harness.claims.answers import Compiled
 from harness.claims.evidence import Workplace, gather, run_and_delete
 from harness.claims.model import Need
+from harness.core.case import Case
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
@@ -18,14 +17,11 @@ from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
+from harness.report.progress import Progress
 from harness.sweep.case_schedule import schedule_of
 from harness.sweep.overrides import Overrides
-
-if TYPE_CHECKING:
-    from harness.core.case import Case
-    from harness.report.progress import Progress
-    from harness.sweep.project import Project
-    from harness.sweep.schedule import Schedule
+from harness.sweep.project import Project
+from harness.sweep.schedule import Schedule
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
 PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
@@ -161,7 +157,7 @@ def run_again(
     planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
     budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
     overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
-    place = Workplace(project.catalog, project.config, project.results, progress, say=lambda _: None)
+    place = Workplace(project, progress, say=lambda _: None)
     missing: dict[str, str] = {}
     cases: dict[str, Case] = {}
     asked: dict[tuple[str, str], Need] = {}

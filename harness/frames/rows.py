@@ -1,9 +1,12 @@
-"""The rows of each DataFrame, from records as they are read; columns.toml says what a column means."""
+"""The rows of each DataFrame, from records as they are read; columns.toml has its columns and dtypes."""
 
 import math
+import tomllib
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter, itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,14 @@ from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.static_figures import AnyKernel
 from harness.core.tpu_kernel_figures import vmem_share
+from harness.core.workload import canonical
 from harness.cubin.machine_code import CLASSES, OTHER
-from harness.frames.frame_builder import FrameBuilder
 
+COLUMNS: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("columns.toml").read_text()
+)
+COMPUTED = "computed"
 Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
-
 ROUNDS = "rounds of one process"  # what the interval of a record is over
 RATES = (  # column, work, time, and the unit of the work
     ("tflop_per_s", "flops", "time_s", 1e12),
@@ -30,6 +36,66 @@ RATES = (  # column, work, time, and the unit of the work
     ("dense_tflop_per_s", "dense_flops", "time_s", 1e12),
     ("gb_per_s", "bytes", "time_s", 1e9),
 )
+
+
+class FrameBuilder:
+    """The columns of one of COLUMNS, and further ones whose dtype follows from their values.
+
+    A value that is None, or an empty text, is missing: NaN in floats, NA or NaT elsewhere.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._columns = COLUMNS[name]
+        sources = [source.split(".", 1) for _, source, _ in self._columns.values() if source]
+        self._fields = {part: [field for other, field in sources if other == part] for part, _ in sources}
+        # The first field once more at the end: of a single one both getters would give no tuple.
+        self._getters: dict[str, Any] = {
+            part: (itemgetter if part == COMPUTED else attrgetter)(*names, names[0])
+            for part, names in self._fields.items()
+        }
+        self._blanks = {part: (None,) * (len(names) + 1) for part, names in self._fields.items()}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {part: [] for part in self._fields}
+        self._further: list[Mapping[str, Any]] = []
+
+    def append(self, further: Mapping[str, Any], **parts: Any) -> None:
+        """Add a row from what the sources name; of a part that is None all values are missing.
+
+        `further` are the values of further columns, by name.
+        """
+        for part, get in self._getters.items():
+            self._rows[part].append(self._blanks[part] if parts[part] is None else get(parts[part]))
+        self._further.append(further)
+
+    def frame(self) -> pd.DataFrame:
+        """The table; without a source a column is NaN; a further one of its name is `workload_NAME`."""
+        data: dict[str, pd.Series] = {}
+        for name, (kind, source, _) in self._columns.items():
+            part, _, field = source.partition(".")
+            place = self._fields[part].index(field) if part else 0
+            values = [row[place] for row in self._rows[part]] if part else [None] * len(self._further)
+            data[name] = _series(values, kind)
+        for name in sorted({name for further in self._further for name in further}):
+            values = [further.get(name) for further in self._further]
+            data[f"workload_{name}" if name in data else name] = _infer(values)
+        return pd.DataFrame(data, copy=False)
+
+
+def _series(values: Sequence[Any], kind: str) -> pd.Series:
+    if kind == "time":
+        times = pd.to_datetime(list(values), utc=True, format="ISO8601", errors="coerce")
+        return pd.Series(times.as_unit("us"))
+    if kind in {"category", "str"}:
+        return pd.Series([text or None for text in values], dtype="str").astype(kind)
+    return pd.Series(values, dtype=kind)
+
+
+def _infer(values: Sequence[Any]) -> pd.Series:
+    """Whole numbers, numbers and booleans as such, where all values are; else spellings, as categories."""
+    kinds = set(map(type, values)) - {type(None)}
+    for allowed, kind in (({bool}, "boolean"), ({int}, "Int64"), ({int, float}, "float64")):
+        if kinds and kinds <= allowed:
+            return _series(values, kind)
+    return _series([None if value is None else canonical(value) for value in values], "category")
 
 
 def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen
+from harness.core.scratch_folder import ScratchFolder
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
 from harness.gate.sides.base import Base, base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.same_code import cases_of_same_code
 from harness.gate.sides.side import Side
-from harness.gate.sides.temp_folder import temp_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
 from harness.sweep.margins import CASE, Accept
@@ -76,7 +76,7 @@ def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
         return
     path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
     with (
-        temp_folder() as folder,
+        ScratchFolder("gate-") as folder,
         base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
     ):
         yield _with_base(gate_plan, base, project, options)

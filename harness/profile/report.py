@@ -9,14 +9,22 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
-from harness.analysis.roof_share import RoofShare
+from harness.analysis.roofline import RoofShare
 from harness.analysis.stats import Estimate
 from harness.core.record import OperatorFigures
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile import roof_cell
-from harness.profile.estimates import bounds, estimate_data
 from harness.profile.roof_cell import Rooflines
-from harness.profile.stage_times import RESIDUAL, AloneTime, Growth, ProfiledCase, StageTime, growths
+from harness.profile.stage_times import (
+    RESIDUAL,
+    AloneTime,
+    Growth,
+    ProfiledCase,
+    StageTime,
+    bounds,
+    estimate_data,
+    growths,
+)
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell

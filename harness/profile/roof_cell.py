@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.analysis.roof_share import UNMEASURED, RoofShare, case_share, stage_share
-from harness.analysis.roofline import Roofline
+from harness.analysis.roofline import UNMEASURED, Roofline, RoofShare, case_share, stage_share
 from harness.profile.stage_times import ProfiledCase
 from harness.report import format as fmt
 from harness.report.tables.cells import Cell

@@ -6,7 +6,7 @@ All intervals are at 95 % over the rounds of one process: for display, as those 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.analysis.power_law import fit
 from harness.analysis.results import label_of
@@ -205,3 +205,20 @@ def _busy(stage: StageFigures) -> list[float]:
 def _sums(profile: Profile, stages: Sequence[StageFigures]) -> list[float]:
     """Seconds of these stages together, by round."""
     return [math.fsum(stage.samples_s[i] for stage in stages) for i in range(len(profile.plain_s))]
+
+
+def bounds(estimate: Estimate) -> tuple[float, float | None, float | None]:
+    """The value, with 0 for none, and its interval."""
+    return estimate.value or 0.0, estimate.low, estimate.high
+
+
+def estimate_data(estimate: Estimate, unit: str = "") -> dict[str, Any]:
+    """An estimate as plain data, its unit in the names."""
+    suffix = f"_{unit}" if unit else ""
+    return {
+        f"value{suffix}": estimate.value,
+        f"low{suffix}": estimate.low,
+        f"high{suffix}": estimate.high,
+        estimate.unit or "rounds": estimate.samples,
+        "reason": estimate.reason,
+    }

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from harness.analysis.roof_share import RoofShare
+from harness.analysis.roofline import RoofShare
 from harness.core.metric import Metric
 from harness.core.record import GpuReading
 from harness.core.units import format_bytes, format_ratio, format_seconds

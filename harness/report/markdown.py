@@ -8,7 +8,6 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.core.shown_text import escape_markdown
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
-from harness.report.markdown_table import markdown_table
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import provenance
 from harness.report.tables.cells import Cell
@@ -16,6 +15,7 @@ from harness.report.tables.footnotes import Footnotes
 from harness.report.tables.suite import EXPONENTS, suite_table
 from harness.report.tables.table_data import TableData
 from harness.report.tables.targets import targets_table
+from harness.report.templates import markdown_table
 
 TIMED = ("seq", "implementation", "time", "95 %", "speedup", "status")
 UNTIMED = ("seq", "implementation", "contract", "temp", "fits", "status")

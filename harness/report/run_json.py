@@ -1,19 +1,22 @@
-"""A run as one JSON object, to be archived alone: what `run --json` and `show --json` print."""
+"""A run as one JSON object, to be archived alone: what `run --json` and `show --json` print.
 
-from collections.abc import Mapping, Sequence
+And its medians as the JSON that services which keep benchmarks over time read, by the ids of the cases. A
+case without a time is in neither form of these: a service would draw 0.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis.suite_results import SuiteResults, results_of
+from harness.analysis.suite_results import CaseResult, SuiteResults, results_of
 from harness.core.record import Record
 
 # Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
+MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 
 
-def run_data(
-    info: Mapping[str, Any], records: Sequence[Record], overhead: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """HEADER, the records, and the figures computed from them per suite; what there is none of is empty.
 
     Of the header what `info` does not say is None.
@@ -31,7 +34,7 @@ def run_data(
         "programs": [asdict(program) for suite in suites for program in suite.programs],
         "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),
-        "overhead": dict(overhead or {}),
+        "overhead": dict(info.get("overhead") or {}),
     }
 
 
@@ -51,3 +54,38 @@ def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
         for suite in suites
         for figure in getattr(suite, name)
     ]
+
+
+def _timed_cases(suites: Iterable[SuiteResults]) -> dict[str, CaseResult]:
+    """The timed cases by id, in the order of the suites; one that several suites share stands once."""
+    rows = (row for suite in suites for row in suite.cases)
+    return {row.case: row for row in rows if row.time.value is not None}
+
+
+def github_benchmarks(suites: Iterable[SuiteResults]) -> list[dict[str, Any]]:
+    """The input of github-action-benchmark's tool `customSmallerIsBetter`: medians in milliseconds.
+
+    https://github.com/benchmark-action/github-action-benchmark; `range` is the 95 % interval.
+    """
+    entries: list[dict[str, Any]] = []
+    for case, row in _timed_cases(suites).items():
+        time, record = row.time, row.record
+        median, *bounds = (x * MILLISECONDS for x in time[:3] if x is not None)
+        extra = f"{time.reason or f'95 %, {time.label}'}\nrun {record.run}\nfingerprint {record.fingerprint}"
+        spread = {"range": f"[{bounds[0]:.6g}, {bounds[1]:.6g}]"} if bounds else {}
+        entries.append({"name": case, "unit": "ms", "value": median, **spread, "extra": extra})
+    return entries
+
+
+def bencher_metrics(suites: Iterable[SuiteResults]) -> dict[str, Any]:
+    """Bencher Metric Format: latencies in nanoseconds, with bounds where there is an interval.
+
+    https://bencher.dev/docs/reference/bencher-metric-format
+    """
+    names = ("value", "lower_value", "upper_value")
+    return {
+        case: {
+            "latency": {n: x * NANOSECONDS for n, x in zip(names, row.time[:3], strict=True) if x is not None}
+        }
+        for case, row in _timed_cases(suites).items()
+    }

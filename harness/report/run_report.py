@@ -17,18 +17,21 @@ from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.memory_limit import limit_of
 from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
-from harness.report.tables.compare_runs import sides_tables
+from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
-from harness.report.tables.kernel_changes import kernel_changes_line, kernel_changes_tables
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
-from harness.report.tables.longest_context import longest_context_lines, longest_context_table
-from harness.report.tables.max_seq import largest_table, measured_table
+from harness.report.tables.listing import origin
+from harness.report.tables.max_seq import (
+    largest_table,
+    longest_context_lines,
+    longest_context_table,
+    measured_table,
+)
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
-from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
 from harness.report.tables.target_lines import (
@@ -52,7 +55,6 @@ def print_run(
     console: Console,
     info: Mapping[str, Any],
     records: Sequence[Record],
-    overhead: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
     columns: Sequence[str] = (),
     *,
@@ -80,7 +82,7 @@ def print_run(
         legend.print(console)
         console.print()
     print_checks(console, records)
-    if overhead:
+    if overhead := info.get("overhead"):
         console.print(Text(overhead_line(overhead)))
     for suite in suites:
         for line in program_lines(suite):
@@ -101,18 +103,18 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
     timed = any(record.timing is not None for record in suite.records)
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
-    few = shared is not None and timed
     pages = [
-        Page(tables, _lines(panel))
+        Page(tables, tuple(filter(None, (*answer(panel), winner_line(panel)))))
         for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns), strict=True)
     ]
-    legend = shared if shared is not None and few else Legend()
+    legend = shared if shared is not None and timed else Legend()
+    few = legend is shared
     any_noted = print_pages(console, pages, legend, few=few)
     if any(OTHER in line for page in pages for line in page.lines):
         legend.captions[OTHER_CAPTION] = None
-    if legend is not shared:
+    if not few:
         legend.print(console)
-    if legend is not shared or any_noted:
+    if not few or any_noted:
         console.print()
 
 
@@ -123,11 +125,6 @@ def _print_documents(console: Console, suite: SuiteResults) -> None:
     tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
     if tables:
         print_tables(console, *tables)
-
-
-def _lines(panel: SuiteResults) -> tuple[str, ...]:
-    """What the panel says, before its table."""
-    return tuple(line for line in (*answer(panel), winner_line(panel)) if line)
 
 
 def _print_targets(
@@ -188,14 +185,10 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
         for name, value in overhead.items()
         if name.endswith("_s") and not name.endswith("_case_s") and name not in _TOTALS and value is not None
     }
-    shares = {name: f"{name} {_share(value, wall)}" for name, value in parts.items()}
+    shares = {name: f"{name} {100 * value / wall:.0f} %" for name, value in parts.items()}
     work = ", ".join(shares.pop(name) for name in WORK if name in shares)
     rest = f"rest: {', '.join(shares.values())}" if shares else ""
     return f"wall {fmt.duration(wall)}: {'; '.join(filter(None, [work, rest]))}"
-
-
-def _share(seconds: float, wall: float) -> str:
-    return f"{100 * seconds / wall:.0f} %"
 
 
 def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> None:

@@ -1,9 +1,9 @@
-"""Pages from Jinja2 templates, which lie as files beside the modules that fill them."""
+"""Pages from Jinja2 templates, which lie as files beside the modules that fill them, and Markdown in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,3 +44,9 @@ def _template(file: Path, escape: Callable[[str], str]) -> Template:
 def without_gaps(text: str) -> str:
     """Markdown with one blank line between blocks, whatever the blocks left out have left behind."""
     return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] = ()) -> str:
+    """The lines of a table. `rules` are `---:` for columns to the right, else `---`, which is the default."""
+    lines = (titles, rules or ["---"] * len(titles), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -8,7 +8,7 @@ from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, UNDECIDED
 from harness.analysis.reproduction import OTHER_CODE, reproductions
 from harness.analysis.results import SuiteRecords
 from harness.report import format as fmt
-from harness.report.agreement import agreement, answer_of, sentence
+from harness.report.tables.reproductions_table import agreement, answer_of, sentence
 from tests.records import PASSED, record_of, timing_of
 
 MACHINES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.analysis.roof_share import UNMEASURED, Work, case_share, roof_share, stage_share
+from harness.analysis.roofline import UNMEASURED, Work, case_share, roof_share, stage_share
 from harness.analysis.stats import Estimate
 from harness.core.record import Cost, StageFigures
 from harness.report import format as fmt

@@ -11,8 +11,7 @@ from harness.catalog.accelerators import target
 from harness.claims.answers import ClaimEvidence
 from harness.claims.model import AGAINST, ANY, Need, Verdict, Word
 from harness.claims.needs import needs
-from harness.claims.page import HEADLINES, page
-from harness.claims.page_diff import parts
+from harness.claims.page import HEADLINES, page, parts
 from harness.claims.verdict import judge
 from impls.attention.family import FAMILY as ATTENTION
 from impls.mask.family import FAMILY as MASK

@@ -41,7 +41,8 @@ def place(tmp_path):
 
     def of(catalog, said):
         project = Project(tmp_path / "bench.yaml")
-        return Workplace(catalog, project.config, project.results, progress_of, said.append)
+        vars(project)["_catalogs"] = (catalog, catalog)  # in place of reading what is registered
+        return Workplace(project, progress_of, said.append)
 
     return of
 

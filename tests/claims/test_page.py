@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.claims.model import Citation, FigureValue, Reading, Source, Verdict, Word
-from harness.claims.page import HEADLINES, PAGES, page
-from harness.claims.page_diff import parts
+from harness.claims.page import HEADLINES, PAGES, page, parts
 from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, PULL, RATE, SUM, SURPRISE, claim, figure
 
 VERSIONS = {"jax": "0.10.2", "libtpu": "0.0.52"}

@@ -3,8 +3,7 @@
 import pytest
 
 from harness.claims.model import FigureValue, Reading, Verdict, Word
-from harness.claims.page import page
-from harness.claims.page_diff import alike, parts
+from harness.claims.page import alike, page, parts
 from tests.claims.judged import claim, figure
 
 HOST = "compiled for host"

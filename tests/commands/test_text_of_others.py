@@ -23,7 +23,7 @@ from harness.gate.output import report_outcome
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
-from harness.report.tables.run_listing import runs_table
+from harness.report.tables.listing import runs_table
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise

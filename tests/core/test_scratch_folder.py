@@ -12,7 +12,6 @@ import pytest
 from harness.core.errors import MachineError
 from harness.core.file_lock import FileLock, holder_of
 from harness.core.scratch_folder import LOCK, ScratchFolder, temporary_root
-from harness.gate.sides.temp_folder import temp_folder
 
 OWNER = """\
 from harness.core.scratch_folder import ScratchFolder
@@ -27,16 +26,15 @@ def temporary(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("folder", [ScratchFolder, temp_folder])
-def test_it_is_gone_at_the_end(folder, temporary):
-    with folder() as path:
+def test_it_is_gone_at_the_end(temporary):
+    with ScratchFolder("gate-") as path:
         (path / "tree").mkdir()
         assert path.parent == temporary
     assert list(temporary.iterdir()) == []
 
 
 def test_a_living_owners_folder_is_left_alone():
-    with temp_folder() as first, ScratchFolder() as second, ScratchFolder():
+    with ScratchFolder("gate-") as first, ScratchFolder() as second, ScratchFolder():
         assert len({first, second}) == 2
         assert holder_of(first / LOCK).pid == os.getpid()
         assert first.is_dir()
@@ -84,7 +82,7 @@ def test_no_room_is_a_sentence(monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(MachineError, match="No space left on device"), temp_folder():
+    with pytest.raises(MachineError, match="No space left on device"), ScratchFolder():
         pass
 
 

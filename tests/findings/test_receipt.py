@@ -13,8 +13,7 @@ from harness.core.errors import UsageError
 from harness.core.record import Correctness
 from harness.core.shown_text import NO_WIDTH
 from harness.findings.receipt import TargetPlans, TimedRatio, receipt_of, require_picture_url
-from harness.findings.receipt_data import MOST_BYTES, pack
-from harness.findings.receipt_text import read_receipt, to_text
+from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed

@@ -10,8 +10,8 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.core.tpu_kernel_figures import OperandBlock
-from harness.frames.frame_builder import COLUMNS, FrameBuilder
 from harness.frames.load import load
+from harness.frames.rows import COLUMNS, FrameBuilder
 from tests.records import kernel_of, record_of, static_of, tpu_kernel_of
 from tests.stores import RUNS, store
 

@@ -23,8 +23,7 @@ from harness.claims.read_yaml import load
 from harness.core import captured_file, length_table
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
-from harness.findings.receipt_data import pack
-from harness.findings.receipt_text import read_receipt, to_text
+from harness.findings.receipt_text import pack, read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.gate.static import baseline
 from harness.report.tables.models_table import attention_words, selection_words

@@ -3,8 +3,7 @@
 import pytest
 
 from harness.core.record import ColdStart
-from harness.profile.cold_report import cold_data, cold_sentences, cold_table
-from harness.profile.cold_start import cold_cases
+from harness.profile.cold_start import cold_cases, cold_data, cold_sentences, cold_table
 from tests.records import PASSED, record_of, timing_of
 
 K = 1024

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.roof_share import UNMEASURED
+from harness.analysis.roofline import UNMEASURED
 from harness.core.static_figures import StageWork, Static
-from harness.profile.planned_report import planned_data, print_planned, sentences
-from harness.profile.planned_stages import planned_case
+from harness.profile.planned_stages import planned_case, planned_data, print_planned, sentences
 from harness.report.console import TextConsole
 from tests.profile.test_stage_times import K, profiled
 from tests.rooflines import KI, MI, machine

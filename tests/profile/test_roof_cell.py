@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.analysis.roof_share import UNMEASURED
+from harness.analysis.roofline import UNMEASURED
 from harness.core.record import Cost
 from harness.profile.report import print_profiles
 from harness.profile.roof_cell import roof_data, roof_sentences, roof_shares

@@ -15,7 +15,7 @@ def test_roofs_end_where_they_meet():
     )
     body = Figure().subfigures()
     panel = RoofPanel("", roofs, (RoofPoint("a", 5, 50, None, None),))
-    RooflineChart("", "", (), (panel,), looks(["a"], "")).draw(body)
+    RooflineChart((panel,), looks(["a"], ""), question="", notes=()).draw(body)
     (axes,) = body.axes
     left, right = 5 / 8, 8 * 800 / 10  # around the point and the furthest ridge
     assert axes.get_xlim() == pytest.approx((left, right))

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.owner_changes import OwnerChange
 from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thinned
-from harness.report.owner_sentences import (
+from harness.report.tables.owners_table import (
     change_sentence,
     curve_line,
     curve_reservations,

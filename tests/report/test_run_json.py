@@ -4,18 +4,19 @@ from harness.core.record import Record
 from harness.report.run_json import HEADER, run_data
 
 LISTS = "records comparisons throughput scaling crossovers document_losses programs turnings largest"
+OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
 EMPTY = {**dict.fromkeys(HEADER), **{name: [] for name in LISTS.split()}, "overhead": {}}
 
 
 def test_the_object_has_the_public_keys_and_is_json(info, run):
-    data = json.loads(json.dumps(run_data(info, run, {"wall_s": 2.0, "work_s": 1.5, "share": 0.25})))
+    data = json.loads(json.dumps(run_data({**info, "overhead": OVERHEAD}, run)))
     assert list(data) == [*EMPTY]
     assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
     rate = {"suite", "case", "work", "unit", "per_second", "low", "high", "share", "reason", "no_peak"}
     assert rate <= set(data["throughput"][0])
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
-    assert data["overhead"] == {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
+    assert data["overhead"] == OVERHEAD
 
 
 def test_the_object_says_what_it_is_of(info, run):

@@ -25,7 +25,7 @@ OVERHEAD = {
 @pytest.mark.parametrize(("width", "notes"), [(80, False), (100, False), (160, False), (160, True)])
 def test_the_page_of_a_run(info, run, width, notes):
     problems = ["records.jsonl:17: cut off; the line was left out"]
-    text = page(info, run, width, overhead=OVERHEAD, problems=problems, notes=notes)
+    text = page({**info, "overhead": OVERHEAD}, run, width, problems=problems, notes=notes)
     name = f"run_{width}_notes.txt" if notes else f"run_{width}.txt"
     assert text == (GOLDEN / name).read_text(encoding="utf-8")
 

@@ -45,10 +45,10 @@ class Spread:
     def spread(self) -> float:
         return statistics.stdev(self.effects)
 
-    def pairs_for(self, delta: float, most: int = MOST) -> int | None:
-        """The fewest pairs that tell Δ from Δ/2 at this spread; None where `most` are not enough."""
+    def pairs_for(self, delta: float) -> int | None:
+        """The fewest pairs that tell Δ from Δ/2 at this spread; None where MOST are not enough."""
         margin = Margin(delta)
-        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, most, POWER)
+        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, MOST, POWER)
 
     @property
     def holds(self) -> float | None:

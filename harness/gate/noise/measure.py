@@ -3,27 +3,27 @@
 What was last measured on this machine is kept in `results/noise.json`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from contextlib import ExitStack
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.grouped import grouped
 from harness.gate.noise.detectable import MOST, PAIRS, Spread, held_delta
-from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
+from harness.gate.report.progress import GateProgress
+from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.setup import set_up
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
@@ -31,15 +31,21 @@ from harness.store.atomic import write_files
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 
-if TYPE_CHECKING:
-    from harness.gate.report.progress import GateProgress
-
 FILE = "noise.json"
 REGIMES = {"alone": 0, "with a neighbour": 1}
 PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow baseline
 REGIME_SECONDS = 120.0  # a case that does not fit into this is too slow for this measurement
 IDENTITY = ("cpu", "cores", "memory_gib", "kernel")  # facts that identify the machine
 USUAL = 0.05
+BYTES = 1 << 26  # more than a cache holds
+END_SECONDS = 5.0
+# It copies one large buffer onto another until its input closes: then the process that started it is gone.
+STREAM = f"""
+import select, sys
+source, target = bytearray({BYTES}), bytearray({BYTES})
+while not select.select([sys.stdin], [], [], 0)[0]:
+    target[:] = source
+"""
 
 
 @dataclass(frozen=True)
@@ -159,3 +165,16 @@ def refuse_below(results: Path, delta: float, threads: int) -> None:
             f"({worst['case'].split('@')[0]}), so that {MOST} pairs hold {limit}; take that, or a quieter "
             f"machine, and {measure_it}"
         )
+
+
+@contextmanager
+def load_generators(count: int) -> Generator[None]:
+    """Run so many processes that stream through memory, for as long as the block."""
+    command = [sys.executable, "-c", STREAM]
+    busy = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait(END_SECONDS)

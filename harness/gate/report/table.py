@@ -1,20 +1,36 @@
-"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends."""
+"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends.
+
+And how each verdict is shown: its style there, its level on GitHub, and its result in JUnit.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
+from harness.gate.outcome import (
+    IMPROVED,
+    INCORRECT,
+    INVALID,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    STATIC,
+    UNCHANGED,
+    VANISHED,
+    CaseVerdict,
+    GateOutcome,
+)
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
-from harness.gate.report.presentation import PRESENTATIONS
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
+LEVELS = ("error", "warning", "notice")
+FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 _NAME_COLUMNS = (
     Column("implementation", right=False, folds=True),
     Column("at", rank=2, right=False, folds=True),
@@ -28,6 +44,27 @@ _TIME_COLUMNS = (
 )
 BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
+_RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
+
+
+class Presentation(NamedTuple):
+    """`level` is None for what asks for nobody's attention, `result` for a test that passed."""
+
+    style: str
+    level: str | None
+    result: str | None
+
+
+PRESENTATIONS = {
+    INCORRECT: Presentation("bold red", "error", ERROR),
+    INVALID: Presentation("bold red", "error", ERROR),
+    REGRESSED: Presentation("bold red", "error", FAILURE),
+    VANISHED: Presentation("yellow", "error", FAILURE),
+    NOT_ENOUGH: Presentation("yellow", "warning", FAILURE),  # with --inconclusive warn skipped
+    IMPROVED: Presentation("green", "notice", None),
+    NEW: Presentation("cyan", None, SKIPPED),
+    UNCHANGED: Presentation("green", None, None),
+}
 
 
 def print_gate(console: Console, outcome: GateOutcome) -> None:
@@ -88,9 +125,6 @@ def gate_data(outcome: GateOutcome) -> dict[str, Any]:
     data = outcome.to_json()
     cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
     return {**data, "cases": cases}
-
-
-_RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
 
 
 def _ratio(effect: float | None) -> float | None:

@@ -85,17 +85,8 @@ def _committed_side(
 
 
 def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
-    """The same files under another interpreter.
-
-    Its path is not resolved, because a link to the interpreter is what makes a virtual environment.
-    """
-    place = Path(text).expanduser()
-    program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
-    if program is None:
-        raise UsageError(
-            f"--against py:{text}: no such interpreter; name an executable, or the folder of an environment"
-        )
-    interpreter, says = os.path.abspath(program), f"py:{text}"  # noqa: PTH100 - pathlib's keeps ..
+    """The same files under another interpreter."""
+    interpreter, says = find_interpreter(text, f"--against py:{text}"), f"py:{text}"
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
     catalog = _read_catalog(says, path, plugins, interpreter)
     for name, info in catalog.implementations.items():
@@ -110,6 +101,18 @@ def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratc
                 f"{name} of {says} loads from {info.file} instead of {mine.file}; uninstall it there"
             )
     return Side("base", says, catalog, interpreter, path)
+
+
+def find_interpreter(text: str, flag: str) -> str:
+    """The executable that a path, a command or an environment's folder means. UsageError where none is.
+
+    Its path is not resolved, because a link to the interpreter is what makes a virtual environment.
+    """
+    place = Path(text).expanduser()
+    program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
+    if program is None:
+        raise UsageError(f"{flag}: no such interpreter; name one, or the folder of an environment")
+    return os.path.abspath(program)  # noqa: PTH100 - pathlib's keeps ..
 
 
 def _implementation_side(label: str, candidate: Side, wanted: Collection[str]) -> Side:

@@ -5,11 +5,11 @@ from contextlib import closing
 from typing import NamedTuple
 
 from harness.core.case import Case
+from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
 from harness.gate.sides.base import base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.side import Side
-from harness.gate.sides.temp_folder import temp_folder
 from harness.gate.static.two_environments import version_changes, versions_of
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.run.compile.compile_worker import CompileWorker
@@ -36,7 +36,7 @@ def compile_base(project: Project, schedule: Schedule, targets: Sequence[str], a
     wanted = {case.implementation for case in settings}
     figures: dict[tuple[str, str], Static] = {}
     with (
-        temp_folder() as folder,
+        ScratchFolder("gate-") as folder,
         base_of(against, candidate, project.config.path, project.plugins, folder, wanted=wanted) as base,
         closing(Processes([], "cpu", interpreter=base.side.interpreter, path=base.side.path)) as processes,
         closing(CompileWorker(base.side.catalog, processes)) as worker,

@@ -214,16 +214,20 @@ def _changes(old: StaticFigures, new: StaticFigures) -> list[str]:
         before, after = getattr(old, what), getattr(new, what)
         if before != after:
             changes.append(f"{what} {before} -> {after}")
-    changes += [f"custom call {call} left" for call in old.custom_calls if call not in new.custom_calls]
-    changes += [f"custom call {call} joined" for call in new.custom_calls if call not in old.custom_calls]
+    changes += _left_and_joined("custom call", old.custom_calls, new.custom_calls)
     changes += [sentence for _, sentence in kernel_changes(old, new)]
-    before, after = (
-        {(t, k.label): None for t in side.kernels for k in side.kernels[t]} for side in (old, new)
+    kernels = (
+        dict.fromkeys(
+            f"{kernel.label} on {target}" for target in side.kernels for kernel in side.kernels[target]
+        )
+        for side in (old, new)
     )
-    changes += [
-        f"kernel {label} on {target} left" for target, label in before if (target, label) not in after
-    ]
-    changes += [
-        f"kernel {label} on {target} joined" for target, label in after if (target, label) not in before
-    ]
+    changes += _left_and_joined("kernel", *kernels)
     return changes or (["another program, same figures"] if old.program != new.program else [])
+
+
+def _left_and_joined(what: str, before: Collection[str], after: Collection[str]) -> list[str]:
+    return [
+        *(f"{what} {name} left" for name in before if name not in after),
+        *(f"{what} {name} joined" for name in after if name not in before),
+    ]

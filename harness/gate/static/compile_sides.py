@@ -18,8 +18,8 @@ from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.static.plan_owners import plan_owners, plans_more
+from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
 from harness.run.case.case_state import CaseState
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
@@ -34,12 +34,16 @@ COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
 KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
 
-class CompiledSides(NamedTuple):
-    """By the candidate's case id, then by side; one side where there is no counterpart."""
+class CompiledSide(NamedTuple):
+    """A settled case on one side; `owners` of its planned peak where the candidate plans more."""
 
-    states: dict[str, dict[str, CaseState]]  # settled
-    kernels: dict[str, dict[str, KernelsByTarget]]
-    owners: dict[str, dict[str, Owners | None]]  # of the planned peak, where the candidate plans more
+    state: CaseState
+    kernels: KernelsByTarget
+    owners: Owners | None
+
+
+# By the candidate's case id, then by side; one side where there is no counterpart.
+CompiledCases = dict[str, dict[str, CompiledSide]]
 
 
 class BySide:
@@ -63,14 +67,14 @@ def compile_sides(
     sides: Mapping[str, Side],
     listener: Listener,
     kept: Callable[[str], bool],
-) -> CompiledSides:
-    """The settled states of all cases, and the kernels of those that have any.
+) -> CompiledCases:
+    """All cases, compiled, with the kernels of those that have any.
 
     Kernels are compiled where they are compared: with a counterpart's, or with those that a file has `kept`
     of a case's id.
     """
     catalog = sides[CANDIDATE].catalog
-    compiled = CompiledSides({}, {}, {})
+    compiled: CompiledCases = {}
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
         for name, side in sides.items():
@@ -87,23 +91,18 @@ def compile_sides(
             listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
             records = GroupRun(context).run()
             listener.group_finished(records, None)
-            compiled.states.update({pair[CANDIDATE].id: pair for pair in both_sides})
-            compiled.owners.update(
-                {
-                    pair[CANDIDATE].id: {name: plan_owners(context, state) for name, state in pair.items()}
-                    for pair in both_sides
-                    if BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
+            for pair in both_sides:
+                case = pair[CANDIDATE].id
+                owned = BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
+                compared = len(pair) > 1 or kept(case)
+                compiled[case] = {
+                    name: CompiledSide(
+                        state,
+                        compile_kernels(context, state) if compared else {},
+                        plan_owners(context, state) if owned else None,
+                    )
+                    for name, state in pair.items()
                 }
-            )
-            compiled.kernels.update(
-                {
-                    pair[CANDIDATE].id: {
-                        name: compile_kernels(context, state) for name, state in pair.items()
-                    }
-                    for pair in both_sides
-                    if len(pair) > 1 or kept(pair[CANDIDATE].id)
-                }
-            )
     return compiled
 
 

@@ -17,7 +17,7 @@ from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Sta
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
 from harness.gate.static.plan_owners import changed_owners
-from harness.report.owner_sentences import change_sentences
+from harness.report.tables.owners_table import change_sentences
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"

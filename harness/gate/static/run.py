@@ -29,11 +29,10 @@ from harness.gate.static.baseline import (
     write,
 )
 from harness.gate.static.baseline_diff import compare_with_file, stored
-from harness.gate.static.compile_sides import CompiledSides, KernelsByTarget, compile_sides, missing_compilers
+from harness.gate.static.compile_sides import CompiledCases, CompiledSide, compile_sides, missing_compilers
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.run.case.case_state import CaseState
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.project import Project
@@ -122,11 +121,11 @@ def update(
     return str(path), diff(old, new), refused
 
 
-def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]) -> CompiledSides:
+def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]) -> CompiledCases:
     groups = plan.groups()
     progress.total = len(groups)
     if not groups:
-        return CompiledSides({}, {}, {})
+        return {}
     return compile_sides(groups, plan.opponents, plan.sides, progress, kept)
 
 
@@ -164,27 +163,21 @@ def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[Gat
         return plan_of_candidate(project, options), str(missing)
 
 
-def _pairs(plan: GatePlan, compiled: CompiledSides) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
-    def figures(case: Case, side: str) -> StaticFigures:
-        kernels = compiled.kernels.get(case.id, {}).get(side, {})
-        figures = _static_figures(compiled.states[case.id][side], kernels)
-        return replace(figures, owners=compiled.owners.get(case.id, {}).get(side))
-
+def _pairs(plan: GatePlan, compiled: CompiledCases) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
     return {
-        case: (
-            figures(case, BASE) if BASE in compiled.states[case.id] else None,
-            figures(case, CANDIDATE),
-        )
+        case: (_static_figures(sides[BASE]) if BASE in sides else None, _static_figures(sides[CANDIDATE]))
         for case in plan.opponents
-        if case.id in compiled.states
+        if (sides := compiled.get(case.id))
     }
 
 
-def _static_figures(state: CaseState, kernels: KernelsByTarget) -> StaticFigures:
+def _static_figures(compiled: CompiledSide) -> StaticFigures:
+    state = compiled.state
     return StaticFigures.of(
         state.plan.static,
         state.correctness,
-        kernels=kernels,
+        kernels=compiled.kernels,
+        owners=compiled.owners,
         framework=state.info.framework,
         status=state.status or "crashed",
         reason=state.reason,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,15 +40,6 @@ class CompiledChange:
     verdict: str
     reason: str
     notes: tuple[str, ...] = ()
-
-
-def interpreter(text: str) -> str:
-    """The executable that a path, a command or an environment's folder means. UsageError where none is."""
-    place = Path(text).expanduser()
-    program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
-    if program is None:
-        raise UsageError(f"--python {text}: no such interpreter; name one, or the folder of an environment")
-    return os.path.abspath(program)  # noqa: PTH100 - pathlib's keeps .., and a link makes an environment
 
 
 def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[RunFolder, Versions]:

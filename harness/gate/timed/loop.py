@@ -1,20 +1,15 @@
 """The loop of a timed gate: pair after pair, until every case is decided or the budget is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from harness.gate.case_evidence import Rounds
+from harness.gate.report.progress import GateProgress
 from harness.gate.timed.context import GateContext, Lost
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.machine.interference import Interference
-
-if TYPE_CHECKING:
-    from harness.gate.report.progress import GateProgress
 
 
 @dataclass

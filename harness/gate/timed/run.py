@@ -1,14 +1,11 @@
 """`gate` with a clock: both sides interleaved in one run, pair by pair, until each case is decided."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.core.errors import SeqsweepError
 from harness.core.grouped import grouped
@@ -19,20 +16,18 @@ from harness.gate.options import GateOptions
 from harness.gate.outcome import TIME, GateOutcome
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
+from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import state, toplevel
 from harness.gate.store import GateFolder, GateHeader, newest
+from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.setup import set_up
 from harness.gate.timed.verdicts import TimedResult, evidence_of, left_out_reasons, verdicts
 from harness.run.machine.lock import device_lock
 from harness.store.json_file import digest
 from harness.store.run_id import new_run_id
 from harness.sweep.project import Project
-
-if TYPE_CHECKING:
-    from harness.gate.report.progress import GateProgress
 
 FIRST_LOOK = 4
 

@@ -86,15 +86,15 @@ def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
     longest = max(case.record.seq for case in cases)
     shown = [case for case in cases if case.record.seq == longest]
     known = [case for case in shown if case.to_first.value]
-    title = QUESTION
+    finding = None
     if len(known) > 1:
         slow = max(known, key=lambda case: case.to_first.value or 0.0)
         fast = min(known, key=lambda case: case.to_first.value or 0.0)
-        title = f"at {format_count(longest)} {_name(fast)} has its first result after {_seconds(fast)}, "
-        title += f"{_name(slow)} after {_seconds(slow)}"
+        finding = f"at {format_count(longest)} {_name(fast)} has its first result after {_seconds(fast)}, "
+        finding += f"{_name(slow)} after {_seconds(slow)}"
     return ColdChart(
-        title=title,
         question=QUESTION,
+        finding=finding,
         notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing(shown)),
         bars=tuple(_bar(case) for case in shown),
     )

@@ -105,8 +105,8 @@ def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | No
     changes = [words if one else f"{p.title}: {words}" for p in panels for _, words in p.changes]
     left_out = [short_label(label_of(cases[0].record)) for cases in series if cases not in drawn]
     return ComponentsChart(
-        title=_finding(drawn[0]) if one else QUESTION,
         question=QUESTION,
+        finding=_finding(drawn[0]) if one else None,
         notes=(
             "medians over rounds of one process, of calls with marks; a stage inside another stands apart",
             *([f"dotted: {'; '.join(changes)}"] if changes else []),

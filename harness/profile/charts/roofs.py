@@ -128,8 +128,8 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
         return None
     labels = dict.fromkeys(point.label for panel in panels for point in panel.points)
     return RooflineChart(
-        title=_finding(suite, longest) or QUESTION,
         question=QUESTION,
+        finding=_finding(suite, longest),
         notes=tuple(_notes(suite, longest)),
         panels=panels,
         looks=looks(labels, ""),

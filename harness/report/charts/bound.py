@@ -25,7 +25,6 @@ def bound(grid: CaseGrid) -> Chart | None:
     ]
     if not places:
         return None
-    question = f"{grid.suite.name}: what does a call take at least, by a device's documented rates?"
     by_bytes = any(
         found.by == "bytes"
         for panel, target in places
@@ -34,8 +33,8 @@ def bound(grid: CaseGrid) -> Chart | None:
     )
     sentences = {_finding(grid, panel, target) for panel, target in places}
     return Chart(
-        title=(sentences.pop() if len(sentences) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: what does a call take at least, by a device's documented rates?",
+        finding=sentences.pop() if len(sentences) == 1 else None,
         scale=TIME,
         y_label="bound of a call's time",
         empty="no bound",

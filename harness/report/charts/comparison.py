@@ -17,7 +17,7 @@ from harness.report.charts.image import to_svg
 from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, shorten
 from harness.report.format import short_label
-from harness.report.tables.run_listing import origin
+from harness.report.tables.listing import origin
 
 NO_RATIO = "no ratio"
 BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is about the same"
@@ -40,8 +40,8 @@ def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
     told += f" of {count} cases" if len(readings) > 1 else f" case{'s' * (count > 1)}"
     titles = panel_titles(list(panels))
     chart = Chart(
-        title=f"{of} against {to}: {told}",
         question=sides.heading,
+        finding=f"{of} against {to}: {told}",
         scale=RATIO,
         y_label=f"time, {of} / {to}",
         empty="no ratio (see notes)",

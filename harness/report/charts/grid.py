@@ -1,12 +1,18 @@
 """The suite as a chart needs it: panels with their titles, cases with their outcome."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import grouped
+from harness.core.units import format_bytes
+from harness.report.charts.model import Outcome
 from harness.report.finding import PanelFinding, headline, panel_finding
+from harness.report.format import status_words
+
+DOES_NOT_FIT, NO_FIGURE, NO_RATIO, NOT_TIMED = "does not fit", "no figure", "no speedup", "not timed"
 
 
 @dataclass(frozen=True)
@@ -94,3 +100,17 @@ def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
     point, mode, device = panel.rsplit(":", 2)
     return [mode, f"on {device}", *filter(None, point.split(","))]
+
+
+def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
+    """One per case that is not ok."""
+    return [Outcome(cell.label, cell.seq, status_words(cell.status)) for cell in cells if cell.failed]
+
+
+def planned_text(cell: CaseResult) -> str:
+    """`264 GiB planned`; empty where there are no static figures."""
+    static = static_of(cell.records, HOST)
+    if static is None:
+        return ""
+    planned = static.planned_bytes if static.planned_bytes is not None else static.temp_bytes
+    return f"{format_bytes(planned)} planned" if planned is not None else ""

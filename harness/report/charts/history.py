@@ -29,8 +29,8 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
     words = {history.case: _words(history.case) for history in histories}
     common = [word for word in words[histories[0].case] if all(word in case for case in words.values())]
     chart = Chart(
-        title=f"{subject}, run after run: a trend, not a verdict",
         question="How long does one call take, in every run on one machine?",
+        finding=f"{subject}, run after run: a trend, not a verdict",
         scale=TIME,
         y_label="time per call (median)",
         empty="nothing was timed",

@@ -2,18 +2,16 @@
 
 from harness.analysis.suite_results import CaseResult
 from harness.report.charts.drawing.scales import TIME
-from harness.report.charts.grid import CaseGrid
+from harness.report.charts.grid import NOT_TIMED, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes, record_notes
-from harness.report.charts.outcomes import NOT_TIMED, failures
 
 
 def latency(grid: CaseGrid) -> Chart:
     """Medians in seconds with their intervals; every case without a timing is in the outcome strip."""
-    question = f"{grid.suite.name}: how long does one call take?"
     return Chart(
-        title=grid.headline or question,
-        question=question,
+        question=f"{grid.suite.name}: how long does one call take?",
+        finding=grid.headline,
         scale=TIME,
         y_label="time per call (median)",
         empty="nothing was timed",

@@ -8,10 +8,9 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
 from harness.core.units import format_bytes, format_count
 from harness.report.charts.drawing.scales import BYTES
-from harness.report.charts.grid import CaseGrid
+from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
-from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, failures
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 
@@ -39,10 +38,9 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     light = any(series.light and series.points for series in drawn)
     legend = [f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []
     legend += [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
-    question = f"{grid.suite.name}: how much temporary memory does it need?"
     return Chart(
-        title=(_finding(grid, shown_targets[0]) if len(panels) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: how much temporary memory does it need?",
+        finding=_finding(grid, shown_targets[0]) if len(panels) == 1 else None,
         scale=BYTES,
         y_label=f"planned {TEMP_BYTES.label}",
         empty="no static figure (see notes)",

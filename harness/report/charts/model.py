@@ -5,18 +5,32 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
 from harness.report.charts.drawing.scales import Scale
 
 
 @dataclass(frozen=True)
-class Captioned:
-    """What stands around any drawing: `title` is the finding, or the question where there is none."""
+class PublishedCurve:
+    """Speedups over length by a document's own times, of its hardware and shapes, beside what is measured."""
 
-    title: str
+    implementation: str  # `family/name`
+    baseline: str  # `family/name`
+    mode: str  # fwd, bwd or fwd_bwd
+    source: str  # the document and its hardware: `MSLK #296, GB200`
+    points: tuple[tuple[int, float], ...]  # (length, the baseline's time over the implementation's)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captioned:
+    """What stands around any drawing."""
+
     question: str
     notes: tuple[str, ...]
+    finding: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.finding or self.question
 
 
 @dataclass(frozen=True)

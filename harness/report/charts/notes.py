@@ -13,8 +13,7 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected, grouped
 from harness.core.record import state_bound
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid
-from harness.report.charts.outcomes import planned_text
+from harness.report.charts.grid import CaseGrid, planned_text
 from harness.report.finding import by_meaning
 from harness.report.format import short_label, status_words
 from harness.run.processes.exit_cause import MORE_MEMORY

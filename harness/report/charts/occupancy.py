@@ -29,10 +29,9 @@ def occupancy(grid: CaseGrid) -> BarChart | None:
         return None
     lengths = ", ".join(map(format_count, sorted({cell.seq for cell in grid.cells})))
     shares = tuple(dict.fromkeys(share for share, _ in panels))
-    question = f"{grid.suite.name}: {' '.join(share.question for share in shares)}"
     return BarChart(
-        title=_finding(*next(iter(panels.items()))) if len(panels) == 1 else question,
-        question=question,
+        question=f"{grid.suite.name}: {' '.join(share.question for share in shares)}",
+        finding=_finding(*next(iter(panels.items()))) if len(panels) == 1 else None,
         x_label=f"{', '.join(share.name for share in shares)} at {lengths}",
         panels=tuple(
             BarPanel(grid.title(panel, share.name if len(shares) > 1 else ""), tuple(bars[:MOST]))

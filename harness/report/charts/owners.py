@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from harness.analysis.results import representative, static_of
-from harness.core.peak_owners import Owner, Owners
+from harness.core.peak_owners import Owners
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LiveChart, LivePanel
 from harness.report.format import short_bytes, short_label
-from harness.report.owner_sentences import curve_reservations, peak_sentence, place_of, reservations
+from harness.report.tables.owners_table import curve_reservations, peak_sentence, place_of, reservations
 
 BANDS = 5  # buffers with a band of their own
 MOST = 6  # panels
@@ -19,7 +19,6 @@ def owners(grid: CaseGrid) -> LiveChart | None:
     found = list(_panels(grid))
     if not found:
         return None
-    question = f"{grid.suite.name}: which buffers own the planned peak, and which lines make them?"
     (title, peak, _), *others = found
     notes = ["instructions as they are scheduled, a loop's body once; a band is one buffer"]
     notes += dict.fromkeys(
@@ -30,8 +29,8 @@ def owners(grid: CaseGrid) -> LiveChart | None:
     if len(found) > MOST:
         notes.append(f"{len(found) - MOST} more are not drawn; name them with --impl")
     return LiveChart(
-        title=question if others else f"{title}: {peak_sentence(peak)}",
-        question=question,
+        question=f"{grid.suite.name}: which buffers own the planned peak, and which lines make them?",
+        finding=None if others else f"{title}: {peak_sentence(peak)}",
         notes=tuple(notes),
         panels=tuple(panel for _, _, panel in found[:MOST]),
     )
@@ -59,10 +58,9 @@ def _panel(title: str, found: Owners) -> LivePanel:
         title=title,
         curve=found.curve,
         steps=found.instructions,
-        bands=tuple(Band(_name(owner), owner.bytes, owner.first, owner.last) for owner in ordered),
+        bands=tuple(
+            Band(f"{short_bytes(owner.bytes)}, {place_of(owner)}", owner.bytes, owner.first, owner.last)
+            for owner in ordered
+        ),
         peak=(found.at, f"peak {short_bytes(found.peak_bytes)}: {place_of(largest[0])}"),
     )
-
-
-def _name(owner: Owner) -> str:
-    return f"{short_bytes(owner.bytes)}, {place_of(owner)}"

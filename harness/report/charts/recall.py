@@ -28,10 +28,8 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
     if not any(cell.timed and _figure(cell, RECALL) is not None for cell in grid.cells) or not drawn:
         return None
     every = [mark for found in drawn.values() for mark in found]
-    question = f"{grid.suite.name}: how much is found, and how much sooner?"
     return ScatterChart(
-        title=question,
-        question=question,
+        question=f"{grid.suite.name}: how much is found, and how much sooner?",
         x_label="speedup over the baseline",
         y_label="recall",
         panels=tuple(

@@ -35,10 +35,9 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
     fits = [fit for fit in fits if fit.metric in metrics]
     if not metrics:
         return None
-    question = f"{grid.suite.name}: with which power of the length does it grow?"
     return ScatterChart(
-        title=(_finding(grid, fits) if len(grid.panels) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: with which power of the length does it grow?",
+        finding=_finding(grid, fits) if len(grid.panels) == 1 else None,
         x_label="exponent of the length",
         y_label="",
         panels=tuple(

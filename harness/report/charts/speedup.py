@@ -3,15 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.scaling import Crossover, near
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.drawing.scales import RATIO
-from harness.report.charts.grid import CaseGrid
-from harness.report.charts.model import Chart, Outcome, Panel, Point, Series, points
+from harness.report.charts.grid import NO_RATIO, CaseGrid, failures
+from harness.report.charts.model import Chart, Outcome, Panel, Point, PublishedCurve, Series, points
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes, speedup_estimate
-from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
 
 BOUND = (
@@ -44,10 +42,9 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
-    question = f"{grid.suite.name}: from which length on is anything faster than {over}?"
     return Chart(
-        title=grid.headline or question,
-        question=question,
+        question=f"{grid.suite.name}: from which length on is anything faster than {over}?",
+        finding=grid.headline,
         scale=RATIO,
         y_label="speedup over the baseline",
         empty="no speedup to show (see notes)",

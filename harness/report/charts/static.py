@@ -8,7 +8,7 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report.charts.drawing.scales import BYTES
-from harness.report.charts.grid import CaseGrid
+from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import (
     Remark,
@@ -18,7 +18,6 @@ from harness.report.charts.notes import (
     semantics_notes,
     shorten,
 )
-from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE
 from harness.report.format import short_label, status_words
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines
@@ -42,10 +41,9 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         for target in compiled
     )
     hollow = any(point.hollow for panel in panels for series in panel.series for point in series.points)
-    question = f"{grid.suite.name}: how much memory does a program plan, and does it fit?"
     return Chart(
-        title=(_finding(grid, compiled) if len(grid.panels) == 1 else None) or question,
-        question=question,
+        question=f"{grid.suite.name}: how much memory does a program plan, and does it fit?",
+        finding=_finding(grid, compiled) if len(grid.panels) == 1 else None,
         scale=BYTES,
         y_label="planned bytes",
         empty="no static figure (see notes)",

@@ -5,7 +5,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
@@ -17,7 +16,7 @@ from harness.report.charts.grid import CaseGrid
 from harness.report.charts.image import to_files, to_svg
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
-from harness.report.charts.model import AnyChart
+from harness.report.charts.model import AnyChart, PublishedCurve
 from harness.report.charts.occupancy import occupancy
 from harness.report.charts.owners import owners
 from harness.report.charts.recall import recall

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
-from harness.analysis.roof_share import UNMEASURED, RoofShare
+from harness.analysis.roofline import UNMEASURED, RoofShare
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric

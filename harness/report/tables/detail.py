@@ -11,8 +11,7 @@ from harness.core.units import format_bytes, format_seconds
 from harness.report import format as fmt
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell
-from harness.report.tables.suite import breaks, heading
-from harness.report.tables.suite_columns import NAMES
+from harness.report.tables.suite import NAMES, breaks, heading
 from harness.report.tables.table_data import Column, TableData, Write
 
 _BYTES = Metric("bytes", format_bytes)

@@ -1,7 +1,6 @@
 """Real document lengths: what they cost against one long document, and how they divide over ranks."""
 
-from harness.analysis.document_loss import DocumentLoss
-from harness.analysis.document_rows import DocumentRows, document_rows, imbalance
+from harness.analysis.document_loss import DocumentLoss, DocumentRows, document_rows, imbalance
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
@@ -28,7 +27,9 @@ def loss_lines(suite: SuiteResults) -> list[str]:
     At the longest length of each distribution; where the family has no FLOPs, the time that it takes.
     """
     lines: list[str] = []
-    for (_, documents), losses in grouped(suite.document_losses, _place).items():
+    for (_, documents), losses in grouped(
+        suite.document_losses, lambda loss: (loss.among, loss.documents)
+    ).items():
         here = [loss for loss in losses if loss.seq == max(loss.seq for loss in losses)]
         rated = all(loss.work for loss in here)
         said = [(fmt.short_label(each.implementation), each.rate if rated else each.time) for each in here]
@@ -37,10 +38,6 @@ def loss_lines(suite: SuiteResults) -> list[str]:
         at = f"lengths={documents} at {format_count(here[0].seq)}"
         lines.append(f"{at} {what} of one long document: {shown}.")
     return lines
-
-
-def _place(loss: DocumentLoss) -> tuple[str, str]:
-    return loss.among, loss.documents
 
 
 def _text(ratio: Estimate) -> str:

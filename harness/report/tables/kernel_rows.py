@@ -11,9 +11,8 @@ from harness.core.units import format_count
 from harness.report.format import short_label
 from harness.report.tables.cells import Cell
 from harness.report.tables.suite import heading
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import CASE, Column, TableData
 
-CASE = (Column("seq"), Column("implementation", right=False, folds=True))
 Kernel = TypeVar("Kernel", bound=AnyKernel)
 Lines = list[tuple[Cell, ...]]  # one per kernel of a call
 

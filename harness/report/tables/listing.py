@@ -1,4 +1,4 @@
-"""What exists (`list`) and what would run (`run --dry-run`), as rich draws it."""
+"""What exists (`list`), what would run (`run --dry-run`) and what is stored (`runs`), as rich draws it."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +15,13 @@ from harness.core.record import state_bound
 from harness.core.units import format_bytes, format_seconds
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration
+from harness.store.run_summary import FINISHED, RunSummary
 
 ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
+HASH_DIGITS = 7
+RUNS_CAPTION = (
+    "started: UTC; +: files differed from the commit; machine: with the first digits of its fingerprint"
+)
 
 
 def families_table(catalog: Catalog) -> Group:
@@ -164,3 +169,27 @@ def agreements_table(agreements: Sequence[Any]) -> Group:
     return Group(
         table, Text(f"ratio of medians, {pairs} pairs of runs and fresh processes, 95 % by Student's t")
     )
+
+
+def origin(run: RunSummary) -> tuple[str, str, str]:
+    """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): when, of which code, on which machine."""
+    digits = str(run.fingerprint).removeprefix("sha256:")[:HASH_DIGITS]
+    return (
+        str(run.started)[:16].replace("T", " ") if run.started else ABSENT,
+        f"{str(run.commit)[:HASH_DIGITS]}{'+' if run.dirty else ''}" if run.commit else ABSENT,
+        f"{run.machine or 'unknown'} {digits}" if run.fingerprint else ABSENT,
+    )
+
+
+def runs_table(runs: Sequence[RunSummary]) -> Group:
+    """A line per run, as they come; below them what could not be read."""
+    if not runs:
+        return Group(Text("No run is stored; seqsweep run makes one."))
+    table = plain_table("run", "started", "commit", "machine", "cases", "what became of them", "suites", "")
+    for run in runs:
+        cases = str(run.cases) if run.cases == run.planned else f"{run.cases} of {run.planned}"
+        statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
+        state = "" if run.state == FINISHED else run.state
+        table.add_row(*map(Text, (run.run, *origin(run), cases, statuses, ", ".join(run.suites), state)))
+    problems = [Text(f"! {run.run}: {text}", style="yellow") for run in runs for text in run.problems]
+    return Group(table, Text(""), Text(RUNS_CAPTION), *problems)

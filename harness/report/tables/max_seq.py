@@ -1,11 +1,16 @@
-"""The largest length that fits: a target's by compiling ever closer lengths, a device's by running them."""
+"""The largest length that fits: a target's by compiling ever closer lengths, a device's by running them.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Of a model's calls it is the longest context that fits a device, by what compilers plan for a step.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from harness.analysis.results import StepModel
+from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
 from harness.core.units import format_bytes, format_count
-from harness.report.format import ABSENT
+from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
@@ -22,6 +27,11 @@ _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, f
 
 
 Entries = Sequence[Mapping[str, Any]]
+CONTEXT_CAPTION = (
+    "In tokens of the model's context. Planned is one call: its arguments, outputs and temporaries; neither "
+    "weights nor other layers' caches are counted. all: every position that the model has; ≥: the longest "
+    "that was compiled fits."
+)
 
 
 def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
@@ -93,3 +103,99 @@ def length_cell(entry: Mapping[str, Any] | None) -> Cell:
     if beyond is None:
         return Cell(f"≥ {format_count(fits)}", why)
     return Cell(f"{format_count(fits)}, not {format_count(beyond)}", why)
+
+
+class _Fit(NamedTuple):
+    """What `--max-seq` found of one implementation on a target, in tokens of a model's context."""
+
+    model: StepModel
+    family: str
+    implementation: str
+    target: str
+    tokens: int | None  # None where no length fits, or none is known
+    ends: bool  # whether a longer one was found not to fit
+    reason: str | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every context that the model has positions for fits."""
+        return bool(self.tokens and self.model.longest and self.tokens >= self.model.longest)
+
+    @property
+    def text(self) -> str:
+        if self.tokens is None:
+            return ABSENT
+        if self.whole and self.model.longest:
+            return f"all {format_count(self.model.longest)}"
+        return format_count(self.tokens) if self.ends else f"≥ {format_count(self.tokens)}"
+
+
+def longest_context_table(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> TableData:
+    """A row per model, family and implementation; `largest` as run.json has it. No row without models."""
+    fits = list(_fits(suites, largest))
+    targets = list(dict.fromkeys(fit.target for fit in fits))
+    rows: list[tuple[Cell, ...]] = []
+    for (model, _, implementation), own in grouped(
+        fits, lambda fit: (fit.model.label, fit.family, fit.implementation)
+    ).items():
+        at = {fit.target: fit for fit in own}
+        cells = (_cell(at.get(target)) for target in targets)
+        rows.append((Cell(model), Cell(implementation), *cells))
+    return TableData(
+        title="longest context that fits",
+        columns=(
+            Column("model", right=False, folds=True),
+            Column("implementation", right=False, folds=True),
+            *(Column(target, rank=rank) for rank, target in enumerate(targets)),
+        ),
+        rows=tuple(rows),
+        caption=CONTEXT_CAPTION,
+    )
+
+
+def longest_context_lines(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Per model and device: how far its context goes with the best of every family, and which ends it."""
+    by_place = grouped(_fits(suites, largest), lambda fit: (fit.model.label, fit.target))
+    lines: list[str] = []
+    for (model, target), fits in by_place.items():
+        best = [max(own, key=_reach) for own in grouped(fits, lambda fit: fit.family).values()]
+        known = [fit for fit in best if fit.tokens is not None]
+        unknown = [f"of {fit.family} none is known" for fit in best if fit.tokens is None]
+        if not known:
+            why = next((f": {fit.reason}" for fit in best if fit.reason), "")
+            lines.append(f"{model} on {target}: no context is known to fit{why}")
+            continue
+        least = min(known, key=_reach)
+        if least.whole:
+            sentence = f"every context that it has positions for fits, up to {format_count(_reach(least))}"
+        else:
+            best_of = f"{short_label(least.implementation)}, which goes furthest of {least.family}"
+            why = f"more does not fit {best_of}" if least.ends else f"no more was compiled of {best_of}"
+            at_least = "" if least.ends else "at least "
+            count = format_count(least.tokens or 0)
+            sentence = f"a context of {at_least}{count} tokens fits, one call at a time; {why}"
+        lines.append("; ".join((f"{model} on {target}: {sentence}", *unknown)))
+    return lines
+
+
+def _reach(fit: _Fit) -> int:
+    return min(fit.tokens or 0, fit.model.longest or fit.tokens or 0)
+
+
+def _fits(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> Iterator[_Fit]:
+    for suite in suites:
+        entries = [entry for entry in largest if entry["suite"] == suite.name and "trials" not in entry]
+        for model in suite.models:
+            panels = {(own.label, own.panel) for case, own in suite.by_case.items() if case in model.cases}
+            for entry in entries:
+                if (entry["implementation"], entry["panel"]) in panels:
+                    tokens = entry["seq"] and entry["seq"] * model.tokens
+                    ends = entry["beyond"] is not None
+                    yield _Fit(
+                        *(model, suite.family, entry["implementation"], entry["target"]),
+                        *(tokens, ends, entry["reason"]),
+                    )
+
+
+def _cell(fit: _Fit | None) -> Cell:
+    return Cell("") if fit is None else Cell(fit.text, sentences(None if fit.whole else fit.reason))

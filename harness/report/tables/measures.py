@@ -45,7 +45,8 @@ class ColumnMeasure:
         if column.folds:
             pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_of(cell))}
             folded = max(above, max(map(text_width, pieces), default=0))
-        return cls(column, tuple(heading), whole, folded, _is_empty(cells))
+        empty = all(cell.text in {"", ABSENT} for cell in cells)
+        return cls(column, tuple(heading), whole, folded, empty)
 
     @property
     def absent(self) -> bool:
@@ -109,10 +110,6 @@ class TableMeasures:
 def text_width(text: str) -> int:
     """How many characters of a terminal a text takes."""
     return len(text) if text.isascii() else cell_len(text)
-
-
-def _is_empty(cells: Sequence[Cell]) -> bool:
-    return all(cell.text in {"", ABSENT} for cell in cells)
 
 
 def group_lines(column: Column) -> list[str]:

@@ -1,29 +1,136 @@
-"""The table of a comparison on several machines: a line per machine, and one per run where it has several."""
+"""A comparison on several machines: how many agree, on what, who differs in what, in a sentence and a table.
 
-from collections.abc import Iterator, Sequence
+The table has a line per machine, and one per run where a machine has several.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.reproduction import MachineRatio, Replication, Reproduction
-from harness.core.fingerprint_identity import fingerprint_differences
+from harness.analysis.compare_runs import NO_INTERVAL
+from harness.analysis.reproduction import MachineRatio, Replication, Reproduction, kinds
+from harness.core.fingerprint_identity import cache_texts, fingerprint_differences
+from harness.core.grouped import grouped
+from harness.core.median_interval import median
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.agreement import RULE, answer_of, by_panel, name_of, sentence
 from harness.report.format import short_label
+from harness.report.provenance import machine_label
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import CASE, Column, TableData
 
+MOST_FACTS = 4  # in a sentence; the table and --json have all
+RULE = (
+    "Machines agree where their verdicts are the same and their intervals do not show that the speedups "
+    "differ by more than a factor of 1.25. No interval is over two fingerprints; runs on one are "
+    "replications on the same machine, which has one voice."
+)
 COLUMNS = (
-    Column("seq"),
-    Column("implementation", right=False, folds=True),
+    *CASE,
     Column("machine", right=False),
     Column("run", right=False, rank=2),
     Column("speedup, 95 %", right=False),
     Column("verdict", right=False),
     Column("agrees", right=False),
 )
+
+
+def answer_of(panel: Sequence[Reproduction]) -> Reproduction:
+    """The comparison that stands for a panel: the fastest at the longest length that most machines have.
+
+    As in the answer of a single run, one that is faster and is equivalent to the baseline comes first.
+    """
+    most = max(len(found.machines) for found in panel)
+    longest = max(found.seq for found in panel if len(found.machines) == most)
+
+    def rank(found: Reproduction) -> tuple[bool, bool, float]:
+        speedup = median([machine.speedup.value or 0.0 for machine in found.machines])
+        return speedup > 1, not found.other_semantics, speedup
+
+    return max((found for found in panel if found.seq == longest and len(found.machines) == most), key=rank)
+
+
+def by_panel(found: Iterable[Reproduction]) -> dict[tuple[str, str], list[Reproduction]]:
+    """The comparisons by suite and panel, in their order."""
+    return grouped(found, lambda one: (one.suite, one.panel))
+
+
+def sentence(found: Reproduction) -> str:
+    """`sparse against dense at 8Ki: 3 of 4 independent machines agree: faster, 2.2–2.6×; …`."""
+    sides = f"{short_label(found.implementation)} against {short_label(found.baseline)}"
+    aside = " (not mathematically equivalent)" if found.other_semantics else ""
+    return f"{sides}{aside} at {format_count(found.seq)}: {agreement(found)}"
+
+
+def agreement(found: Reproduction) -> str:
+    """How many machines agree, on what, and what sets each of the others apart."""
+    machines, agreeing = found.machines, found.agreeing
+    if len(machines) == 1:
+        return f"on one machine only, {name_of(machines[0])}: {_state_ratio(machines[0])}"
+    count = kinds(machines)
+    sort = "independent machines" if count == len(machines) else f"fingerprints of {_kinds(count)}"
+    if len(agreeing) > 1:
+        many = f"{len(agreeing)} of {len(machines)}"
+        if len(agreeing) == len(machines):
+            many = "both" if len(machines) == 2 else f"all {len(machines)}"
+        head = f"{many} {sort} agree: {agreeing[0].verdict}, {_range(agreeing)}"
+    else:
+        whose = "only one has a verdict" if agreeing else "no majority agrees"
+        head = f"of {len(machines)} {sort} {whose}"
+    others = machines if len(agreeing) < 2 else [m for m in machines if m not in agreeing]
+    return "; ".join([head, *(f"{name_of(m)}{_unlike(found, m)}: {_state_ratio(m)}" for m in others)])
+
+
+def _kinds(count: int) -> str:
+    return "one kind of hardware" if count == 1 else f"{count} kinds of hardware"
+
+
+def name_of(machine: MachineRatio) -> str:
+    """`1a2b3c4d (AMD EPYC, 2 threads)`."""
+    return machine_label(machine.fingerprint, {"fingerprints": {machine.fingerprint: machine.facts}})
+
+
+def _unlike(found: Reproduction, machine: MachineRatio) -> str:
+    """`, which differs in L2 1 MiB against 2 MiB, threads`."""
+    if not machine.facts:
+        return ", whose facts were not kept"
+    names = found.sets_apart(machine)
+    if machine in found.agreeing or not names:
+        return ""
+    said = [_sizes(found, machine, name) or name for name in names[:MOST_FACTS]]
+    more = f" and {len(names) - MOST_FACTS} more facts" if len(names) > MOST_FACTS else ""
+    return f", which differs in {', '.join(said)}{more}"
+
+
+def _sizes(found: Reproduction, machine: MachineRatio, name: str) -> str | None:
+    """`L2 1 MiB against 2 MiB`: of a cache the machine's, and the agreeing or else all other machines'."""
+    own = cache_texts(machine.facts).get(name)
+    others = [other for other in found.agreeing or found.machines if other is not machine]
+    theirs = sorted({cache_texts(other.facts).get(name, "") for other in others})
+    return f"{name} {own} against {' and '.join(theirs)}" if own else None
+
+
+def _state_ratio(machine: MachineRatio) -> str:
+    """`1.4× [1.3, 1.5], slower`; why there is no number, or no interval."""
+    value, low, high, *_ = machine.speedup
+    if value is None:
+        return machine.speedup.reason or NO_INTERVAL
+    return f"{fmt.speedup(value, low, high)}, {machine.verdict}"
+
+
+def _range(machines: Sequence[MachineRatio]) -> str:
+    """`2.2–2.6×`: the lowest and the highest speedup, with no more digits than both intervals support;
+    `≈2–3×` where one of these is vague.
+    """
+    values = sorted((m.speedup.value or 1.0, m.speedup.low, m.speedup.high) for m in machines)
+    ends = values[0], values[-1]
+    known = [(low, high) for _, low, high in ends if low is not None and high is not None]
+    vague = any(fmt.is_vague(low, high) for low, high in known)
+    count = 1 if vague else min(3, *(fmt.digits(*end) for end in ends))
+    low, high = (fmt.significant(end[0], count) for end in ends)
+    return ("≈" if vague else "") + (f"{low}×" if low == high else f"{low}–{high}×")
 
 
 def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None:

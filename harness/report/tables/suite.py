@@ -1,16 +1,121 @@
-"""A suite as tables of text: the cells and their footnotes, independent of a terminal."""
+"""A suite as tables of text, independent of a terminal: its cases by column, and how figures grow."""
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
+from harness.analysis.results import HOST
+from harness.analysis.scaling import Crossover, Scaling
 from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.analysis.throughput import WORK
+from harness.core.errors import UsageError, closest
 from harness.core.units import format_count
 from harness.core.workload import canonical
-from harness.report.tables.suite_columns import CONTRACT, NAMES, STATIC, STATUS, timed_columns
-from harness.report.tables.summary import summary_table
-from harness.report.tables.table_data import Entry, TableData
+from harness.report import format as fmt
+from harness.report.answer import describe_briefly
+from harness.report.finding import finding_of
+from harness.report.format import ABSENT, PREFIXES
+from harness.report.tables import cells
+from harness.report.tables.cells import Cell, name_cell, sentences
+from harness.report.tables.table_data import Column, Entry, TableData
 
+NAMES: tuple[Entry, ...] = (
+    (Column("seq"), cells.seq),
+    (Column("implementation", right=False, folds=True), cells.implementation),
+)
+CONTRACT: Entry = (Column("contract", rank=1, right=False, folds=True), cells.contract)
+STATUS: Entry = (Column("status", right=False, folds=True), cells.status)
+
+_TIMES: Mapping[str, Entry] = {
+    "time": (Column("time"), cells.time),
+    "95 %": (Column("95 %", rank=5), cells.interval),
+    "speedup": (Column("speedup", right=False, relative=True), cells.speedup),
+}
+STATIC: Mapping[str, Entry] = {
+    "temp": (Column("temp", rank=2), cells.temp),
+    "peak": (Column("peak", rank=8), cells.peak),
+    "FLOPs": (Column("FLOPs", rank=6), cells.flops),
+}
+ROOF = (
+    "roof: the family's count over the median time, as a share of the roof that binds by its FLOPs and bytes "
+    "(matrix products by dtype, streams by working set), both measured here."
+)
+_ON_REQUEST: Mapping[str, Entry] = {
+    "roof": (Column("roof", right=False, caption=ROOF), cells.roof),
+    "temp/base": (Column("temp/base", relative=True), cells.temp_ratio),
+    "bytes/base": (Column("bytes/base", relative=True), cells.bytes_ratio),
+    "FLOPs/base": (Column("FLOPs/base", relative=True), cells.flops_ratio),
+    "operations": (Column("operations", right=False, folds=True), cells.operations),
+}
+_RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
+
+CHOICES = (*_TIMES, *_RATES, *STATIC, "status", *_ON_REQUEST)
 EXPONENTS = "; of exponents: 95 % over the lengths."
+
+
+def check_columns(names: Sequence[str]) -> None:
+    """UsageError for a name that is no column of a table of times."""
+    for name in names:
+        if name not in CHOICES:
+            raise UsageError(
+                f'--columns: unknown column "{name}"{closest(name, CHOICES)}; known: {", ".join(CHOICES)}'
+            )
+
+
+def timed_columns(
+    rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str] = ()
+) -> tuple[Entry, ...]:
+    """The columns of cases that were timed; those requested by name come first in a narrow terminal."""
+    entries = {
+        **_TIMES,
+        **({"saved": _per_step(layers)} if layers else {}),
+        **{name: _rate(rows, name) for name in _RATES},
+        **STATIC,
+        "status": (replace(STATUS[0], rank=9), STATUS[1]),
+        **{name: entry for name, entry in _ON_REQUEST.items() if name in requested},
+    }
+    return (
+        *NAMES,
+        *(
+            (replace(column, rank=_rank(column, asked=name in requested)), write)
+            for name, (column, write) in entries.items()
+        ),
+    )
+
+
+def _rank(column: Column, *, asked: bool) -> int:
+    """The column's rank, behind those that are asked for; those without which a row says nothing stay."""
+    return 0 if not column.rank and column.title in _TIMES else 1 if asked else column.rank + 1
+
+
+def _per_step(layers: int) -> Entry:
+    """What a kernel saves in a model's step, if each of its layers makes the call once."""
+    return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
+
+
+def _rate(rows: Sequence[CaseResult], name: str) -> Entry:
+    """The column of a rate, in the unit that suits the values in the middle of the table."""
+    work, rank = _RATES[name]
+    rates = [row.throughput[work] for row in rows]
+    known = [rate.per_second for rate in rates if rate.per_second is not None]
+    middle = statistics.median(known) if known else 0.0
+    scale, prefix = next((entry for entry in PREFIXES if middle >= entry[0]), (1.0, ""))
+    dense, unit = name.removesuffix(WORK[work]), f"{prefix}{WORK[work]}"
+    shares = " (% peak)" if any(rate.share is not None for rate in rates) else ""
+    column = Column(f"{dense}{unit}{shares}", rank=rank, caption=_rate_caption(rows))
+    return column, partial(cells.rate, work=work, scale=scale)
+
+
+def _rate_caption(rows: Sequence[CaseResult]) -> str:
+    """What is counted, and where no share of a peak is shown, why."""
+    whys = {rate.no_peak for row in rows for work, rate in row.throughput.items() if work != "dense_flops"}
+    missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
+    return (
+        "FLOP/s, B/s: the work that the case has to do, by the family's formula, over the median time; pairs "
+        f"that a causal mask hides or a sparse form skips are counted in dense FLOP/s alone{missing}."
+    )
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
@@ -80,3 +185,55 @@ def _caption(rows: Sequence[CaseResult]) -> str:
     labels = " and ".join(dict.fromkeys(time.label for time in bounded))
     verdict = "for display, not a verdict" if any(t.unit == ROUNDS for t in bounded) else "Student's t"
     return f"[low, high]: 95 %, {labels} ({verdict}){EXPONENTS}"
+
+
+def summary_table(panel: SuiteResults) -> TableData:
+    """One line per implementation: exponents of the length, and from where on it wins.
+
+    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
+    tables without times.
+    """
+    timed = any(row.time.value is not None for row in panel.cases)
+    compiled = any(row.static is not None for row in panel.cases)
+    exponents = (
+        ("time", Column("time ∝ seq^", right=False), timed),
+        ("temp_bytes", Column("temp ∝ seq^", rank=2, right=False), compiled),
+        ("flops", Column("FLOPs ∝ seq^", rank=3, right=False), compiled),
+        ("bytes_accessed", Column("bytes ∝ seq^", rank=4, right=False), compiled and not timed),
+    )
+    shown = {metric: column for metric, column, relevant in exponents if relevant}
+    fitted = {
+        (scaling.implementation, scaling.metric): scaling
+        for scaling in panel.scalings
+        if scaling.target == HOST or scaling.metric == "time"
+    }
+    grows = len({row.seq for row in panel.cases}) > 1 and bool(shown)
+    labels = [label for label in panel.implementations if (label, "time") in fitted] if grows else []
+    columns = [Column("", right=False, folds=True), *shown.values()]
+    lines = [
+        [name_cell(label, panel.bounds), *(exponent_cell(fitted[label, metric]) for metric in shown)]
+        for label in labels
+    ]
+    if timed and panel.baseline:
+        columns.append(Column("faster", right=False))
+        crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
+        for label, line in zip(labels, lines, strict=True):
+            line.append(_faster(panel, label, crossed.get(label)))
+    return TableData(title="", columns=tuple(columns), rows=tuple(map(tuple, lines)))
+
+
+def exponent_cell(scaling: Scaling) -> Cell:
+    """`0.98 [0.95, 1.01]`, or why there is none."""
+    if scaling.exponent is None:
+        return Cell(ABSENT, sentences(scaling.reason))
+    text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)
+    return Cell(text, sentences(scaling.reason, *scaling.notes))
+
+
+def _faster(panel: SuiteResults, label: str, crossover: Crossover | None) -> Cell:
+    """Where it is faster than the baseline, with the crossing where intervals exclude 1 on both its sides."""
+    if crossover is None:
+        return Cell("baseline" if label == panel.baseline else ABSENT, style="dim")
+    finding = finding_of(panel, label)
+    text = describe_briefly(finding, crossover.interpolated) if finding else ABSENT
+    return Cell(text, sentences(crossover.reason))

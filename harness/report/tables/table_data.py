@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from harness.analysis.suite_results import CaseResult
 from harness.report.tables.cells import Cell
 
+Write = Callable[[CaseResult], Cell]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -55,5 +57,6 @@ class TableData:
         return cls(title, tuple(columns), tuple(rows), tuple(breaks[1:]))
 
 
-Write = Callable[[CaseResult], Cell]
+CASE = (Column("seq"), Column("implementation", right=False, folds=True))
+
 Entry = tuple[Column, Write]

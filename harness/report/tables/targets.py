@@ -13,9 +13,7 @@ from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell, name_cell, sentences
-from harness.report.tables.suite import breaks, heading
-from harness.report.tables.suite_columns import NAMES, STATUS
-from harness.report.tables.summary import exponent_cell
+from harness.report.tables.suite import NAMES, STATUS, breaks, exponent_cell, heading
 from harness.report.tables.table_data import Column, TableData
 
 TURNS = "⇄"

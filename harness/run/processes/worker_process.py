@@ -17,7 +17,7 @@ from harness.core import process_tree, protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
-from harness.core.scratch_folder import ScratchFolder, temporary_root
+from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
@@ -200,10 +200,7 @@ class Processes:
         interpreter: str = sys.executable,
         path: Sequence[str] = (),
     ) -> None:
-        try:
-            self.scratch = ScratchFolder()
-        except OSError as error:
-            raise _nothing_starts(temporary_root(), error) from None
+        self.scratch = ScratchFolder()
         self.folder, self.device = self.scratch.path, device
         self.interpreter, self.path = interpreter, path
         self.monitor = MemoryMonitor()

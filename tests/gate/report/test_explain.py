@@ -1,8 +1,7 @@
 """An explanation: its claim, its pairs, and what an open case would need."""
 
 from harness.gate.outcome import NOT_ENOUGH, VANISHED, CaseVerdict
-from harness.gate.report.explain import claim, print_explanation
-from harness.gate.report.required_pairs import required_pairs
+from harness.gate.report.explain import claim, print_explanation, required_pairs
 from tests.gate.report.conftest import golden
 
 OPEN = (-0.02, 0.06, 0.01, 0.05)

@@ -12,8 +12,9 @@ from harness.core.errors import SideError, UsageError
 from harness.core.peak_owners import Owner, Owners
 from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.sides.base import find_interpreter
 from harness.gate.static import two_environments
-from harness.gate.static.two_environments import compile_under, compiled_changes, interpreter, version_changes
+from harness.gate.static.two_environments import compile_under, compiled_changes, version_changes
 from tests.records import kernel_of, record_of, static_of
 
 TPU, GPU = "tpu:v5p", "cuda:h100"
@@ -104,14 +105,14 @@ def test_an_environment_says_which_versions_it_has(tmp_path):
 
 def test_what_is_no_environment_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no such interpreter"):
-        interpreter(str(tmp_path))
+        find_interpreter(str(tmp_path), "--python")
     with pytest.raises(UsageError, match="give it twice"):
         compare_pythons([sys.executable], [], json=False)
     empty = tmp_path / "python"
     empty.write_text("#!/bin/sh\necho it has no typer >&2; exit 1\n")
     empty.chmod(0o755)
     with pytest.raises(SideError, match="compiled nothing: it has no typer"):
-        compile_under(interpreter(str(empty)), ["mask"], tmp_path)
+        compile_under(find_interpreter(str(empty), "--python"), ["mask"], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.suite_results import SuiteResults
 from harness.core.case import label
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
-from harness.report.charts.model import Chart
+from harness.report.charts.model import Chart, PublishedCurve
 from harness.report.format import short_label
 from tests.records import record_of, static_of, timing_of
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.published_curve import PublishedCurve
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
+from harness.report.charts.model import PublishedCurve
 from harness.report.charts.speedup import speedup
 from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of, words_of
 

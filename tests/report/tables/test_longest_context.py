@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.results import StepModel
-from harness.report.tables.longest_context import longest_context_lines, longest_context_table
+from harness.report.tables.max_seq import longest_context_lines, longest_context_table
 from tests.report.charts.suites import record, suite
 
 K = 1024

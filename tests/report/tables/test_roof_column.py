@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.analysis.roof_share import UNMEASURED
+from harness.analysis.roofline import UNMEASURED
 from harness.core.record import Cost
 from harness.report.run_json import run_data
 from harness.report.tables.suite import suite_table

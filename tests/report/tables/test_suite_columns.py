@@ -5,8 +5,7 @@ import pytest
 from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
 from harness.core.record import Cost
-from harness.report.tables.suite import suite_table
-from harness.report.tables.suite_columns import CHOICES, check_columns
+from harness.report.tables.suite import CHOICES, check_columns, suite_table
 from tests.report.tables.columns import texts
 
 H100 = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}

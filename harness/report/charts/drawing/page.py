@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 from harness.report.charts.drawing.bars import draw_bars
 from harness.report.charts.drawing.labels import label_ends
 from harness.report.charts.drawing.live import draw_live
-from harness.report.charts.drawing.outcome_strip import draw_outcome_strip
-from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
+from harness.report.charts.drawing.panel import View, draw_outcome_strip, draw_panel, tick_lengths
 from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import BODY, POINTS, ROOM, WIDTH, Look, wrap
@@ -67,7 +66,7 @@ def compose_page(
 ) -> Figure:
     """The words around what `draw` draws, which returns its height in inches; `samples` are the legend."""
     title = wrap(chart.title, ROOM, TITLE, "bold")
-    question = sheet.question or (chart.question if chart.title != chart.question else "")
+    question = sheet.question or (chart.question if chart.finding else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
     footnotes = [*(f"• {note}" for note in chart.notes), sheet.footer]
     notes = "\n".join(wrap(note, ROOM, NOTE) for note in footnotes)
