@@ -1,8 +1,7 @@
 """Choices of a suite: which implementation to call, over all of its axes that vary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 
 from harness.analysis.length_choices import LengthChoices, choose_by_length
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
@@ -10,7 +9,7 @@ from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.units import format_count
-from harness.core.workload import Value
+from harness.core.workload import Value, canonical
 
 INEXACT = "not mathematically equivalent to the baseline; --inexact takes it, too"
 
@@ -42,13 +41,13 @@ def suite_choices(
     if not suite.by_label.get(suite.baseline):
         raise UsageError(f"suite {suite.name} has no baseline to keep in doubt; name one with --baseline")
     meaning = representative(suite.by_label[suite.baseline][0]).semantics
-    refused: dict[str, dict[str, list[str]]] = {}  # label → reason → lengths
+    refused: dict[str, dict[str, list[CaseRecords]]] = {}  # label → reason → cases
     cases: list[CaseRecords] = []
     conditions: dict[str, tuple[object, ...]] = {}  # of a group: its baseline's, else the first's
     for case in sorted(suite.by_case.values(), key=lambda case: case.label != suite.baseline):
         why = _refusal(case, conditions, "" if inexact else meaning)
         if why:
-            refused.setdefault(case.label, {}).setdefault(why, []).append(format_count(case[0].seq))
+            refused.setdefault(case.label, {}).setdefault(why, []).append(case)
         else:
             cases.append(case)
     if not cases:
@@ -68,7 +67,10 @@ def suite_choices(
             point: choose_by_length(_by_length(members), suite.baseline)
             for point, members in at_points.items()
         },
-        {label: "; ".join(starmap(_refused_at, whys.items())) for label, whys in refused.items()},
+        {
+            label: "; ".join(_refused_at(why, cases, axes, points) for why, cases in whys.items())
+            for label, whys in refused.items()
+        },
         frozenset(case.label for case in cases if _differs(representative(case), meaning)),
     )
 
@@ -88,9 +90,19 @@ def _differs(record: Record, meaning: str) -> bool:
     return record.semantics != meaning or bool(record.bound)
 
 
-def _refused_at(why: str, lengths: Sequence[str]) -> str:
-    """`at 16Ki, 64Ki (oom)`; what is no candidate at any length is so without one."""
-    return f"({why})" if why == INEXACT else f"at {', '.join(dict.fromkeys(lengths))} ({why})"
+def _refused_at(
+    why: str, cases: Iterable[CaseRecords], axes: Sequence[str], points: Mapping[str, Mapping[str, Value]]
+) -> str:
+    """`at 16Ki, 64Ki (oom)`, with the axes `at 16Ki with mode=fwd_bwd (oom)`; inexact it is everywhere."""
+    if why == INEXACT:
+        return f"({why})"
+    lengths: dict[str, dict[str, None]] = {}  # of a point, once each
+    for case in cases:
+        point = points[case[0].case]
+        where = " ".join(f"{name}={canonical(point.get(name))}" for name in axes)
+        lengths.setdefault(where, {})[format_count(case[0].seq)] = None
+    places = (f"{', '.join(at)}{f' with {where}' if where else ''}" for where, at in lengths.items())
+    return f"at {', and at '.join(places)} ({why})"
 
 
 def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meaning: str) -> str:

@@ -123,6 +123,7 @@ class Sensitivity:
 
 
 Drawn = Sequence[tuple[str, CaseRecords]]
+Compared = Mapping[str, Comparison]  # by case; the baseline's cases have none
 
 
 def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -> list[Sensitivity]:
@@ -131,20 +132,27 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
     `defaults` are the distributions of workloads that name none, by family.
     """
     varied = [
-        (suite, setting, label, drawn)
+        (suite, compared, setting, label, drawn)
         for suite in suites
+        for compared in ({comparison.case: comparison for comparison in comparisons(suite)},)
         for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items()
         if (drawn := [(_distribution(case, defaults), case) for case in cases])
         and len({distribution for distribution, _ in drawn}) > 1
     ]
-    factors = sum(_has_pair(drawn) for *_, drawn in varied)
-    return [_of(*each, factors) for each in varied]
+    factors = sum(_has_pair(drawn, compared) for _, compared, *_, drawn in varied)
+    return [_of(*each, max(factors, 1)) for each in varied]
 
 
-def _has_pair(drawn: Drawn) -> bool:
-    """Whether two distributions have a time at one length: no factor is told of what has none."""
-    timed = Counter(records[0].seq for _, records in drawn if time_of(records).value is not None)
-    return any(count > 1 for count in timed.values())
+def _has_pair(drawn: Drawn, compared: Compared) -> bool:
+    """Whether two distributions have a value at one length: of what has none, no factor is told."""
+    valued = Counter(records[0].seq for _, records in drawn if _has_value(records, compared))
+    return any(count > 1 for count in valued.values())
+
+
+def _has_value(records: CaseRecords, compared: Compared) -> bool:
+    """Whether a case has a speedup, or of the baseline a time."""
+    comparison = compared.get(records[0].case)
+    return (time_of(records).value if comparison is None else comparison.speedup) is not None
 
 
 def _setting_and_label(case: CaseRecords) -> tuple[str, str]:
@@ -158,9 +166,9 @@ def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
     return canonical(case[0].workload.get(FIELD, defaults.get(case[0].family, "")))
 
 
-def _of(suite: SuiteRecords, setting: str, label: str, drawn: Drawn, factors: int) -> Sensitivity:
-    compared = {comparison.case: comparison for comparison in comparisons(suite)}
-
+def _of(
+    suite: SuiteRecords, compared: Compared, setting: str, label: str, drawn: Drawn, factors: int
+) -> Sensitivity:
     def value(records: CaseRecords) -> Estimate:
         comparison = compared.get(records[0].case)
         if comparison is None:  # of the baseline

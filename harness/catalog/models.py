@@ -176,7 +176,7 @@ def read(file: Path) -> Model:
     try:
         refuse_other_form(source, fields)
     except ValueError as error:
-        raise UsageError(f"{file}: {error}; write it as the model's publisher does") from None
+        raise UsageError(f"{file}: {error}; a preset needs it, as the model's publisher has it") from None
     return Model(file.stem, {**source, "preset": hashlib.sha256(content).hexdigest()}, fields)
 
 

@@ -47,11 +47,11 @@ class _FieldsForm(TypedDict, total=False):
     max_position_embeddings: Required[Size]
     num_attention_heads: Required[Size]
     num_key_value_heads: Required[Size]
-    torch_dtype: Dtype
-    dtype: Dtype
-    head_dim: Size
+    torch_dtype: Dtype | None
+    dtype: Dtype | None
+    head_dim: Size | None
     v_head_dim: Size
-    q_lora_rank: Size
+    q_lora_rank: Size | None
     kv_lora_rank: Size
     qk_nope_head_dim: Size
     qk_rope_head_dim: Size
@@ -69,19 +69,21 @@ class _FieldsForm(TypedDict, total=False):
 
 
 def refuse_other_form(source: Any, fields: Mapping[str, Any]) -> None:
-    """ValueError names the field that is missing, of another type, or too short for the model's layers."""
+    """ValueError names the field that is missing, of another type, or not as long as the model has layers."""
     from_plain(_SourceForm, source)
     fields = fields.get("text_config", fields)
     from_plain(_FieldsForm, fields)
-    if not ("dtype" in fields or "torch_dtype" in fields):
+    if not (fields.get("dtype") or fields.get("torch_dtype")):
         raise ValueError("dtype is missing")
     for name, others in NEEDS.items():
         for other in others if name in fields else ():
-            if other not in fields:
+            if fields.get(other) is None:
                 raise ValueError(f"{other} is missing beside {name}")
     lists = {name: fields[name] for name in BY_LAYER if name in fields}
     if blocks := fields.get("sparse_attention_config"):
         lists["sparse_attention_freq"] = blocks["sparse_attention_freq"]
+    layers = fields["num_hidden_layers"]
     for name, entries in lists.items():
-        if len(entries) < fields["num_hidden_layers"]:
-            raise ValueError(f"{name} has {len(entries)} entries for {fields['num_hidden_layers']} layers")
+        # DeepSeek-V4's ratios have an entry for its layer of multi-token prediction, which is cut off.
+        if len(entries) < layers or (len(entries) > layers and name != "compress_ratios"):
+            raise ValueError(f"{name} has {len(entries)} entries for {layers} layers")

@@ -125,7 +125,7 @@ def static(
     if kernel := launch.kernel_in(suites or ()):
         from harness.commands.static_kernel import print_kernel
 
-        if max_seq or stages_ or owners or shard.on or tables.columns:
+        if max_seq or stages_ or owners or against or shard.on or tables.columns:
             raise UsageError(
                 "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
             )
@@ -171,11 +171,6 @@ def static(
         raise typer.Exit(code)
     elsewhere = max_seq and "host" not in targets
     schedule = project.plan(named, replace(overrides, elsewhere=elsewhere), ids)
-    base = None
-    if against is not None:
-        from harness.gate.static.base_figures import compile_base
-
-        base = compile_base(project, schedule, targets, against)
     done = stages.run_schedule(
         *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
     )
@@ -185,7 +180,9 @@ def static(
         print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
     elif owners:
         from harness.commands.static_owners import print_planned_owners
+        from harness.gate.static.base_figures import compile_base
 
+        base = compile_base(project, schedule, targets, against, output.print_note) if against else None
         print_planned_owners(done, targets, base, json=json)
     elif kernels and not json:
         output.print_kernels(done.records, targets)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from harness.commands.output import console, print_json, stored_of
+from harness.commands.output import console, print_json, print_note, stored_of
 from harness.commands.streams import print_line
 from harness.core.record import Record
 from harness.gate.static.base_figures import BaseFigures
@@ -15,9 +15,11 @@ from harness.run.session import Done
 
 def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures | None, *, json: bool) -> None:
     """Print a run's owners, with a base first what grew since; as JSON the run, and the base's figures."""
-    records = done.records
+    stored = stored_of(done)
+    records = stored.records
+    for problem in stored.problems:
+        print_note(problem)
     if json:
-        stored = stored_of(done)
         data = run_data(stored.info, stored.records)
         print_json({**data, **({} if base is None else {"base": _base_data(base)})})
         return

@@ -15,5 +15,6 @@ def shown_path(file: str) -> str:
     if path.is_relative_to(PROJECT) and "site-packages" not in path.relative_to(PROJECT).parts:
         return path.relative_to(PROJECT).as_posix()
     # Of a base `impls` lies in a worktree, or behind a link: its files have the names of this checkout's.
-    beyond = path.parts[::-1].index("impls") + 1 if "impls" in path.parts else 1
+    is_ours = "impls" in path.parts and "site-packages" not in path.parts
+    beyond = path.parts[::-1].index("impls") + 1 if is_ours else 1
     return Path(*path.parts[-beyond:]).as_posix()

@@ -8,6 +8,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+LISTED = Path(f"/proc/self/task/{os.getpid()}/children").exists()  # not where CONFIG_PROC_CHILDREN is off
+
 
 def with_descendants(pid: int) -> list[int]:
     """A process and its descendants."""
@@ -19,6 +21,12 @@ def with_descendants(pid: int) -> list[int]:
 
 def children(pid: int) -> list[int]:
     """Those of all threads of a process; none where it has ended."""
+    if not LISTED:
+        import psutil
+
+        with suppress(psutil.Error):
+            return [child.pid for child in psutil.Process(pid).children()]
+        return []
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():

@@ -35,8 +35,9 @@ class ScratchFolder:
         try:
             self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}")).resolve()
         except OSError as error:
+            root = temporary_root()
             raise MachineError(
-                f"no temporary folder can be made ({error.strerror}); free space there, or set TMPDIR"
+                f"no folder can be made below {root} ({error.strerror}); free space, or set TMPDIR"
             ) from None
         unnamed = self.path / f".{LOCK}"
         self._lock: FileLock | None = None

@@ -7,6 +7,7 @@ it. On a terminal one block is redrawn in place; elsewhere every finished group 
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from rich.console import Console, Group
@@ -78,7 +79,8 @@ class Progress:
     def close(self) -> None:
         """Remove the live block; safe to call twice."""
         if self._live is not None:
-            self._write(self._live.stop)
+            with suppress(OSError):  # also one that has refused before: rich gives the streams back here
+                self._live.stop()
             self._live = None
 
     def _print(self, text: Text) -> None:

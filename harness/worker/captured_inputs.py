@@ -72,7 +72,7 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
                 tensor.check(name, wanted[name])
             return {name: tensor.read(name, wanted[name]) for name, tensor in tensors.items()}
     except BROKEN as error:
-        remedy = "" if isinstance(error, ValueError) else "; write it again"
+        remedy = "" if isinstance(error, (ValueError, OSError)) else "; write it again"
         raise Unsupported(f"{path}: {error}{remedy}") from None
 
 

@@ -174,9 +174,14 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
 
 def _kill_everything() -> None:
     """Kill all descendants, whatever group or session they moved to, until none is left."""
-    # A list of processes is old when it is made: what one of them forks meanwhile is on the next.
-    while alive := [child for pid in with_descendants(os.getpid())[1:] if (child := _kill(pid))]:
-        psutil.wait_procs(alive, timeout=0.05)
+    # A list of processes is old when it is made, and may lack one whose parent ends meanwhile, which is this
+    # process's own child then. So the end is the kernel's word that there are no children.
+    with suppress(ChildProcessError):
+        while True:
+            alive = [child for pid in with_descendants(os.getpid())[1:] if (child := _kill(pid))]
+            psutil.wait_procs(alive, timeout=0.05)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                continue
 
 
 def _kill(pid: int) -> psutil.Process | None:

@@ -160,6 +160,12 @@ def test_a_torn_preset_is_refused_with_its_name(tmp_path, text):
             ("num_hidden_layers: 48", "num_hidden_layers: 49"),
             "hybrid_layer_pattern has 48 entries for 49 layers",
         ),
+        (
+            "mimo-v2-flash",
+            ("num_hidden_layers: 48", "num_hidden_layers: 47"),
+            "hybrid_layer_pattern has 48 entries for 47 layers",
+        ),
+        ("glm-5", ("index_n_heads: 32", "index_n_heads: null"), "`$.index_n_heads`"),
     ],
 )
 def test_a_field_of_another_type_is_named_with_its_file(tmp_path, name, change, said):

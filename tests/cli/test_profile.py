@@ -41,7 +41,6 @@ defaults: {budget: 100ms, timeout: 60s, memory: 4GiB}
 suites:
   attention: {family: attention, seq: [16, 32], heads: 2, kv_heads: 2, head_dim: 16, impls: [dense]}
   mla: {family: mla, seq: [16, 32], config: small, mode: [fwd, fwd_bwd], baseline: naive, impls: [naive]}
-  topk: {family: topk, seq: 64, rows: 1, topk: 8, impls: [partition]}
 """
 
 
@@ -144,7 +143,7 @@ def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
 
 @pytest.mark.full
 def test_a_run_goes_on_beside_a_stored_profile(folder, slept):
-    assert call(folder, "run", "topk").code == 0
+    assert call(folder, "run", "attention", "--seq", "16", "--mode", "fwd").code == 0
 
 
 @pytest.mark.parametrize(

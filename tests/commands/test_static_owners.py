@@ -7,9 +7,10 @@ import pytest
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.static_owners import print_owners, print_since
+from harness.core.errors import UsageError
 from harness.core.peak_owners import Owner, Owners
 from harness.core.static_figures import Static
-from harness.gate.static.base_figures import BaseFigures
+from harness.gate.static.base_figures import BaseFigures, compile_base
 from tests.report.charts.suites import record, static
 
 MIB = 1 << 20
@@ -88,6 +89,11 @@ def test_what_grew_since_a_base_is_said_first_with_its_line(capsys):
 def test_a_base_is_of_owners_alone(capsys):
     assert call_app(app, ["static", "mask", "--against", "git:HEAD"]) == 2
     assert "--against: goes with --owners" in capsys.readouterr().err
+    assert call_app(app, ["static", "k.py::add", "--args", "x:f32[8]", "--against", "git:HEAD"]) == 2
+    assert "a kernel's file has no lengths, stages, owners" in capsys.readouterr().err
+    project, schedule = None, None  # refused before either is looked at
+    with pytest.raises(UsageError, match="name two implementations"):
+        compile_base(project, schedule, [], "impl:scatter", print)
 
 
 def test_why_nobody_owns_a_peak(capsys):

@@ -4,6 +4,9 @@ import os
 import subprocess
 from contextlib import contextmanager
 
+import pytest
+
+from harness.core import process_tree
 from harness.core.process_tree import allowed_cores, with_descendants
 
 
@@ -23,7 +26,9 @@ def shell(command):
         process.stdout.close()
 
 
-def test_a_family_is_a_process_and_all_below_it():
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_family_is_a_process_and_all_below_it(monkeypatch, listed):
+    monkeypatch.setattr(process_tree, "LISTED", listed)  # not by kernels without CONFIG_PROC_CHILDREN
     with shell("sleep 60 & echo; wait") as process:
         members = with_descendants(process.pid)
         assert members[0] == process.pid

@@ -86,6 +86,9 @@ def test_a_reader_is_told_what_answers_otherwise_and_who_was_no_candidate_where(
     head = choose_function(suite_choices(suite, {}, inexact=True), INFO).partition("def choose")[0]
     assert "# mask/base is no candidate at 64Ki (oom)." in head
     assert "# mask/approximate is not mathematically equivalent to mask/base." in head
+    backward = suite_of([*other, record_of("approximate", 4096, mode="fwd_bwd", status="oom")])
+    head = choose_function(suite_choices(backward, {}, inexact=True), INFO).partition("def choose")[0]
+    assert "# mask/approximate is no candidate at 4Ki with mode=fwd_bwd (oom)." in head
     exact = choose_function(suite_choices(suite, {}), INFO).partition("def choose")[0]
     assert "mask/approximate is no candidate (not mathematically equivalent" in exact
     assert "is not mathematically" not in exact

@@ -90,6 +90,20 @@ def test_what_runs_nowhere_is_said_once_and_costs_the_others_nothing():
     assert headline(beside, 1.5).endswith("; not known for two_stage")
 
 
+def test_one_distribution_with_times_is_told_of_without_a_factor():
+    failed = [record(name, "tied", status="crashed", reason="why") for name in ("broadcast", "scatter")]
+    for said in sentences_of(*against(iid=0.5), *failed).values():
+        assert "two distributions have no time at one length" in said
+
+
+def test_what_has_no_speedup_widens_no_other_interval():
+    timed, other = against(iid=0.5, tied=0.5), {"mode": "bwd"}
+    skipped = [record("broadcast", data, status="skipped", **other) for data in ("iid", "tied")]
+    beside = [*timed, *skipped, *(record("scatter", data, 1.0, **other) for data in ("iid", "tied"))]
+    first, *_ = sensitivities_of(beside)
+    assert first.largest == sensitivities_of(timed)[0].largest
+
+
 def test_the_found_factor_decides_at_which_length_it_is_told():
     short = against(iid=0.25, tied=0.5)
     long = [record(r.implementation[5:], r.workload["distribution"], 1.0, seq=8192) for r in short]

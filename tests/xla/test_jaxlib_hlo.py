@@ -10,9 +10,10 @@ from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 def test_an_older_jaxlib_has_them_elsewhere(monkeypatch):
     older = ModuleType("jaxlib._jax")
+    older.HloPrintOptions = object
     monkeypatch.setitem(sys.modules, "jaxlib._hlo", None)
     monkeypatch.setitem(sys.modules, "jaxlib._jax", older)
     assert jaxlib_hlo() is older
-    monkeypatch.setitem(sys.modules, "jaxlib._jax", None)
+    monkeypatch.setitem(sys.modules, "jaxlib._jax", ModuleType("jaxlib._jax"))
     with pytest.raises(ImportError):
         jaxlib_hlo()

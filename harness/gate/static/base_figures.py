@@ -1,10 +1,11 @@
 """The figures of cases at a base, another commit or another environment, with who owns their peaks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 from harness.core.case import Case
+from harness.core.errors import UsageError
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
 from harness.gate.sides.base import base_of
@@ -26,11 +27,15 @@ class BaseFigures(NamedTuple):
     figures: Mapping[tuple[str, str], Static]
 
 
-def compile_base(project: Project, schedule: Schedule, targets: Sequence[str], against: str) -> BaseFigures:
+def compile_base(
+    project: Project, schedule: Schedule, targets: Sequence[str], against: str, tell: Callable[[str], None]
+) -> BaseFigures:
     """The figures of a schedule's cases at the base that `--against` names; errors are those of `base_of`.
 
     They are compiled one after the other, and kept nowhere: a cache's key knows this environment alone.
     """
+    if against.startswith("impl:"):
+        raise UsageError("--against: is git:REF or py:INTERPRETER; name two implementations to compare them")
     settings = {case: group.settings for group in schedule.groups for case in group.cases}
     candidate = Side(CANDIDATE, "the working tree", project.catalog)
     wanted = {case.implementation for case in settings}
@@ -41,16 +46,15 @@ def compile_base(project: Project, schedule: Schedule, targets: Sequence[str], a
         closing(Processes([], "cpu", interpreter=base.side.interpreter, path=base.side.path)) as processes,
         closing(CompileWorker(base.side.catalog, processes)) as worker,
     ):
+        tell(f"compiling {len(settings) * len(targets)} programs of {base.side.says}")
         for case, own in settings.items():
             theirs = counterpart(case, candidate, base.side)
-            if theirs is None:  # of `impl:NAME` that implementation itself
-                continue
             for target in targets:
-                figures[case.id, target] = (
-                    worker.compile(CompileRequest(theirs, target, owners=True), own).static
-                    if isinstance(theirs, Case)
-                    else Static.none(theirs)
-                )
+                if isinstance(theirs, Case):
+                    answer = worker.compile(CompileRequest(theirs, target, owners=True), own)
+                    figures[case.id, target] = answer.on_target(target, own.memory_bytes).static
+                else:
+                    figures[case.id, target] = Static.none(theirs or "the base has no such case")
         return BaseFigures(_name_of(base.side, candidate), figures)
 
 
@@ -59,5 +63,8 @@ def _name_of(base: Side, candidate: Side) -> str:
     if base.interpreter == candidate.interpreter:
         return base.says
     old, new = (versions_of(side.interpreter, base.path[0]) for side in (base, candidate))
-    changes = [f"{name} {before} to {now}" for name, (before, now) in version_changes(old, new).items()]
+    changes = [
+        f"{name} {before or 'none'} to {now or 'none'}"
+        for name, (before, now) in version_changes(old, new).items()
+    ]
     return f"{base.says} ({', '.join(changes) or 'no version differs'})"

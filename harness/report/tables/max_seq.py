@@ -111,9 +111,10 @@ class _Fit(NamedTuple):
     model: StepModel
     family: str
     implementation: str
+    panel: str
     target: str
     tokens: int | None  # None where no length fits, or none is known
-    ends: bool  # whether a longer one was found not to fit
+    beyond: int | None  # the shortest that was found not to fit
     reason: str | None
 
     @property
@@ -124,28 +125,34 @@ class _Fit(NamedTuple):
     @property
     def text(self) -> str:
         if self.tokens is None:
-            return ABSENT
+            return ABSENT if self.beyond is None else f"< {format_count(self.beyond)}"
         if self.whole and self.model.longest:
             return f"all {format_count(self.model.longest)}"
-        return format_count(self.tokens) if self.ends else f"≥ {format_count(self.tokens)}"
+        return f"≥ {format_count(self.tokens)}" if self.beyond is None else format_count(self.tokens)
 
 
 def longest_context_table(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> TableData:
-    """A row per model, family and implementation; `largest` as run.json has it. No row without models."""
+    """A row per model, family and implementation; `largest` as run.json has it. No row without models.
+
+    Where a model asks for several workloads of one implementation, as forward and backward, a row per each.
+    """
     fits = list(_fits(suites, largest))
     targets = list(dict.fromkeys(fit.target for fit in fits))
+    bounds = {label: bound for suite in suites for label, bound in suite.bounds.items()}
+    by_row = grouped(fits, lambda fit: (fit.model.label, fit.family, fit.implementation, fit.panel))
+    several = len({row[:3] for row in by_row}) < len(by_row)
     rows: list[tuple[Cell, ...]] = []
-    for (model, _, implementation), own in grouped(
-        fits, lambda fit: (fit.model.label, fit.family, fit.implementation)
-    ).items():
+    for (model, family, implementation, panel), own in by_row.items():
         at = {fit.target: fit for fit in own}
-        cells = (_cell(at.get(target)) for target in targets)
-        rows.append((Cell(model), Cell(implementation), *cells))
+        name = name_cell(implementation, bounds)._replace(text=f"{family}/{short_label(implementation)}")
+        workload = (Cell(panel),) if several else ()
+        rows.append((Cell(model), name, *workload, *(_cell(at.get(target)) for target in targets)))
     return TableData(
         title="longest context that fits",
         columns=(
             Column("model", right=False, folds=True),
             Column("implementation", right=False, folds=True),
+            *((Column("workload", right=False, folds=True),) if several else ()),
             *(Column(target, rank=rank) for rank, target in enumerate(targets)),
         ),
         rows=tuple(rows),
@@ -170,8 +177,9 @@ def longest_context_lines(suites: Sequence[SuiteResults], largest: Sequence[Mapp
             sentence = f"every context that it has positions for fits, up to {format_count(_reach(least))}"
         else:
             best_of = f"{short_label(least.implementation)}, which goes furthest of {least.family}"
-            why = f"more does not fit {best_of}" if least.ends else f"no more was compiled of {best_of}"
-            at_least = "" if least.ends else "at least "
+            ends = least.beyond is not None
+            why = f"more does not fit {best_of}" if ends else f"no more was compiled of {best_of}"
+            at_least = "" if ends else "at least "
             count = format_count(least.tokens or 0)
             sentence = f"a context of {at_least}{count} tokens fits, one call at a time; {why}"
         lines.append("; ".join((f"{model} on {target}: {sentence}", *unknown)))
@@ -189,11 +197,12 @@ def _fits(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) 
             panels = {(own.label, own.panel) for case, own in suite.by_case.items() if case in model.cases}
             for entry in entries:
                 if (entry["implementation"], entry["panel"]) in panels:
-                    tokens = entry["seq"] and entry["seq"] * model.tokens
-                    ends = entry["beyond"] is not None
+                    tokens, beyond = (
+                        each and each * model.tokens for each in (entry["seq"], entry["beyond"])
+                    )
                     yield _Fit(
-                        *(model, suite.family, entry["implementation"], entry["target"]),
-                        *(tokens, ends, entry["reason"]),
+                        *(model, suite.family, entry["implementation"], entry["panel"], entry["target"]),
+                        *(tokens, beyond, entry["reason"]),
                     )
 
 

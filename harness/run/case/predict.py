@@ -60,7 +60,8 @@ class Prediction:
         if seconds > 0:
             lengths = self.seen[case.series]
             lengths[case.seq] = seconds, work
-            for short in sorted(lengths)[: -PAIRS - 2]:  # lengths ascend: none shorter is asked for again
+            # Lengths ascend; where a resumed run lacks a shorter one, nothing is foretold of that.
+            for short in sorted(lengths)[: -PAIRS - 2]:
                 del lengths[short]
 
     def stop(self, case: Case, status: str, *, compiling: bool = False) -> None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+GONE = (FileNotFoundError, NotADirectoryError, PermissionError)  # what a case may have done to them
 KINDS = ("set", "fresh", "cotangent")  # what their folders' names begin with
 
 Stats: TypeAlias = dict[str, tuple[int, int, int]]
@@ -34,7 +35,7 @@ class InputFiles:
         stats: Stats = {}
         for folder in _entries(self.folder):
             for file in _entries(folder) if folder.name.startswith(KINDS) else ():
-                with suppress(OSError):  # gone meanwhile: no longer as it was noted
+                with suppress(*GONE):  # no longer as it was noted
                     stat = file.stat(follow_symlinks=False)
                     stats[f"{folder.name}/{file.name}"] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
         return stats
@@ -42,6 +43,6 @@ class InputFiles:
 
 def _entries(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
     """What lies in a folder; nothing where it is none any more. Path.glob takes three times as long."""
-    with suppress(OSError), os.scandir(folder) as entries:
+    with suppress(*GONE), os.scandir(folder) as entries:
         return list(entries)
     return []

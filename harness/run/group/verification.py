@@ -138,13 +138,13 @@ class Verifier:
         nobody is where the files have changed before the case was called.
         """
         for references in self.by_inputs.values():
-            if not (sharing := references.living()) or (path := references.files.changed()) is None:
+            if not references.living() or (path := references.files.changed()) is None:
                 continue
             inputs = f"{references.key}'s {path}" if self.context.group.several_inputs else path
             text = f"wrote into {inputs}, from which every implementation of its group gets its inputs"
             if called:
                 self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
-            for other in sharing:
+            for other in references.living():
                 self.context.settle(other, "crashed", f"another process {text}")
         return state.living
 

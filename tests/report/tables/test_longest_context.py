@@ -61,6 +61,20 @@ def test_the_family_whose_best_is_the_shortest_ends_it():
     assert not any(cell.notes for row in rows for cell in row), "all that there is needs no reason"
 
 
+def test_forward_and_backward_have_rows_of_their_own_and_none_fits_is_no_unknown():
+    suites, largest = joined(planned("topk", exact=(16 * K, 17 * K)))
+    (results,), (entry,) = suites, largest
+    ((case, records),) = results.by_case.items()
+    backward = replace(records[0], case=case.replace(":fwd:", ":fwd_bwd:"), mode="fwd_bwd")
+    both = suite(*records, backward)
+    model = replace(results.models[0], cases=frozenset(both.by_case))
+    both = replace(both, name="topk", family="topk", models=(model,))
+    panels = [own.panel for own in both.by_case.values()]
+    entries = [{**entry, "panel": panels[0]}, {**entry, "panel": panels[1], "seq": None, "beyond": K}]
+    rows = longest_context_table([both], entries).rows
+    assert [[row[2].text, row[3].text] for row in rows] == [[panels[0], "64Ki"], [panels[1], "< 4Ki"]]
+
+
 @pytest.mark.parametrize(
     ("found", "said"),
     [

@@ -9,6 +9,7 @@ each place is extrapolated by itself: at its first and last pass and at its high
 """
 
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,9 +94,18 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         foretold = _extrapolate(traces, beyond)
         if not foretold:
             continue
-        far = min(beyond, max(FARTHER, (CHECK_OPERATORS - operators[0]) // max(more, 1)))
+        counts = [survey.operators for _, survey in traces]
+
+        def operators_at(steps: int, counts: Sequence[int] = counts) -> int:
+            return extrapolate(counts, steps) or counts[0] + steps * (counts[1] - counts[0])
+
+        far = bisect_right(range(beyond + 1), CHECK_OPERATORS, key=operators_at) - 1
+        far = min(beyond, max(FARTHER, far))
         between = lengths[0] + step * far
         witness = trace(between)
+        if witness[0].planned_bytes is None:
+            description += f": there is no trace over {between} to hold them against"
+            continue
         if not _foretells(_extrapolate(traces, far), witness[0]):
             description += f": a trace over {between} has other figures than they foretell"
             continue
@@ -107,7 +117,7 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
             unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
             warnings=(
                 *traces[0][0].warnings,
-                f"FLOPs and bytes {description}: a whole trace has some {expected} operators",
+                f"FLOPs and bytes {description}: a whole trace has some {operators_at(beyond)} operators",
             ),
         )
         return _with_owners(static, traces, witness, beyond, far)

@@ -115,6 +115,38 @@ def test_a_cap_that_no_short_length_reaches_is_not_extrapolated_over():
     assert "over 16384 to 28672 tokens, which foretell a trace over 49152" in static.warnings[0]
 
 
+def test_pairs_of_tiles_are_checked_no_farther_than_a_short_trace_reaches():
+    from harness.worker.frameworks.torch.extrapolation import CHECK_OPERATORS, figures
+
+    linear, asked = trace_of(lambda length: 4 * length), {}
+
+    def at(length):
+        static, survey = linear(length)
+        survey.operators = asked[length] = 20 * (length >> 10) ** 2
+        return static, survey
+
+    static = figures(at, 1 << 20)
+    assert static.temp_bytes == 4 << 20
+    assert max(asked.values()) <= CHECK_OPERATORS
+    assert static.warnings[0].endswith(f"a whole trace has some {20 << 20} operators")
+
+
+def test_where_the_longer_trace_has_no_figures_nothing_is_said_of_them():
+    from harness.core.static_figures import Static
+    from harness.worker.frameworks.torch.extrapolation import figures
+
+    linear = trace_of(lambda length: 4 * length)
+    short = {*range(2 << 10, 6 << 10, 1 << 10), *range(16 << 10, 32 << 10, 4 << 10)}
+
+    def at(length):
+        static, survey = linear(length)
+        return (static if length in short else Static.none("took more than 10 s")), survey
+
+    static = figures(at, 1 << 20)
+    assert static.planned_bytes is None
+    assert "there is no trace over 49152 to hold them against" in static.unavailable["flops"]
+
+
 def test_what_a_longer_trace_belies_has_no_figures():
     from harness.worker.frameworks.torch.extrapolation import figures
 
