@@ -1,7 +1,7 @@
 """docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md: published numbers, their verdicts, and why.
 
 The pages hold nothing that a second run would change: no date, no duration, no machine. Figures of the
-host's compiler may differ on another processor; :func:`~harness.claims.page.alike` allows for it.
+host's compiler may differ on another processor; `alike` allows for it.
 """
 
 import math

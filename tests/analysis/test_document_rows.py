@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.document_loss import document_rows, imbalance
+from harness.analysis.document_rows import document_rows, imbalance
 from harness.catalog.packing import packed_rows
 from tests.records import record_of
 

@@ -3,10 +3,8 @@
 What was last measured on this machine is kept in `results/noise.json`.
 """
 
-import subprocess
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +14,7 @@ from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.grouped import grouped
 from harness.gate.noise.detectable import MOST, PAIRS, Spread, held_delta
+from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
@@ -37,15 +36,6 @@ PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow 
 REGIME_SECONDS = 120.0  # a case that does not fit into this is too slow for this measurement
 IDENTITY = ("cpu", "cores", "memory_gib", "kernel")  # facts that identify the machine
 USUAL = 0.05
-BYTES = 1 << 26  # more than a cache holds
-END_SECONDS = 5.0
-# It copies one large buffer onto another until its input closes: then the process that started it is gone.
-STREAM = f"""
-import select, sys
-source, target = bytearray({BYTES}), bytearray({BYTES})
-while not select.select([sys.stdin], [], [], 0)[0]:
-    target[:] = source
-"""
 
 
 @dataclass(frozen=True)
@@ -165,16 +155,3 @@ def refuse_below(results: Path, delta: float, threads: int) -> None:
             f"({worst['case'].split('@')[0]}), so that {MOST} pairs hold {limit}; take that, or a quieter "
             f"machine, and {measure_it}"
         )
-
-
-@contextmanager
-def load_generators(count: int) -> Generator[None]:
-    """Run so many processes that stream through memory, for as long as the block."""
-    command = [sys.executable, "-c", STREAM]
-    busy = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait(END_SECONDS)

@@ -16,7 +16,7 @@ from harness.gate.case_evidence import CaseEvidence
 from harness.gate.noise.detectable import pairs_needed
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report import wording
-from harness.gate.report.table import PRESENTATIONS
+from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.timed.decision import Decision, Margin, judge
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables

@@ -13,7 +13,7 @@ from harness.core.shown_text import clean_line, clean_text
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, WARN, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import name_of
-from harness.gate.report.table import ERROR, FAILURE, PRESENTATIONS, SKIPPED
+from harness.gate.report.presentation import ERROR, FAILURE, PRESENTATIONS, SKIPPED
 
 
 class _Test(NamedTuple):

@@ -1,36 +1,20 @@
-"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends.
-
-And how each verdict is shown: its style there, its level on GitHub, and its result in JUnit.
-"""
+"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.gate.outcome import (
-    IMPROVED,
-    INCORRECT,
-    INVALID,
-    NEW,
-    NOT_ENOUGH,
-    REGRESSED,
-    STATIC,
-    UNCHANGED,
-    VANISHED,
-    CaseVerdict,
-    GateOutcome,
-)
+from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
+from harness.gate.report.presentation import PRESENTATIONS
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
-LEVELS = ("error", "warning", "notice")
-FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 _NAME_COLUMNS = (
     Column("implementation", right=False, folds=True),
     Column("at", rank=2, right=False, folds=True),
@@ -45,26 +29,6 @@ _TIME_COLUMNS = (
 BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 _RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
-
-
-class Presentation(NamedTuple):
-    """`level` is None for what asks for nobody's attention, `result` for a test that passed."""
-
-    style: str
-    level: str | None
-    result: str | None
-
-
-PRESENTATIONS = {
-    INCORRECT: Presentation("bold red", "error", ERROR),
-    INVALID: Presentation("bold red", "error", ERROR),
-    REGRESSED: Presentation("bold red", "error", FAILURE),
-    VANISHED: Presentation("yellow", "error", FAILURE),
-    NOT_ENOUGH: Presentation("yellow", "warning", FAILURE),  # with --inconclusive warn skipped
-    IMPROVED: Presentation("green", "notice", None),
-    NEW: Presentation("cyan", None, SKIPPED),
-    UNCHANGED: Presentation("green", None, None),
-}
 
 
 def print_gate(console: Console, outcome: GateOutcome) -> None:

@@ -1,6 +1,7 @@
 """Real document lengths: what they cost against one long document, and how they divide over ranks."""
 
-from harness.analysis.document_loss import DocumentLoss, DocumentRows, document_rows, imbalance
+from harness.analysis.document_loss import DocumentLoss
+from harness.analysis.document_rows import DocumentRows, document_rows, imbalance
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
