@@ -171,6 +171,11 @@ def static(
         raise typer.Exit(code)
     elsewhere = max_seq and "host" not in targets
     schedule = project.plan(named, replace(overrides, elsewhere=elsewhere), ids)
+    base = None
+    if against is not None:
+        from harness.gate.static.base_figures import compile_base
+
+        base = compile_base(project, schedule, targets, against, output.print_note)
     done = stages.run_schedule(
         *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
     )
@@ -180,9 +185,7 @@ def static(
         print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
     elif owners:
         from harness.commands.static_owners import print_planned_owners
-        from harness.gate.static.base_figures import compile_base
 
-        base = compile_base(project, schedule, targets, against, output.print_note) if against else None
         print_planned_owners(done, targets, base, json=json)
     elif kernels and not json:
         output.print_kernels(done.records, targets)

@@ -46,7 +46,7 @@ def compile_base(
         closing(Processes([], "cpu", interpreter=base.side.interpreter, path=base.side.path)) as processes,
         closing(CompileWorker(base.side.catalog, processes)) as worker,
     ):
-        tell(f"compiling {len(settings) * len(targets)} programs of {base.side.says}")
+        tell(f"compiling the base, {base.side.says}, for {', '.join(targets)}; cases: {len(settings)}")
         for case, own in settings.items():
             theirs = counterpart(case, candidate, base.side)
             for target in targets:
