@@ -22,11 +22,7 @@ def with_descendants(pid: int) -> list[int]:
 def children(pid: int) -> list[int]:
     """Those of all threads of a process; none where it has ended."""
     if not LISTED:
-        import psutil
-
-        with suppress(psutil.Error):
-            return [child.pid for child in psutil.Process(pid).children()]
-        return []
+        return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == pid]
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -49,3 +45,10 @@ def _children(task: Path) -> list[int]:
     with suppress(OSError):
         return [int(child) for child in (task / "children").read_text().split()]
     return []
+
+
+def _parent(stat: Path) -> int | None:
+    """Of the process of a /proc/PID/stat (proc_pid_stat(5)): its name, in brackets, may hold any."""
+    with suppress(OSError):
+        return int(stat.read_bytes().rpartition(b")")[2].split()[1])
+    return None
