@@ -8,7 +8,7 @@ import typer
 from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
-from harness.commands.option_groups import REQUIRED, argument, command, flag, option
+from harness.commands.option_groups import REQUIRED, argument, command, option
 from harness.commands.options import PLACES, SELECTION, Text, Words, combine, split_words
 from harness.core.errors import UsageError
 
@@ -104,12 +104,8 @@ def static(
         "Suites, family/name, or FILE.py::KERNEL, a Triton kernel of your own; none: the default suites."
     ),
     target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
-    max_seq: bool = flag(TARGETS, "Also the largest length that fits each target."),
-    stages_: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow."),
-    kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line."),
-    owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ."),
-    against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER."),
     *,
+    pages: measuring_options.PageFlags,
     launch: measuring_options.LaunchFlags,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
@@ -121,44 +117,31 @@ def static(
     json: bool = options.JSON,
 ) -> None:
     """Compile only, run nothing. Planned memory, FLOPs and bytes per target."""
-    overrides = combine(selection, limits, shard)
-    if kernel := launch.kernel_in(suites or ()):
+    overrides, words, targets = combine(selection, limits, shard), suites or (), split_words(target)
+    if kernel := launch.kernel_in(words):
         from harness.commands.static_kernel import print_kernel
 
-        if max_seq or stages_ or owners or against or shard.on or tables.columns:
+        if pages.max_seq or pages.stages or pages.owners or pages.against or shard.on or tables.columns:
             raise UsageError(
                 "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
             )
         print_kernel(
-            *(kernel, split_words(target), launch.args or "", launch.grid, overrides),
+            *(kernel, targets, launch.args or "", launch.grid, overrides),
             results=place.project().results,
-            full=kernels,
+            full=pages.kernels,
             json=json,
         )
         return
-    targets = stages.known_targets(split_words(target))
-    project, columns = place.project(), tables.column_names()
-    if stages_ and (max_seq or columns or shard.on):
-        raise UsageError("--stages: has tables of its own; goes without --max-seq, --columns and --on")
-    if kernels and (stages_ or max_seq or columns or shard.on):
-        raise UsageError(
-            "--kernels: has pages of its own; goes without --stages, --max-seq, --columns and --on"
-        )
-    if owners and (stages_ or kernels or max_seq or columns or shard.on):
-        raise UsageError(
-            "--owners: has pages of its own; goes without --stages, --kernels, --max-seq, --columns and --on"
-        )
-    if against is not None and not owners:
-        raise UsageError("--against: goes with --owners; to judge a change: seqsweep gate --static --against")
-    if stages_ and not overrides.modes:
+    from harness.commands.static_suites import compile_and_print, split_ids
+
+    project, columns, targets = place.project(), tables.column_names(), stages.known_targets(targets)
+    pages.require_one(columns=bool(columns), divided=bool(shard.on))
+    if pages.stages and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
-    ids = [word for word in suites or () if "/" in word]
-    named = [word for word in suites or () if word not in ids]
     if shard.on:
         from harness.commands.machines import run_on
 
-        if max_seq:
-            raise UsageError("--max-seq: a search over lengths is not divided; leave out --on")
+        named, ids = split_ids(words)
         code = run_on(
             *(project, shard.on, named, project.narrow(overrides, ids)),
             depth="static",
@@ -168,30 +151,15 @@ def static(
             notes=tables.notes,
             json=json,
         )
-        raise typer.Exit(code)
-    elsewhere = max_seq and "host" not in targets
-    schedule = project.plan(named, replace(overrides, elsewhere=elsewhere), ids)
-    base = None
-    if against is not None:
-        from harness.gate.static.base_figures import compile_base
-
-        base = compile_base(project, schedule, targets, against, output.print_note)
-    done = stages.run_schedule(
-        *(project, schedule), depth="static", targets=targets, max_seq=max_seq, owners=owners, wait=wait
-    )
-    if stages_:
-        from harness.commands.profile import print_planned_stages
-
-        print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
-    elif owners:
-        from harness.commands.static_owners import print_planned_owners
-
-        print_planned_owners(done, targets, base, json=json)
-    elif kernels and not json:
-        output.print_kernels(done.records, targets)
     else:
-        output.print_run(done, columns, json=json, notes=tables.notes)
-    raise typer.Exit(stages.end_run(done, strict=strict))
+        code = compile_and_print(
+            *(project, words, overrides, targets, pages, columns),
+            notes=tables.notes,
+            wait=wait,
+            strict=strict,
+            json=json,
+        )
+    raise typer.Exit(code)
 
 
 @command(group, "sentinel")

@@ -97,6 +97,31 @@ class RunFlags(SamplingFlags):
 
 
 @option_group
+class PageFlags:
+    """What is found out of compiled programs, and which pages show it in place of a run's tables."""
+
+    max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
+    stages: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow.")
+    kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line.")
+    owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
+    against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")
+
+    def require_one(self, *, columns: bool, divided: bool) -> None:
+        """UsageError where two pages are asked for, or one with columns or on machines that divide it."""
+        pages = {"--stages": self.stages, "--kernels": self.kernels, "--owners": self.owners}
+        beside = {"--max-seq": self.max_seq, "--columns": columns, "--on": divided}
+        asked = [name for name, given in {**pages, **beside}.items() if given]
+        if len(asked) > 1 and asked[0] in pages:
+            raise UsageError(f"{asked[0]}: has pages of its own; goes without {', '.join(asked[1:])}")
+        if self.max_seq and divided:
+            raise UsageError("--max-seq: a search over lengths is not divided; leave out --on")
+        if self.against is not None and not self.owners:
+            raise UsageError(
+                "--against: goes with --owners; to judge a change: seqsweep gate --static --against"
+            )
+
+
+@option_group
 class LaunchFlags:
     """How a kernel is launched that stands alone in a file: FILE.py::KERNEL in place of a suite."""
 

@@ -1,22 +1,16 @@
-"""A table of document lengths: a CSV file, checked line by line, and called by its path and its content.
-
-A case's id holds the file's hash, `lengths=mine.csv#1a2b3c4d5e6f`: a changed file is another case.
-"""
+"""A table of document lengths: a CSV file, checked line by line, and called by its path and its content."""
 
 import hashlib
-import re
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
+from harness.core.file_identity import identify, path_of
 from harness.core.regular_file import open_regular
 
 FORMS = (("tokens",), ("tokens", "documents"), ("shortest", "longest", "documents"))
 MOST_BYTES = 1 << 20  # of a file: 64Ki lines, and more than a distribution needs
 LONGEST = 1 << 30  # tokens of a document
 MOST_DOCUMENTS = 1 << 50  # of a line: sums of them stay exact
-_NAME = re.compile(r"[A-Za-z0-9_./~+-]+\.csv")
-_HASH_DIGITS = 12
 
 
 class LengthBin(NamedTuple):
@@ -32,34 +26,27 @@ def is_table(text: str) -> bool:
     return text.partition("#")[0].endswith(".csv")
 
 
-def identify(text: str) -> str:
-    """`mine.csv` → `mine.csv#1a2b3c4d5e6f`, of a file that is well-formed.
-
-    ValueError for a file that is not, and where the hash is given and is another's.
-    """
-    name, _, given = text.partition("#")
-    if not _NAME.fullmatch(name):
-        raise ValueError(f'"{name}" stands in ids of cases; rename it, with letters, digits and ._/~+- only')
-    content = _read(name)
-    found = hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
-    if given and given != found:
-        raise ValueError(
-            f"{name} has changed: it is #{found} now, not #{given}; restore it, or name it without its hash"
-        )
-    parse_table(name, content)
-    return f"{name}#{found}"
+def identify_table(text: str) -> str:
+    """`mine.csv` → `mine.csv#1a2b3c4d5e6f`. ValueError as `identify`, and for a file that is no table."""
+    identity = identify(text, lambda name: hashlib.sha256(_read(name)))
+    _parse_file(identity)
+    return identity
 
 
 @lru_cache(maxsize=16)
 def read_table(identity: str) -> tuple[LengthBin, ...]:
-    """The lines of the file that :func:`identify` called so. ValueError as there."""
-    name = identify(identity).partition("#")[0]
+    """The lines of the file that :func:`identify_table` called so. ValueError as there."""
+    return _parse_file(identify_table(identity))
+
+
+def _parse_file(identity: str) -> tuple[LengthBin, ...]:
+    name = identity.partition("#")[0]
     return parse_table(name, _read(name))
 
 
 def _read(name: str) -> bytes:
     try:
-        with open_regular(Path(name).expanduser()) as file:
+        with open_regular(path_of(name)) as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ValueError(f"{name} cannot be read: {error.strerror or error}; name a CSV file") from None

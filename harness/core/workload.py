@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.core.captured_file import SUFFIXES, identify_captured, is_captured
 from harness.core.errors import UsageError, nearest
-from harness.core.length_table import identify, is_table
+from harness.core.length_table import identify_table, is_table
 from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
@@ -127,7 +127,7 @@ class Field:
     def _identified(self, text: str) -> str:
         """The text, or the file that it names with its hash. ValueError where the file has another."""
         if self.table and is_table(text):
-            return identify(text)
+            return identify_table(text)
         return identify_captured(text) if self.captured and is_captured(text) else text
 
 

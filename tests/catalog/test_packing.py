@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.catalog.packing import PACKERS, best_fit_decreasing, first_fit, packed_rows
 from harness.core.errors import Unsupported
-from harness.core.length_table import identify, parse_table
+from harness.core.length_table import identify_table, parse_table
 from harness.core.paths import PACKAGE
 
 ROW = 128 * 1024
@@ -76,18 +76,18 @@ def test_the_published_histogram_is_kept_whole():
 def test_documents_of_a_file_are_drawn_from_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text("tokens,documents\n30,1\n70,1\n500,1\n")
-    mine = identify("mine.csv")
+    mine = identify_table("mine.csv")
     row = packed_rows(mine, "first_fit", 0, 200, 1)[0]
     assert set(row) <= {30, 70, 200}  # a longer one is truncated to the row
     Path("mine.csv").write_text("tokens\n1\n")
     with pytest.raises(Unsupported, match="rows of 1048576 tokens hold too many documents"):
-        packed_rows(identify("mine.csv"), "first_fit", 0, 1 << 20, 1)
+        packed_rows(identify_table("mine.csv"), "first_fit", 0, 1 << 20, 1)
 
 
 def test_a_file_that_changed_gives_no_row_of_its_former_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("its.csv").write_text("tokens\n30\n")
-    before = identify("its.csv")
+    before = identify_table("its.csv")
     Path("its.csv").write_text("tokens\n31\n")
     with pytest.raises(Unsupported, match=r"its.csv has changed"):
         packed_rows(before, "first_fit", 0, 200, 1)

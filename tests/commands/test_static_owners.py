@@ -21,10 +21,18 @@ PEAK = Owners(36 * MIB, 0, 0, 4, 10, (PAIRS, INPUT), (0, 0), CURVE)
 SMALL = Owners(4 * MIB, 0, 0, 0, 10, (INPUT,), (0, 0), ((0, 4 * MIB),))
 
 
-@pytest.mark.parametrize("words", [["--stages"], ["--kernels"], ["--max-seq"], ["--columns", "time"]])
-def test_it_has_pages_of_its_own(words, capsys):
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["--stages"], "--stages: has pages of its own; goes without --owners"),
+        (["--kernels", "--on", "lab"], "--kernels: has pages of its own; goes without --owners, --on"),
+        (["--max-seq"], "--owners: has pages of its own; goes without --max-seq"),
+        (["--columns", "time"], "--owners: has pages of its own; goes without --columns"),
+    ],
+)
+def test_it_has_pages_of_its_own(words, refusal, capsys):
     assert call_app(app, ["static", "mask", "--owners", *words]) == 2
-    assert "--owners: has pages of its own; goes without --stages" in capsys.readouterr().err
+    assert refusal in capsys.readouterr().err
 
 
 def case(name, seq, found, **unavailable):

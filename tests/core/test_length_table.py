@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.length_table import LengthBin, identify, read_table
+from harness.core.length_table import LengthBin, identify_table, read_table
 from harness.core.workload import Field
 
 LENGTHS = Field(
@@ -27,7 +27,7 @@ def write(tmp_path, monkeypatch):
 )
 def test_a_table_is_a_list_of_lengths_or_a_histogram(write, content, bins):
     write(content)
-    assert read_table(identify("mine.csv")) == tuple(LengthBin(*entry) for entry in bins)
+    assert read_table(identify_table("mine.csv")) == tuple(LengthBin(*entry) for entry in bins)
 
 
 @pytest.mark.parametrize(
