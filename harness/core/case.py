@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.core.workload import Value, canonical
 
@@ -97,6 +97,30 @@ def split_label(text: str) -> tuple[str, dict[str, str]]:
             raise ValueError(f'option "{name.strip()}" stands twice in "{text}"; give it one value')
         options[name.strip()] = value.strip()
     return match[1].strip(), options
+
+
+class IdParts(NamedTuple):
+    """The parts of a case's id; values of `fields` are as the id spells them."""
+
+    label: str
+    fields: dict[str, str]
+    mode: str
+    device: str
+
+
+def split_id(case_id: str) -> IdParts:
+    """`mask/scatter@batch=1,seq=64:fwd:cpu` → its parts. ValueError for a text of another form."""
+    label, _, setting = case_id.partition("@")
+    return IdParts(label, *split_setting(setting))
+
+
+def split_setting(text: str) -> tuple[dict[str, str], str, str]:
+    """`batch=1,seq=64:fwd:cpu`, the end of an id, → ({`batch`: `1`, `seq`: `64`}, `fwd`, `cpu`)."""
+    match = re.fullmatch(r"([^:]*):([^:]+):(.+)", text)
+    if match is None:
+        raise ValueError(f'"{text}" does not end a case id; write field=value,…:mode:device')
+    pairs = (pair.partition("=") for pair in match[1].split(",") if pair)
+    return {name: value for name, _, value in pairs}, match[2], match[3]
 
 
 def split_list(text: str) -> list[str]:

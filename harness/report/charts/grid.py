@@ -6,6 +6,7 @@ from functools import cached_property
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.case import split_setting
 from harness.core.grouped import grouped
 from harness.core.units import format_bytes
 from harness.report.charts.model import Outcome
@@ -98,8 +99,8 @@ def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
 
 def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
-    point, mode, device = panel.rsplit(":", 2)
-    return [mode, f"on {device}", *filter(None, point.split(","))]
+    fields, mode, device = split_setting(panel)
+    return [mode, f"on {device}", *(f"{name}={value}" for name, value in fields.items())]
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
