@@ -172,7 +172,7 @@ def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
     ]
 
 
-def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def describe_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The differences of two fingerprints: `versions.jax (0.10.1, 0.10.2)`."""
     entries = sorted(fingerprint_differences(left, right), key=lambda entry: entry[0])
     return [f"{name} ({mine}, {theirs})" for name, mine, theirs in entries]

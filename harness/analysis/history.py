@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.compare_runs import differing, quotient
+from harness.analysis.compare_runs import describe_differences, quotient
 from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate, time_of
 
@@ -69,7 +69,7 @@ def history_of(
     for run, record in firsts.items():
         if record.fingerprint != newest.fingerprint:
             others = fingerprints.get(record.fingerprint) or {}
-            left_out[run] = ", ".join(differing(others, known)) or "its fingerprint is not kept"
+            left_out[run] = ", ".join(describe_differences(others, known)) or "its fingerprint is not kept"
             continue
         time = time_of(runs[run])
         method = record.timing.method if record.timing else clock

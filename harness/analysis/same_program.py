@@ -49,7 +49,7 @@ def _kind(records: Iterable[Record]) -> str:
     return PROGRAM if compiled else OPERATORS
 
 
-def programs(suite: SuiteRecords) -> list[SameProgram]:
+def same_programs(suite: SuiteRecords) -> list[SameProgram]:
     """Same programs per target and length, over implementations, options, modes and workload fields.
 
     Shortest length first. The baseline is named last: `approx = exact` says that approx is nothing else.

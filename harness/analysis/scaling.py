@@ -75,18 +75,16 @@ def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling
             for target in compiled:
                 for metric in FIGURES:
                     blank_figure = replace(blank, metric=metric, target=target)
-                    fits.append(_fitted_figure(blank_figure, lengths, metric, target))
+                    fits.append(_fit_figure(blank_figure, lengths, metric, target))
     return fits
 
 
-def near(length: float) -> str:
+def approx_length(length: float) -> str:
     """A length between grid points: `≈ 9.81Ki`."""
     return f"≈ {length / 1024:.3g}Ki" if length >= 1024 else f"≈ {length:.3g}"
 
 
-def _fitted_figure(
-    blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str
-) -> Scaling:
+def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str) -> Scaling:
     """The fit of a static figure, excluding the lengths at which a loop's body is counted once."""
     figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
@@ -145,7 +143,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     # Medians whose intervals contain 1 change sides by chance.
     certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
     if len(certain) > 1:
-        reasons.append(f"crosses {len(certain)} times: {', '.join(map(near, certain))}")
+        reasons.append(f"crosses {len(certain)} times: {', '.join(map(approx_length, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None

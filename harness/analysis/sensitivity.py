@@ -140,7 +140,7 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
         and len({distribution for distribution, _ in drawn}) > 1
     ]
     factors = sum(_has_pair(drawn, compared) for _, compared, *_, drawn in varied)
-    return [_of(*each, max(factors, 1)) for each in varied]
+    return [_sensitivity(*each, max(factors, 1)) for each in varied]
 
 
 def _has_pair(drawn: Drawn, compared: Compared) -> bool:
@@ -166,7 +166,7 @@ def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
     return canonical(case[0].workload.get(FIELD, defaults.get(case[0].family, "")))
 
 
-def _of(
+def _sensitivity(
     suite: SuiteRecords, compared: Compared, setting: str, label: str, drawn: Drawn, factors: int
 ) -> Sensitivity:
     def value(records: CaseRecords) -> Estimate:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from harness.analysis.timing_warnings import doubts
+from harness.analysis.timing_warnings import timing_warnings
 from harness.core.median_interval import LEVEL, median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
@@ -90,7 +90,8 @@ def time_of(records: Sequence[Record]) -> Estimate:
     timings = [record.timing for record in records if record.timing is not None]
     if not timings:
         return Estimate(None, reason="not timed")
-    warnings = tuple(dict.fromkeys([*_warnings(timings), *(doubt for t in timings for doubt in doubts(t))]))
+    own = (warning for timing in timings for warning in timing_warnings(timing))
+    warnings = tuple(dict.fromkeys([*_warnings(timings), *own]))
     if len(timings) == 1:
         only = timings[0]
         rounds = len(set(only.round))
@@ -120,7 +121,7 @@ def unanimous_ratio(of: Sequence[Record], to: Sequence[Record]) -> tuple[Estimat
     return estimate.map(math.exp), len(logs) > 1 and (min(logs) > 0 or max(logs) < 0)
 
 
-def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
+def time_saved(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     """Seconds that `of` saves against `to` in `layers` calls, from the same rounds as :func:`ratio`."""
     return _compare_medians((of, to), lambda mine, theirs: layers * (theirs - mine))[0]
 

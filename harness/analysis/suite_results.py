@@ -19,10 +19,10 @@ from harness.analysis.results import (
     targets,
 )
 from harness.analysis.roofline import Roofline, RoofShare, case_share
-from harness.analysis.same_program import programs
+from harness.analysis.same_program import same_programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
-from harness.analysis.target_flips import turnings
+from harness.analysis.target_flips import target_flips
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -89,8 +89,8 @@ class SuiteResults(SuiteRecords):
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
 
     comparisons = cached_property(comparisons)
-    programs = cached_property(programs)
-    flips = cached_property(turnings)
+    programs = cached_property(same_programs)
+    flips = cached_property(target_flips)
     document_losses = cached_property(document_losses)
     compiled_targets = cached_property(targets)
 

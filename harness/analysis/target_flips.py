@@ -31,7 +31,7 @@ class TargetFlip:
     unavailable: Mapping[str, str] = field(default_factory=dict)
 
 
-def turnings(suite: SuiteRecords) -> list[TargetFlip]:
+def target_flips(suite: SuiteRecords) -> list[TargetFlip]:
     """A flip per case and figure but the baseline's; empty where only one target was compiled for."""
     compiled = targets(suite)
     if len(compiled) < 2:

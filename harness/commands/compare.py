@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.compare_runs import SideBySide, across, differing, within
+from harness.analysis.compare_runs import SideBySide, across, describe_differences, within
 from harness.analysis.reproduction import Reproduction, reproductions
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
@@ -89,7 +89,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
     UsageError for fingerprints that differ, unless forced.
     """
     first, second = find(results, earlier), find(results, later)
-    differences = differing(_facts(first), _facts(second))
+    differences = describe_differences(_facts(first), _facts(second))
     if differences and not force:
         raise UsageError(
             f"the runs differ in {', '.join(differences)}: their timings are of different machines; "

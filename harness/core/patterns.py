@@ -15,7 +15,7 @@ def matches(pattern: str, case_id: str) -> bool:
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 
-def chosen(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
+def matching_ids(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
     """The ids that any pattern matches, in their order. UsageError for a pattern that matches none."""
     known = tuple(ids)
     for pattern in patterns:

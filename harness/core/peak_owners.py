@@ -76,7 +76,7 @@ def live_curve(steps: int, lives: list[tuple[int, int, int]], base: int = 0) -> 
     return tuple(corners)
 
 
-def thinned(curve: Curve) -> Curve:
+def thin_curve(curve: Curve) -> Curve:
     """A curve of at most CORNERS corners: of each stretch of them the highest, so that the peak stays."""
     stretch = -(-len(curve) // CORNERS)
     parts = [curve[at : at + stretch] for at in range(0, len(curve), stretch or 1)]

@@ -146,7 +146,7 @@ class Static:
         return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)
 
 
-def known(value: float | None) -> float | None:
+def known_figure(value: float | None) -> float | None:
     """The figure, or None for whatever stands for unavailable: −1 and no number are no figures."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 

@@ -197,7 +197,7 @@ def fields_of(workload: type) -> tuple[Field, ...]:
     return tuple(found)
 
 
-def shown(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
+def shown_fields(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
     """The fields of a point that its id shows, sorted: all but later ones at their default."""
     by_name = {field.name: field for field in fields}
     return {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.compare import Comparison
-from harness.analysis.scaling import Crossover, near
+from harness.analysis.scaling import Crossover, approx_length
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
@@ -113,7 +113,7 @@ class PanelVerdict:
         if crossing is None:
             return ""
         name = short_label(crossing.implementation)
-        at = f", {near(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
+        at = f", {approx_length(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
         if crossing.first_grid is not None and self.before is not None:
             between = f"between {format_count(self.before.seq)} and {format_count(crossing.first_grid)}"
             if not at:

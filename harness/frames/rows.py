@@ -181,7 +181,7 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
             for kernel in static.all_kernels:
                 on_gpu = isinstance(kernel, KernelFigures)
                 computed = {
-                    **_described(kernel),
+                    **_computed_columns(kernel),
                     "label": label_of(record),
                     "target": target,
                     "grid": "×".join("?" if size < 0 else str(size) for size in kernel.grid),
@@ -191,7 +191,7 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
     return builder.frame()
 
 
-def _described(kernel: AnyKernel) -> dict[str, Any]:
+def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
     """What of a kernel's columns is no field of its figures; absent are those of the other kind of device."""
     described: dict[str, Any] = dict.fromkeys((*CLASSES, OTHER, "grid_blocks", "instructions", "unaligned"))
     if isinstance(kernel, KernelFigures):

@@ -11,7 +11,7 @@ from itertools import groupby
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
-from harness.analysis.scaling import near
+from harness.analysis.scaling import approx_length
 from harness.analysis.stats import ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected, grouped
@@ -166,7 +166,7 @@ def _rank(text: str) -> int:
 
 def describe(finding: PanelFinding, crossing: float | None) -> str:
     """Where an implementation is faster than the baseline: `faster from 16Ki (≈ 6.99Ki)`."""
-    about = f" ({near(crossing)})" if crossing is not None else ""
+    about = f" ({approx_length(crossing)})" if crossing is not None else ""
     at = format_count(finding.compared.seq)
     match finding.verdict:
         case "unclear":

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.core.errors import MachineError
 
 
-def refused(path: Path, error: OSError) -> MachineError:
+def write_error(path: Path, error: OSError) -> MachineError:
     """What to tell the user when the machine does not let us write."""
     return MachineError(
         f"{path}: cannot be written ({error.strerror or error}); "
@@ -23,9 +23,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise refused(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
+        raise write_error(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
     except OSError as error:
-        raise refused(folder, error) from None
+        raise write_error(folder, error) from None
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -49,7 +49,7 @@ def replace(path: Path, data: bytes) -> None:
         temporary.chmod(_mode_of(path))  # mkstemp lets nobody else read
         temporary.replace(path)
     except OSError as error:
-        raise refused(path, error) from None
+        raise write_error(path, error) from None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

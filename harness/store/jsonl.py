@@ -18,7 +18,7 @@ from harness.core import record as whole
 from harness.core.plain_data import from_plain
 from harness.core.record import Record
 from harness.store.packing.definitions import Packer, read_definition
-from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpacked
+from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpack
 
 EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
@@ -142,7 +142,7 @@ class _Reader:
             form = _PACKED.decode(line)
             if form.get("schema") != SCHEMA:
                 return None
-            return Line(number, line, unpacked(form, self.definitions, self.bases), part)
+            return Line(number, line, unpack(form, self.definitions, self.bases), part)
         except (ValueError, RecursionError):
             return None
 
@@ -157,7 +157,7 @@ class _Reader:
             form = from_plain(PackedRecord, {**data, "append": part_of(data)})
         except ValueError as error:
             raise ValueError(f"not a record: {error}") from None
-        return Line(number, line, unpacked(form, self.definitions, self.bases), part_of(data))
+        return Line(number, line, unpack(form, self.definitions, self.bases), part_of(data))
 
 
 def lines(file: Iterable[bytes]) -> Iterator[Line]:

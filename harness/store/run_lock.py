@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import FileLock
-from harness.store.atomic import refused
+from harness.store.atomic import write_error
 
 LOCK = "run.lock"  # a file of its own, for records.jsonl and run.json are replaced at times
 
@@ -21,7 +21,7 @@ def run_lock(folder: Path, command: str, tell: Callable[[str], None], what: str 
     try:
         lock = FileLock(path)
     except OSError as error:
-        raise refused(path, error) from None
+        raise write_error(path, error) from None
     with closing(lock):
         try:
             taken = lock.take(command)

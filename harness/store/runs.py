@@ -21,7 +21,7 @@ from harness.core.regular_file import read_regular
 from harness.core.shown_text import file_name
 from harness.store import json_file
 from harness.store.append_file import AppendFile
-from harness.store.atomic import make_folder, refused, replace, write_files
+from harness.store.atomic import make_folder, replace, write_error, write_files
 from harness.store.jsonl import Line, encode
 from harness.store.packing.definitions import Packer
 from harness.store.run_lock import run_lock
@@ -61,7 +61,7 @@ class RunFolder(StoredRun):
         except FileExistsError:
             raise MachineError(f"{folder.path} exists already; run the command again") from None
         except OSError as error:
-            raise refused(folder.path, error) from None
+            raise write_error(folder.path, error) from None
         folder.write_info(info)
         folder.append(())
         return folder
@@ -87,7 +87,7 @@ class RunFolder(StoredRun):
         try:
             self._file.append(data)
         except OSError as error:
-            raise refused(self._file.path, error) from None
+            raise write_error(self._file.path, error) from None
         self._packer.written()
 
     @contextmanager
@@ -128,7 +128,7 @@ class RunFolder(StoredRun):
             self._set_aside(FOREIGN, foreign)
             self._file.drop_foreign()
         except OSError as error:
-            raise refused(self._file.path, error) from None
+            raise write_error(self._file.path, error) from None
         self._note(
             f"{RECORDS}: {len(foreign)} bytes that this run did not write are left out; they are in {FOREIGN}"
         )
@@ -175,12 +175,12 @@ class RunFolder(StoredRun):
         never compared across two sessions.
         """
         whole, rest = self.split()
-        path, mended = self._file.path, _joined(whole)
+        path, mended = self._file.path, _join_lines(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
             self._take_as_it_is()
             return ()
         if rest:
-            self._set_aside(DAMAGED, _joined(rest))
+            self._set_aside(DAMAGED, _join_lines(rest))
         self._rewrite(mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
@@ -199,8 +199,8 @@ class RunFolder(StoredRun):
             goes = line.record is not None and line.record.key[:2] in keys
             (out if goes else kept).append(line)
         if out:
-            self._set_aside(WITHDRAWN, _joined(out))
-            self._rewrite(_joined(kept))
+            self._set_aside(WITHDRAWN, _join_lines(out))
+            self._rewrite(_join_lines(kept))
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
@@ -223,5 +223,5 @@ class RunFolder(StoredRun):
         replace(aside, (aside.read_bytes() if aside.exists() else b"") + out)
 
 
-def _joined(out: Iterable[Line]) -> bytes:
+def _join_lines(out: Iterable[Line]) -> bytes:
     return b"".join(line.data + b"\n" for line in out)

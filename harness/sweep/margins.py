@@ -44,7 +44,7 @@ def margins_of(delta: Entry | None, accept: Entry | None) -> GateMargins:
     return GateMargins(_share(delta) if delta else None, _accepts(accept) if accept else ())
 
 
-def accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
+def why_accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
     """Why a change of the case's figure is accepted; a reason for this figure precedes one for all."""
     meant = {figure} if figure == CASE else {figure, None}
     matching = [accept for accept in accepts if accept.figure in meant and matches(accept.pattern, case_id)]

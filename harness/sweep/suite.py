@@ -10,7 +10,7 @@ from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
-from harness.sweep.axes import axis, complete, expand, missing, points, refuse_too_many
+from harness.sweep.axes import axis, complete, expand, missing_fields, points, refuse_too_many
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
@@ -227,7 +227,7 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
         if name in names
     }
     given = [{*grid.axes, *from_flags, *model.fields} for model in grid.models]
-    absent = missing(grid.family, set.intersection(*given) if given else {**grid.axes, **from_flags})
+    absent = missing_fields(grid.family, set.intersection(*given) if given else {**grid.axes, **from_flags})
     if absent:
         flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in absent)
         raise UsageError(

@@ -13,7 +13,7 @@ from harness.core.case import label, split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value, canonical
 from harness.sweep import settings as known_settings
-from harness.sweep.axes import missing
+from harness.sweep.axes import missing_fields
 from harness.sweep.config import FILE, Config, suite_of
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
@@ -79,7 +79,7 @@ def plan_cases(asked: Asked, options: Mapping[str, Value], keywords: Mapping[str
     """
     family, where = asked.family, asked.implementation
     fields = [family.field(name).name for name in keywords if name not in KEYS]
-    if absent := missing(family, fields):
+    if absent := missing_fields(family, fields):
         raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; give {absent[0]}=…")
     written = {**keywords, "family": family.name, "impls": label(where, {**asked.options, **options})}
     entries = {name: Entry(where, _node(where, values)) for name, values in written.items()}

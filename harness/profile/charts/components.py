@@ -11,7 +11,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
-from harness.analysis.scaling import near
+from harness.analysis.scaling import approx_length
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
 from harness.report.charts.drawing.labels import LineEnd, label_ends
@@ -175,7 +175,7 @@ def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[t
                 step = before / (before - after)
                 at = shorter.seq * (longer.seq / shorter.seq) ** step
                 first, second = (one, other) if after > 0 else (other, one)
-                yield at, f"{first} passes {second} at {near(at)}"
+                yield at, f"{first} passes {second} at {approx_length(at)}"
 
 
 def _are_apart(case: ProfiledCase, one: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.analysis.scaling import Crossover, near
+from harness.analysis.scaling import Crossover, approx_length
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.drawing.scales import RATIO
@@ -130,7 +130,7 @@ def _verdict(crossing: Crossover) -> str:
         return f"no crossover{why}"
     since = f"faster from {format_count(crossing.first_grid)} on"
     if crossing.interpolated is not None:
-        since += f", crossing at {near(crossing.interpolated)}"
+        since += f", crossing at {approx_length(crossing.interpolated)}"
     return since + why
 
 

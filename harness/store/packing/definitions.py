@@ -21,9 +21,9 @@ from harness.store.packing.packed_record import (
     SCHEMA,
     STATIC,
     TIMING,
-    packed,
+    pack,
     plain_of,
-    squeezed,
+    squeeze_plain,
 )
 
 DEFINITION_BYTES, NAME_BYTES = 85, 15  # of a line around what it defines, and of each use
@@ -75,7 +75,7 @@ class Packer:
         parts: list[list[Shared]] = []
         for record in records:
             try:
-                line = packed(record)
+                line = pack(record)
                 msgspec.json.encode(line)
                 lines.append(line)
                 parts.append(list(_parts(line)))
@@ -88,7 +88,7 @@ class Packer:
             if part.name not in self._defined and not _pays(uses, part.size):
                 continue
             if part.name not in self._defined:
-                text = squeezed(part.fields) if part.kind == STATIC else part.fields
+                text = squeeze_plain(part.fields) if part.kind == STATIC else part.fields
                 value = {"squeezed": text} if isinstance(text, str) else text
                 line = {"define": part.name, "of": part.kind, "schema": SCHEMA, "value": value}
                 definitions[part.name] = line
@@ -97,7 +97,7 @@ class Packer:
             part.holder.setdefault("use", []).append(part.name)
         for line in lines:
             if "static" in line:
-                line["static"] = squeezed(line["static"])
+                line["static"] = squeeze_plain(line["static"])
         self._pending = counts, set(definitions)
         return list(definitions.values()), lines
 
