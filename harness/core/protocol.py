@@ -71,7 +71,7 @@ def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()
 
 
 def has_message(end: socket.socket, seconds: float) -> bool:
-    """Whether there is something to receive within so many seconds, be it that the other end is gone."""
+    """Whether, within so many seconds, there is a message to receive or the other end has closed."""
     # select(2) takes no descriptor from 1024 on, and a group may have as many processes.
     waiting = select.poll()
     waiting.register(end, select.POLLIN)
@@ -79,7 +79,7 @@ def has_message(end: socket.socket, seconds: float) -> bool:
 
 
 def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """(message, descriptors); the message is None when the other end is gone, or speaks no sense."""
+    """(message, descriptors); the message is None where the other end has closed, or sent no JSON object."""
     fds = array.array("i")
     try:
         data, ancillary, _, _ = end.recvmsg(PACKET, socket.CMSG_LEN(4 * fds.itemsize))

@@ -35,7 +35,7 @@ TIMED = ("run", "profile")  # depths of a run that read the clock
 
 
 def state_bound(bound: str) -> tuple[str, ...]:
-    """The sentence that stands beside every figure of a case whose author says how close it comes."""
+    """The sentence beside every figure of a case whose author states a bound; none without a bound."""
     return (f"its author's bound: {bound}",) if bound else ()
 
 
@@ -70,7 +70,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
-    """A GPU between two rounds of samples, as NVML tells it; None where its driver tells nothing."""
+    """A GPU between two rounds of samples, as NVML reads it; None where its driver gives no value."""
 
     round: int  # the round that came next
     sm_mhz: int | None  # clock of its multiprocessors
@@ -115,7 +115,7 @@ class StageFigures:
     stage: str  # the family's name, `outer/inner`, or `a + b` of operators of several; empty for none
     samples_s: tuple[float, ...]  # seconds of one call in each round, without the stages inside it
     entered: int | None  # how often a call begins it; None where that is not known
-    operators: int | None = None  # dispatched in one call, views apart; None where nobody counts them
+    operators: int | None = None  # dispatched in one call, without views; None where they are not counted
     flops: int | None = None  # of matrix products and attention kernels
     bytes: int | None = None  # read and written by its operators, by their operands' sizes
     beside_s: tuple[float, ...] = ()  # seconds more in which it ran, beside stages that have that time
@@ -123,13 +123,13 @@ class StageFigures:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
-    """An operator of one call that a profiler has watched, in one of the stages that use it."""
+    """An operator of one profiled call, in one of the stages that use it."""
 
     operator: str  # by the name that its framework or compiler has for it
     stage: str  # in which it ran; empty for none
     seconds: float  # its own, without the operators that it calls
     calls: int  # how often it ran
-    bytes: int | None = None  # of its operands and results; None where nobody counts them
+    bytes: int | None = None  # of its operands and results; None where they are not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,12 +264,12 @@ class Record:
 
     @property
     def key(self) -> tuple[str, int, str | None]:
-        """What may stand once in a run."""
+        """The record's identity in its run, which holds it once."""
         return (self.case, self.replicate, self.side)
 
     @property
     def unexpected(self) -> bool:
-        """An implementation that is wrong where it should be right, or right where it should not."""
+        """Whether the result is wrong without being declared so, or right although declared wrong."""
         right = self.correctness is not None and self.correctness.passed
         is_odd = right if self.expected else self.status == "incorrect"
         return is_odd or any(checked.unexpected for checked in self.checks)

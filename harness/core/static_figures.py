@@ -50,7 +50,7 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class OperatorWeight:
-    """What a compiler expects one operator to weigh in a single run. No time, and in no verdict."""
+    """A compiler's estimate of one operator's cost in a single run: not a time, and part of no verdict."""
 
     operator: str  # the instruction's name in the optimised module
     opcode: str
@@ -62,18 +62,18 @@ class OperatorWeight:
 
 @dataclass(frozen=True, slots=True)
 class StageWork:
-    """What a stage of one call has to do, without the stages inside it, as a trace of the call has it."""
+    """The work of one stage of a call, without the stages inside it, as counted in a trace of the call."""
 
     stage: str  # `outer/inner` for one inside another; empty for what none holds
     entered: int  # how often the call begins it
-    operators: int  # dispatched, views apart
+    operators: int  # dispatched, without views
     flops: int  # of matrix products and attention kernels
     bytes: int  # read and written by its operators, by their operands' sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """What the compiler says of one target. Every figure that is None has its reason.
+    """A compiler's static figures of a case for one target. Every figure that is None has its reason.
 
     All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
     count. `program` is None, `opcodes` and `operator_weights` are empty, where the optimised module
@@ -147,7 +147,7 @@ class Static:
 
 
 def known_figure(value: float | None) -> float | None:
-    """The figure, or None for whatever stands for unavailable: −1 and no number are no figures."""
+    """The figure, or None where a compiler gives a negative number or NaN in place of one."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 

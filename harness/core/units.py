@@ -34,7 +34,7 @@ def _split(text: object, example: str) -> tuple[Fraction | int, str]:
 
 
 def _refuse_huge(text: object, amount: Amount) -> Amount:
-    """The same amount. ValueError where it is beyond what a float holds."""
+    """The amount. ValueError where it is beyond what a float holds."""
     if amount > sys.float_info.max:
         raise ValueError(f'"{text}" is too large')
     return amount
