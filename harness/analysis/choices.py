@@ -33,7 +33,7 @@ class SuiteChoices:
 def suite_choices(
     suite: SuiteRecords, defaults: Mapping[str, Value], *, inexact: bool = False
 ) -> SuiteChoices:
-    """The choices of a suite; `defaults` are of fields that records leave out.
+    """The choices of a suite; `defaults` are the values of fields that records leave out.
 
     Candidates have kept their contract, were timed by the baseline's clock, in its run, on its machine and
     with its inputs, and have its semantics, unless `inexact`. UsageError without a baseline or a candidate.
@@ -86,14 +86,14 @@ def _by_length(cases: list[CaseRecords]) -> dict[int, dict[str, CaseRecords]]:
 
 
 def _differs(record: Record, meaning: str) -> bool:
-    """Whether a record is of another answer than this semantics'."""
+    """Whether a record's result means something else than this semantics."""
     return record.semantics != meaning or bool(record.bound)
 
 
 def _refused_at(
     why: str, cases: Iterable[CaseRecords], axes: Sequence[str], points: Mapping[str, Mapping[str, Value]]
 ) -> str:
-    """`at 16Ki, 64Ki (oom)`, with the axes `at 16Ki with mode=fwd_bwd (oom)`; inexact it is everywhere."""
+    """`at 16Ki, 64Ki (oom)`, or with axes `at 16Ki with mode=fwd_bwd (oom)`; for INEXACT the reason alone."""
     if why == INEXACT:
         return f"({why})"
     lengths: dict[str, dict[str, None]] = {}  # of a point, once each

@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def side(self) -> int:
-        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not told.
+        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
 
         Without an interval the speedup alone says it; with the baseline's own program it is always 0.
         """

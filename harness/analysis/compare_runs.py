@@ -98,7 +98,7 @@ class KernelChange:
 
 
 def figures_of(kernel: AnyKernel) -> dict[str, Any]:
-    """What of a kernel is compared, by name."""
+    """The figures of a kernel that are compared, by name."""
     return {name: getattr(kernel, name) for name in KERNEL_FIGURES[type(kernel)]}
 
 
@@ -106,9 +106,9 @@ def figures_of(kernel: AnyKernel) -> dict[str, Any]:
 class SideBySide:
     """Two sides, the one called `of` in units of the one called `to`.
 
-    `trend` is true where they were not measured together. `runs` are by what they are called; `only` has the
-    ids of the cases without a counterpart, by the side that has them. `differing` are facts of the machine.
-    `kernels` are those that both sides launch by one name, where targets were compiled for.
+    `trend` is true where they were not measured together. `runs` are keyed by their sides' names; `only` has
+    the ids of the cases without a counterpart, by the side that has them. `differing` are facts of the
+    machine. `kernels` are those that both sides launch under one name, where targets were compiled for.
     """
 
     trend: bool
@@ -125,9 +125,9 @@ class SideBySide:
         times = ("of_time", "to_time")
         changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
         runs = {name: asdict(run) for name, run in self.runs.items()}
-        told = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
+        about = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
         kernels = [change.to_json() for change in self.kernels]
-        return {**told, "comparisons": changes, "kernels": kernels, "only": self.only}
+        return {**about, "comparisons": changes, "kernels": kernels, "only": self.only}
 
 
 class Matched(NamedTuple):
@@ -151,7 +151,7 @@ def across(before: Sequence[Record], after: Sequence[Record]) -> Matched:
 
 
 def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matched:
-    """Two sides by whatever names a case on both."""
+    """Match two sides by the keys that name a case on both."""
     return Matched(
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
@@ -218,7 +218,7 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
 
 
 def read_interval(estimate: Estimate) -> str:
-    """What the interval of a ratio of times allows to say; the ratio itself says nothing."""
+    """The word for a ratio of times that its interval allows; the ratio alone decides nothing."""
     if estimate.low is None or estimate.high is None:
         return NO_INTERVAL
     if is_apart(estimate):

@@ -15,8 +15,8 @@ Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by t
 class RunMedian:
     """A case in one run: the median in seconds, and its ratio to the last run before that has one.
 
-    `commit` is what git said where it ran, `+` behind it: with uncommitted changes. `reason` says why there
-    is no time.
+    `commit` is that of the repository it ran in, with `+` behind it where there were uncommitted changes.
+    `reason` says why there is no time.
     """
 
     run: str
@@ -86,6 +86,6 @@ def history_of(
 
 
 def _commit(environment: Mapping[str, Any]) -> str | None:
-    """`65ea261`, `65ea261+` with uncommitted changes; None where no git was."""
+    """`65ea261`, `65ea261+` with uncommitted changes; None outside of a repository."""
     git = environment.get("git")
     return f"{git['commit'][:7]}{'+' if git.get('dirty') else ''}" if git and git.get("commit") else None

@@ -45,7 +45,7 @@ class Replication:
 class MachineRatio:
     """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine.
 
-    Of fingerprints with one hash, those are two machines that tell caches of other sizes.
+    Fingerprints of one hash are of two machines where their caches have different sizes.
     """
 
     fingerprint: str
@@ -132,11 +132,11 @@ class Reproduction:
 
     @property
     def independent(self) -> int:
-        """Of how many kinds of hardware those are that agree."""
+        """How many kinds of hardware agree."""
         return kinds(self.agreeing)
 
     def sets_apart(self, machine: MachineRatio) -> tuple[str, ...]:
-        """The facts in which a machine differs from all that agree; where none do, from all others."""
+        """The facts in which a machine differs from all that agree; where none agree, from all others."""
         others = [other for other in self.agreeing or self.machines if other is not machine]
         unlike = [
             {name for name, _, _ in fingerprint_differences(other.facts, machine.facts)} for other in others
@@ -163,11 +163,11 @@ class Reproduction:
 
 
 def kinds(machines: Iterable[MachineRatio]) -> int:
-    """How many kinds of hardware there are among the machines; caches of unknown size make no other kind."""
+    """How many kinds of hardware the machines are; caches of unknown size do not make another kind."""
     sizes: dict[str, set[str]] = {}
     for machine in machines:
         sizes.setdefault(machine.hardware, set()).add(machine.caches)
-    return sum(max(1, len(told - {""})) for told in sizes.values())
+    return sum(max(1, len(known - {""})) for known in sizes.values())
 
 
 def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
@@ -176,7 +176,7 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
     A record that two of the runs hold, as a joined run and its shard do, counts once: by the run that it was
     measured in. Where the code differs, that of the newest run is the one that counts.
     """
-    known: dict[str, dict[str, Mapping[str, Any]]] = {}  # fingerprint → its facts by the caches they tell
+    known: dict[str, dict[str, Mapping[str, Any]]] = {}  # fingerprint → its facts by the sizes of caches
     replicated: list[tuple[str, str, str, Replication]] = []
     for suite in suites:
         for fingerprint, records in grouped(suite.records, lambda record: record.fingerprint).items():
@@ -186,9 +186,9 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
             replicated += [(suite.name, fingerprint, _caches(facts), r) for r in _replications(alone)]
     points: dict[tuple[str, str, str | None], dict[tuple[str, str], dict[str, Replication]]] = {}
     for suite_name, fingerprint, caches, replication in replicated:
-        # Facts that are silent are of the one machine that tells; where several do, nobody knows of which.
-        told = [one for one in known[fingerprint] if one]
-        machine = fingerprint, told[0] if not caches and len(told) == 1 else caches
+        # Facts without caches belong to the only machine that gives some; with several nobody knows to which.
+        sizes = [texts for texts in known[fingerprint] if texts]
+        machine = fingerprint, sizes[0] if not caches and len(sizes) == 1 else caches
         compared = replication.compared
         point = points.setdefault((suite_name, compared.case, compared.baseline), {})
         point.setdefault(machine, {})[replication.run] = replication
@@ -224,11 +224,10 @@ def _reproduction(
         runs = [r if r.source == newest.source else replace(r, reason=OTHER_CODE) for r in by_run.values()]
         runs.sort(key=lambda replication: replication.run)
         machines.append(MachineRatio(fingerprint, known[fingerprint][caches], tuple(runs)))
-    one = newest.compared
-    return Reproduction(
-        suite, one.panel, one.case, one.implementation, one.baseline or "", one.seq, one.other_semantics,
-        tuple(sorted(machines, key=lambda machine: machine.replications[0].run)),
-    )  # fmt: skip
+    last = newest.compared
+    ordered = tuple(sorted(machines, key=lambda machine: machine.replications[0].run))
+    point = last.panel, last.case, last.implementation, last.baseline or "", last.seq
+    return Reproduction(suite, *point, last.other_semantics, ordered)
 
 
 def _spread(machines: Sequence[MachineRatio]) -> float:

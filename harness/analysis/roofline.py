@@ -1,9 +1,9 @@
-"""The ceilings of a machine, as they were measured: FLOP/s by dtype, bytes/s by working set.
+"""The measured roofline of a machine: ceilings of FLOP/s by dtype and of bytes/s by working set.
 
 A ceiling is the fastest round of the fastest kernel, as in Berkeley's Empirical Roofline Toolkit: on a
 shared machine rates wander by a third within minutes, and honest calls are faster than the median of a few
-rounds. What a larger working set has a smaller one has too: where the cost of a call hides that, the larger
-one's figure stands.
+rounds. A smaller working set is at least as fast as a larger one: where the cost of a call hides that, the
+larger one's rate is used.
 
 The share of what binds is work per second over the lower of the compute roof and the memory roof, which is
 that of the working set: bytes/s of the level that holds it, times FLOPs per byte. Nothing is faster than the
@@ -173,9 +173,9 @@ def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]
 def stage_share(
     record: Record, figures: StageFigures, time: Estimate, rooflines: Mapping[str, Roofline]
 ) -> RoofShare:
-    """The share of a stage in the time its operators ran; one that is entered n times works on an nth each.
+    """The share of a stage, over the time that its operators ran.
 
-    Where the number is not known all bytes are taken for one working set.
+    The working set of a stage that a call enters n times is an n-th of its bytes; all where n is not known.
     """
     working_set = (figures.bytes or 0) / (figures.entered or 1)
     work = Work(_dtype(record), figures.flops, figures.bytes, working_set)

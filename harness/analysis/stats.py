@@ -135,9 +135,9 @@ def _timed_together(sides: Sequence[Sequence[Record]]) -> dict[Process, list[Tim
 def _compare_medians(
     sides: Sequence[Sequence[Record]], compare: Callable[..., float], level: float = LEVEL
 ) -> tuple[Estimate, Sequence[float]]:
-    """`compare` of all sides' medians, per round; over rounds of one process, or over processes.
+    """(the estimate of `compare` applied to all sides' medians in each round, the samples that it is over).
 
-    The estimate, and the samples that it is over.
+    The samples are the rounds of one process, or one median over rounds for each of several processes.
     """
     together = _timed_together(sides).values()
     if not together:

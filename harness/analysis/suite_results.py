@@ -132,7 +132,7 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def bounds(self) -> dict[str, str]:
-        """How close, by implementation, an author says that results come; without those of a family's."""
+        """Label → the bound that the implementation's author states, where its semantics is the author's."""
         return {label_of(record): record.bound for record in self.records if record.bound}
 
     def cases_on(self, target: str) -> list[CaseResult]:
@@ -168,7 +168,7 @@ class SuiteResults(SuiteRecords):
         """The results of all records of some cases, shortest first."""
         ordered = sorted(records, key=lambda record: (record.seq, record.replicate))
         narrowed = replace(self, records=tuple(ordered))
-        # In place of grouping them anew: so what a case has computed serves the suite and its panel.
+        # Shares the groups, so that what a case has computed serves the suite and its panel.
         cases = dict.fromkeys(record.case for record in ordered)
         vars(narrowed)["by_case"] = {case: self.by_case[case] for case in cases}
         return narrowed

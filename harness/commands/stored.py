@@ -20,7 +20,7 @@ def read_run(
     folder = find(project.results, name)
     problems: list[str] = []
     with without_collector():
-        info, records = selection.of(folder.described(problems), folder.records(problems))
+        info, records = selection.of(folder.info_with_fingerprints(problems), folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
     if rooflines:
         info = {**info, "rooflines": known_rooflines(project.results)}

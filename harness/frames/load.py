@@ -126,7 +126,7 @@ class RunFrames:
         for folder in self.folders:
             whole: list[str] = []
             lines: list[str] = []
-            info = folder.described(whole)
+            info = folder.info_with_fingerprints(whole)
             yield info if self.baseline is None else rebase(info, self.baseline), folder.records(lines)
             problems += [f"{folder.path}: {problem}" for problem in whole]
             problems += [f"{folder.path}/{problem}" for problem in lines]

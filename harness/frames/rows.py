@@ -48,7 +48,7 @@ class FrameBuilder:
         self._columns = COLUMNS[name]
         sources = [source.split(".", 1) for _, source, _ in self._columns.values() if source]
         self._fields = {part: [field for other, field in sources if other == part] for part, _ in sources}
-        # The first field once more at the end: of a single one both getters would give no tuple.
+        # The first field stands at the end once more: a getter of a single field would give no tuple.
         self._getters: dict[str, Any] = {
             part: (itemgetter if part == COMPUTED else attrgetter)(*names, names[0])
             for part, names in self._fields.items()
@@ -58,7 +58,7 @@ class FrameBuilder:
         self._further: list[Mapping[str, Any]] = []
 
     def append(self, further: Mapping[str, Any], **parts: Any) -> None:
-        """Add a row from what the sources name; of a part that is None all values are missing.
+        """Add a row from the parts that the sources name; all values of a part that is None are missing.
 
         `further` are the values of further columns, by name.
         """
@@ -67,7 +67,7 @@ class FrameBuilder:
         self._further.append(further)
 
     def frame(self) -> pd.DataFrame:
-        """The table; without a source a column is NaN; a further one of its name is `workload_NAME`."""
+        """The table. Columns without a source are NaN; further ones of a taken name are `workload_NAME`."""
         data: dict[str, pd.Series] = {}
         for name, (kind, source, _) in self._columns.items():
             part, _, field = source.partition(".")
@@ -192,7 +192,7 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
 
 
 def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
-    """What of a kernel's columns is no field of its figures; absent are those of the other kind of device."""
+    """A kernel's columns beside its figures' fields; those of the other kind of device are None."""
     described: dict[str, Any] = dict.fromkeys((*CLASSES, OTHER, "grid_blocks", "instructions", "unaligned"))
     if isinstance(kernel, KernelFigures):
         blocks, total = math.prod(kernel.grid), sum(kernel.instructions.values())

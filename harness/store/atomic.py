@@ -11,7 +11,7 @@ from harness.core.errors import MachineError
 
 
 def write_error(path: Path, error: OSError) -> MachineError:
-    """What to tell the user when the machine does not let us write."""
+    """The error, with a remedy, for a file that cannot be written."""
     return MachineError(
         f"{path}: cannot be written ({error.strerror or error}); "
         "free space or permit writing there, or name another place with --results or --out"
@@ -56,7 +56,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def _mode_of(path: Path) -> int:
-    """Who may do what with a file, where it is there already: what its owner has hidden stays hidden."""
+    """The permissions of an existing file, so that what its owner has hidden stays hidden; else 0644."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -64,7 +64,7 @@ def unseal(line: bytes) -> dict[str, Any]:
 
 
 def part_of(data: Mapping[str, Any]) -> Part:
-    """Its place in its append; a line from elsewhere is an append of its own."""
+    """A line's place in its append; a line that names none is an append of its own."""
     written = data.get("append")
     if isinstance(written, list) and len(written) == 2 and all(isinstance(n, int) for n in written):
         return (written[0], written[1])
@@ -168,7 +168,7 @@ def lines(file: Iterable[bytes]) -> Iterator[Line]:
 
 
 def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(definitions and lines of complete appends, the rest). Half of a group, measured at once, is none."""
+    """(definitions and lines of complete appends, the rest). Half of an append is no group to compare."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []

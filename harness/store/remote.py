@@ -70,7 +70,7 @@ def _cache_folder() -> Path:
 
 
 def _read_stamps(path: Path) -> dict[str, str]:
-    """What is known of an earlier copy; nothing where the file is missing or damaged: all is copied again."""
+    """The stamps of an earlier copy; empty where they are missing or damaged, so that all is copied again."""
     try:
         return from_plain(dict[str, str], json_file.read(path))
     except (OSError, ValueError):

@@ -88,15 +88,15 @@ class RunFolder(StoredRun):
             self._file.append(data)
         except OSError as error:
             raise write_error(self._file.path, error) from None
-        self._packer.written()
+        self._packer.mark_written()
 
     @contextmanager
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
         """Be the only writer of this folder for as long as the block. MachineError names another one.
 
         records.jsonl and run.json are taken as they are at the beginning. What others write there meanwhile
-        is left out, and told to `tell` and to run.json in a sentence. Who only reads needs no lock, and
-        never waits.
+        is left out, and reported in a sentence to `tell` and in run.json. Readers need no lock, and never
+        wait.
         """
         with run_lock(self.path, command, tell):
             self._tell = tell
@@ -120,7 +120,7 @@ class RunFolder(StoredRun):
                 self._info = None
 
     def _leave_out_foreign(self) -> None:
-        """Move what others have written behind the own last line to a file of its own."""
+        """Move what others have appended to a file of its own."""
         try:
             foreign = self._file.foreign()
             if not foreign:

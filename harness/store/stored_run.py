@@ -34,7 +34,7 @@ RecordKey = tuple[str, int, str | None]
 
 
 def line_hash(line: bytes) -> str:
-    """What a document names a record by: SHA-256 of its line as it is stored, without the newline."""
+    """The SHA-256 of a record's stored line, without the newline, by which documents cite the record."""
     return hashlib.sha256(line).hexdigest()
 
 
@@ -133,7 +133,7 @@ class StoredRun:
         problems += problems_of(info)
         return info
 
-    def described(self, problems: list[str]) -> dict[str, Any]:
+    def info_with_fingerprints(self, problems: list[str]) -> dict[str, Any]:
         """run.json with the fingerprints; what of both cannot be read is added to `problems`."""
         described = {**self.readable_info(problems), "fingerprints": {}}
         try:
@@ -166,9 +166,9 @@ class StoredRun:
                 yield record
 
     def crash_log(self, name: str) -> str:
-        """The end of a crash's file, by the name that a record has of it; empty where it cannot be read.
+        """The end of a crash's file, by the name in a record; empty where it cannot be read.
 
-        Only a file in the folder of crashes is: the name comes from a record.
+        Only files in the folder of crashes are read, because the name comes from a record.
         """
         try:
             descriptor = open_descriptor(self.path / CRASHES / Path(name).name, os.O_RDONLY | os.O_NOFOLLOW)
@@ -179,7 +179,7 @@ class StoredRun:
             return file.read(LONGEST_LOG).decode(errors="replace")
 
     def record_of_hash(self, beginning: str) -> Record | None:
-        """The first record whose line's hash begins so; None where there is none."""
+        """The first record whose line's hash begins with `beginning`; None where there is none."""
         beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
         return next((line.record for line in beginnings if line.record is not None), None)
 

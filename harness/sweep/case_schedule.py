@@ -1,4 +1,4 @@
-"""A schedule of chosen cases and no others, by their ids, under the settings of bench.yaml."""
+"""A schedule of exactly the cases with given ids, under the settings of bench.yaml."""
 
 from collections.abc import Sequence
 from dataclasses import replace

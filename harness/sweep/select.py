@@ -149,11 +149,11 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
     requested = _parse_name(catalog, "--baseline", overrides.baseline)
     _refuse_absent(requested, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
 
-    def rebased(grid: SuiteAxes) -> SuiteAxes:
+    def rebase(grid: SuiteAxes) -> SuiteAxes:
         named = baseline(catalog, grid.family.name, requested.raw, grid.variants)
         return _with_variants(replace(grid, baseline=named), [*grid.variants, named])
 
-    return [rebased(grid) if grid.family.name in requested.families else grid for grid in chosen]
+    return [rebase(grid) if grid.family.name in requested.families else grid for grid in chosen]
 
 
 def _with_variants(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:

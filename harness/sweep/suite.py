@@ -91,7 +91,7 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
 def of_models(
     grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides
 ) -> tuple[list[SuiteAxes], tuple[str, ...]]:
-    """The suites with their models, and in words what flags name of which a family has nothing.
+    """(the suites with their models, sentences on models named by flags that a family has nothing of).
 
     NothingOfModelError where no suite is left, and for what bench.yaml itself says.
     """
@@ -115,9 +115,9 @@ def of_models(
 def _with_models(
     grid: SuiteAxes, models: tuple[ModelPoint, ...], catalog: Catalog, overrides: Overrides
 ) -> SuiteAxes:
-    """The suite with these models, and implementations of what they ask for that can be planned.
+    """The suite with these models, and the implementations of their semantics that can be planned.
 
-    Where the suite lists none of those, it is all that the family has.
+    Where the suite lists none of those, all that the family has are taken.
     """
     grid = replace(grid, models=models)
     if not models or overrides.impls:
@@ -244,7 +244,7 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
 
 
 def _choices(family: FamilyInfo, name: str) -> list[Value]:
-    """Every value that a field may have. UsageError where it is none with choices."""
+    """Every value that a field may have. UsageError for a field without choices."""
     choices = next((field.choices for field in family.fields if field.name == name), ())
     if len(choices) < 2:
         raise UsageError(f"family {family.name} has no workload field {name} with choices; give it one")
@@ -254,7 +254,7 @@ def _choices(family: FamilyInfo, name: str) -> list[Value]:
 def _workloads(
     grid: SuiteAxes, axes: Mapping[str, list[Value]]
 ) -> list[tuple[dict[str, Value], list[ModelPoint]]]:
-    """Every workload of the suite with the models that it is of, once where several have it in common."""
+    """Every distinct workload of the suite, with the models that it belongs to."""
     if not grid.models:
         return [(point, []) for point in points(grid.family, axes)]
     workloads: dict[tuple[tuple[str, Value], ...], tuple[dict[str, Value], list[ModelPoint]]] = {}

@@ -54,10 +54,10 @@ class Shared(NamedTuple):
 class Packer:
     """The packed records of a file that one process writes, and the definitions that they need.
 
-    What repeats becomes a definition where that is shorter than what was written of it, or will be: of an
-    implementation it is known by its label how many `cases` the file will have. A process that goes on with
-    a file, or has written MOST_NAMES, defines again what it needs: the same name with the same content is no
-    contradiction.
+    Fields that repeat become a definition where that is shorter than writing them out as often as they have
+    come, or will: `cases` says by an implementation's label how many records of it the file will have. A
+    process that goes on with a file, or has written MOST_NAMES, defines again what it needs: the same name
+    with the same content is no contradiction.
     """
 
     def __init__(self, cases: Mapping[str, int] | None = None) -> None:
@@ -107,8 +107,8 @@ class Packer:
             return 0
         return self._cases.get(label(fields["implementation"], fields.get("options", {})), 0)
 
-    def written(self) -> None:
-        """What was packed last is in the file now."""
+    def mark_written(self) -> None:
+        """Take note that what was packed last is in the file now."""
         if len(self._seen) > MOST_NAMES:
             self._seen, self._defined = Counter(), set()
         seen, defined = self._pending
@@ -117,7 +117,7 @@ class Packer:
 
 
 def _parts(line: dict[str, Any]) -> Iterator[Shared]:
-    """What of a line is worth a definition."""
+    """The groups of fields of a line that are long enough for a definition."""
     places: list[tuple[dict[str, Any], str, tuple[str, ...]]] = []
     places += [(line, RECORD, names) for names in RECORD_GROUPS]
     if "timing" in line:

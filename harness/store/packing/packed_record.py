@@ -110,7 +110,7 @@ def squeeze_plain(data: dict[str, Any]) -> dict[str, Any] | str:
 
 
 def plain_of(data: Any) -> Any:
-    """The plain data, also where it was squeezed into a text. ValueError where that is none."""
+    """The plain data, decompressed where it is a text. ValueError for a text that was not compressed here."""
     return msgspec.json.decode(unsqueeze(from_plain(bytes, data))) if isinstance(data, str) else data
 
 
@@ -131,7 +131,7 @@ def _with_length(values: dict[str, Any], seq: int | None) -> dict[str, Any]:
 
 
 def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The case and its length, where the fields are there that they follow from."""
+    """The case's id and its length, where the fields that they follow from are there."""
     try:
         options, workload = values.get("options", {}), values["workload"]
         case = Case.of(values["implementation"], options, workload, values["mode"], values["device"])
@@ -148,7 +148,7 @@ def _unpack_static(own: dict[str, Any], known: Definitions) -> Static:
 
 
 def _without_defaults(value: Any) -> Any:
-    """Plain data of a value; fields of a dataclass that stand at their default are left out."""
+    """Plain data of a value, without the fields of dataclasses that stand at their default."""
     if dataclasses.is_dataclass(value):
         return {
             entry.name: _without_defaults(held)

@@ -63,7 +63,7 @@ Node = Scalar | Listing | YamlMapping
 
 @contextmanager
 def at(where: str) -> Generator[None]:
-    """Prefix errors raised within by the place of the value; a UsageError stays of its kind."""
+    """Put a value's place before the errors raised in this block, all as UsageError or its subclass."""
     try:
         yield
     except (ValueError, UsageError) as error:
