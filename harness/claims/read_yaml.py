@@ -98,7 +98,7 @@ def _section(root: YamlMapping, name: str) -> Mapping[str, Node]:
 def _claim(node: Node, file: _File, *, context: bool) -> Claim:
     readers = {
         **dict.fromkeys(TEXTS, text),
-        "source": file.sources.cited,
+        "source": file.sources.citations,
         "target": _targets,
         "shape": file.shape,
         "table": file.named_table,

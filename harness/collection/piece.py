@@ -59,17 +59,17 @@ class Piece:
     @property
     def is_empty(self) -> bool:
         """Whether no case fell to it, so that nothing tells its kind of machine."""
-        return not self._planned()
+        return not self._planned_cases()
 
     @property
     def missing(self) -> int:
         """How many of its cases have no record."""
-        return len(self._planned() - {record.case for record in self.records})
+        return len(self._planned_cases() - {record.case for record in self.records})
 
-    def _planned(self) -> set[str]:
+    def _planned_cases(self) -> set[str]:
         return {case for suite in self.info["suites"].values() for case in suite["cases"]}
 
-    def merged(self, other: Piece) -> Piece:
+    def merge(self, other: Piece) -> Piece:
         """Both copies of one run together: one may have been collected before the run went on."""
         newer = max(self.info, other.info, key=lambda info: (info.get("finished") is not None, str(info)))
         return Piece(

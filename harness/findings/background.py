@@ -1,4 +1,4 @@
-"""What stands behind the figures: how to replay them, their known errors, machine, noise and method."""
+"""The provenance of the figures: how to replay them, their known errors, machine, noise and method."""
 
 import shlex
 import statistics

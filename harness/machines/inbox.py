@@ -36,7 +36,7 @@ class Inbox:
 
     @classmethod
     def create(cls, results: Path, facts: dict[str, Any]) -> Inbox:
-        """A new one, which `facts` tell from those of other sweeps."""
+        """A new inbox; `facts` tell its sweep from others."""
         parent, now = results / "machines", datetime.now(UTC)
         present = [path.name for path in parent.iterdir()] if parent.is_dir() else []
         inbox = cls(parent / new_run_id(now, str(facts), present))

@@ -1,4 +1,4 @@
-"""What a machine is, and whether it may measure for a driver: the same code and frameworks on both."""
+"""A node's description, and whether it may measure for a driver: both need the same code and frameworks."""
 
 import hashlib
 import os

@@ -112,9 +112,9 @@ def inline_svg(svg: bytes, says: str, prefix: str) -> str:
 
 
 def sample_strip(timing: Timing) -> str:
-    """A dot per reading, the time across and in order downwards, and what it spans in words.
+    """A strip plot as SVG: a dot per reading, by its time from left to right, in order from top to bottom.
 
-    All of it are numbers: nothing to escape.
+    It holds nothing but numbers, so nothing is escaped.
     """
     low, high = min(timing.samples_s), max(timing.samples_s)
     steps = max(len(timing.samples_s) - 1, 1)
