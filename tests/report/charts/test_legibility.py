@@ -44,10 +44,10 @@ def drawn():
     """Every chart of the newest run and of the one with the most records."""
     charts = {}
     for name in {RUNS[-1], max(RUNS, key=lambda name: len(read(name)[1]))}:
-        charts |= {
-            f"{name} {kind}": svg
-            for kind, svg in (draw_run(*read(name)) | draw_profiles(*read(name))).items()
-        }
+        info, records = read(name)
+        suites = results_of(info, records)
+        every = draw_run(info, suites) | draw_profiles(info, suites)
+        charts |= {f"{name} {kind}": svg for kind, svg in every.items()}
     return charts
 
 

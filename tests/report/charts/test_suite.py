@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
 from harness.report.charts import draw_run, draw_suite
 from harness.report.charts.drawing.style import looks, style
@@ -146,12 +147,15 @@ def test_very_long_names_are_wrapped():
 
 
 def test_every_chart_is_there_a_second_time_in_dots():
-    drawn = draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
+    def draw():
+        return draw_run({}, results_of({}, [record("scatter", 4 * K, 1e-3)]), png=True)
+
+    drawn = draw()
     assert list(drawn) == [
         f"mask-{kind}.{end}" for kind in ("latency", "speedup", "memory") for end in ("svg", "png")
     ]
     assert all(data.startswith(b"\x89PNG") for name, data in drawn.items() if name.endswith("png"))
-    assert drawn == draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
+    assert drawn == draw()
 
 
 def test_an_empty_suite_is_a_usage_error():
