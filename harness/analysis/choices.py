@@ -53,11 +53,7 @@ def suite_choices(
     if not cases:
         raise UsageError(f"suite {suite.name} has no time beside its baseline's; measure with: seqsweep run")
     points = {case[0].case: _point(case, defaults) for case in suite.by_case.values()}
-    names = sorted({name for point in points.values() for name in point} - {"seq"})
-    values = {name: [point.get(name) for point in points.values()] for name in names}
-    axes = tuple(name for name in names if len(set(values[name])) > 1)
-    named = {"mode", "device"}.union(*(case[0].workload for case in suite.by_case.values()))
-    fixed = {name: values[name][0] for name in names if name in named and name not in axes}
+    axes, fixed = _divide_fields(suite, points)
     at_points = grouped(cases, lambda case: tuple(points[case[0].case].get(name) for name in axes))
     return SuiteChoices(
         suite,
@@ -73,6 +69,20 @@ def suite_choices(
         },
         frozenset(case.label for case in cases if _differs(representative(case), meaning)),
     )
+
+
+def _divide_fields(
+    suite: SuiteRecords, points: Mapping[str, Mapping[str, Value]]
+) -> tuple[tuple[str, ...], dict[str, Value]]:
+    """(the fields beside the length that vary over the cases, the values of those that do not).
+
+    Of the latter only what records name: a default that no case sets says nothing of the suite.
+    """
+    names = sorted({name for point in points.values() for name in point} - {"seq"})
+    values = {name: [point.get(name) for point in points.values()] for name in names}
+    axes = tuple(name for name in names if len(set(values[name])) > 1)
+    named = {"mode", "device"}.union(*(case[0].workload for case in suite.by_case.values()))
+    return axes, {name: values[name][0] for name in names if name in named and name not in axes}
 
 
 def _point(case: CaseRecords, defaults: Mapping[str, Value]) -> dict[str, Value]:

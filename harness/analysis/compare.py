@@ -58,6 +58,11 @@ class Comparison:
     unanimous: bool = False
 
     @property
+    def cause(self) -> str:
+        """The reason alone, without the `n/a (…)` around it in tables."""
+        return (self.reason or "").removeprefix("n/a (").removesuffix(")")
+
+    @property
     def side(self) -> int:
         """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
 

@@ -215,8 +215,7 @@ def _gap(compared: Sequence[Comparison]) -> str | None:
         missing = comparison
     if missing is None or missing.reason is None:
         return None
-    cause = missing.reason.removeprefix("n/a (").removesuffix(")")
-    at = format_count(missing.seq)
+    cause, at = missing.cause, format_count(missing.seq)
     if cause.startswith("baseline "):
         return f"baseline absent from {at} ({cause.removeprefix('baseline ')})"
     return f"{cause} from {at}"

@@ -86,7 +86,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     With `check` nothing is written, and the sentences name what is stale.
     """
     folder = file.parent / file.stem.lower()
-    known = _read(file)
+    known = _read_if_present(file)
     text = decode_utf8(known, str(file)) if known is not None else None
     new = (
         whole_page(document, "Findings", folder.name)
@@ -94,7 +94,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
         else fill_blocks(text, document, folder.name, str(file))
     )
     wanted = {file: new.encode(), **{folder / name: svg for name, svg in document.pictures.items()}}
-    stale = [path for path, data in wanted.items() if _read(path) != data]
+    stale = [path for path, data in wanted.items() if _read_if_present(path) != data]
     if check:
         return [f"{path} is not what its records say" for path in stale], STALE if stale else 0
     for path in stale:
@@ -137,7 +137,7 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
 
 def read_text(path: Path) -> str:
     """The text of a file. UsageError where there is none."""
-    data = _read(path)
+    data = _read_if_present(path)
     if data is None:
         raise UsageError(f"{path}: does not exist; name a file with a receipt")
     return data.decode(errors="replace")
@@ -160,7 +160,7 @@ def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str
     return 0 if outcomes[HOLDS] else NOTHING
 
 
-def _read(path: Path) -> bytes | None:
+def _read_if_present(path: Path) -> bytes | None:
     try:
         return read_regular(path)
     except FileNotFoundError:

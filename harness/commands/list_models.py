@@ -22,7 +22,9 @@ def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
         output.print_table(data, lambda: models_table(presets), json=json)
         return
     preset = model(name)
-    derived = [_derived(catalog, family, preset, phase) for family in catalog.families for phase in PHASES]
+    derived = [
+        _derive_or_explain(catalog, family, preset, phase) for family in catalog.families for phase in PHASES
+    ]
     workloads = [
         {"family": family, "phase": phase, **({"reason": found} if isinstance(found, str) else vars(found))}
         for family, phase, found in derived
@@ -31,7 +33,7 @@ def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
     output.print_table(data, lambda: model_page(preset, derived), json=json)
 
 
-def _derived(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived:
+def _derive_or_explain(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived:
     try:
         return family, phase, derive(catalog.family(family), preset.name, phase)
     except UsageError as error:

@@ -120,6 +120,13 @@ class PageFlags:
                 "--against: goes with --owners; to judge a change: seqsweep gate --static --against"
             )
 
+    def refuse_for_kernel(self, *, columns: bool, divided: bool) -> None:
+        """UsageError where a kernel that stands alone in a file is asked for what only suites have."""
+        if self.max_seq or self.stages or self.owners or self.against or columns or divided:
+            raise UsageError(
+                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
+            )
+
 
 @option_group
 class LaunchFlags:

@@ -75,7 +75,7 @@ def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
     folder, stored = done.folder, done.stored
     info = {**stored.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
-        info["rooflines"] = known_rooflines(folder.path.parents[1])
+        info["rooflines"] = known_rooflines(folder.results)
     return replace(stored, info=info)
 
 

@@ -21,8 +21,18 @@ def hashed_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name != CACHES}
 
 
+def gpu_name(facts: Mapping[str, Any]) -> str | None:
+    """The GPU that a fingerprint names; None where it is of a processor alone."""
+    return (facts.get("gpu") or {}).get("name")
+
+
+def device_name(facts: Mapping[str, Any]) -> str | None:
+    """The GPU of a fingerprint, else its processor; None where neither is known."""
+    return gpu_name(facts) or facts.get("cpu")
+
+
 def cache_texts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches that a fingerprint tells the size of."""
+    """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches whose size a fingerprint gives."""
     caches = facts.get(CACHES)
     return {
         name: _text(cache)

@@ -31,7 +31,7 @@ class Occupancy(NamedTuple):
 
 
 def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) -> Occupancy:
-    """Of blocks of so many `warps`, `registers` a thread and `shared_bytes` a block (none reserved).
+    """The occupancy by blocks of so many `warps`, `registers` a thread and `shared_bytes`, none reserved.
 
     0 blocks where a single one does not fit. KeyError for an unknown capability.
     """

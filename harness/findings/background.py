@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.stats import Estimate
+from harness.core.fingerprint_identity import device_name
 from harness.core.units import format_bytes
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
@@ -76,7 +77,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
 
 def describe_machine(facts: Mapping[str, Any]) -> str:
     """`AMD EPYC, 2 cores, 2 threads, 24 GiB, kernel 6.18, Python 3.11.7, torch 2.13.0, jax 0.10.2`."""
-    name = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "unknown processor"
+    name = device_name(facts) or "unknown processor"
     counted = [f"{facts[key]} {key}" for key in ("cores", "threads") if facts.get(key)]
     memory = [format_bytes(facts["memory_gib"] * 2**30)] if facts.get("memory_gib") else []
     versions = [

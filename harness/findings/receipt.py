@@ -205,7 +205,7 @@ def _row(panel: SuiteResults, row: CaseResult) -> ReceiptRow:
     missing = why if failed or time.value is None else time.reason
     ratio, why_no_ratio = None, "baseline" if row.label == panel.baseline else "no baseline"
     if compared is not None:
-        why_no_ratio = (compared.reason or "").removeprefix("n/a (").removesuffix(")")
+        why_no_ratio = compared.cause
     if compared is not None and compared.speedup is not None:
         base = next(r[0].case for r in panel.by_label[panel.baseline] if r[0].seq == compared.seq)
         ratio = TimedRatio(compared.case, base, compared.speedup, compared.low, compared.high)

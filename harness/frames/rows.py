@@ -15,6 +15,7 @@ import pandas as pd
 from harness.analysis.filter import Selection
 from harness.analysis.results import COUNTED, HOST, StepModel, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
+from harness.core.fingerprint_identity import device_name
 from harness.core.grouped import collected
 from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
@@ -125,7 +126,7 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
             "compiled_bytes": moved,
             "model": "; ".join(model.label for model in models.get(record.case, ())) or None,
             "model_source": "; ".join(model.whole_origin for model in models.get(record.case, ())) or None,
-            "machine": (facts.get("gpu") or {}).get("name") or facts.get("cpu"),
+            "machine": device_name(facts),
         }
         parts = {"record": record, "correctness": record.correctness, "timing": timing, "static": static}
         builder.append(record.workload, computed=computed, **parts)

@@ -97,12 +97,12 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
     return [
         f"At {at} ({whole} a call): {largest}.",
         *_growth_sentence(longest, growths(cases)),
-        f"The stages are {_share(longest.covered)} of the call{_joined(longest)}.",
+        f"The stages are {_share(longest.covered)} of the call{_overlap_text(longest)}.",
     ]
 
 
-def _joined(case: ProfiledCase) -> str:
-    """What operators of several stages take, how much ran side by side, and what the marks take."""
+def _overlap_text(case: ProfiledCase) -> str:
+    """The shares of operators of several stages, the overlap on several cores, and the cost of the marks."""
     several = f", {_share(case.joined)} of it operators of several" if case.joined.value else ""
     if round(case.overlap.value or 1, 2) > 1:
         several += f"; side by side on several cores they ran {fmt.speedup(*bounds(case.overlap))} as long"
@@ -149,7 +149,7 @@ def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str
 
 
 def _is_speck(entry: StageTime) -> bool:
-    """Whether a row is of operators of several stages for next to no time; JSON has them all."""
+    """Whether a row of operators of several stages takes next to no time; JSON has them all."""
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 

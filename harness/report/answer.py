@@ -33,10 +33,10 @@ _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 def answer(panel: SuiteResults) -> list[str]:
     """Two to four sentences, and one for each model; none where nothing was timed."""
     if not any(row.timed for row in panel.cases):
-        return [sentence] if (sentence := _planned(panel)) else []
+        return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
         *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
-        *(_planned(panel), _not_run(panel), *map(describe_model, panel.models_here)),
+        *(_planned_sentence(panel), _not_run(panel), *map(describe_model, panel.models_here)),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -76,7 +76,7 @@ def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
 
 
 def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
-    compared = _compared(row, best) or _compared(best, row)
+    compared = _comparison_with(row, best) or _comparison_with(best, row)
     if compared is not None and compared.same_program:
         return True
     kind = same_kind(row.records, best.records, target=HOST)
@@ -88,7 +88,7 @@ def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
     return kind == PROGRAM or times.low <= 1 <= times.high
 
 
-def _compared(row: CaseResult, base: CaseResult) -> Comparison | None:
+def _comparison_with(row: CaseResult, base: CaseResult) -> Comparison | None:
     """The comparison of a case with the baseline, where the other is the baseline's."""
     return row.compared if row.compared and row.compared.baseline == base.label else None
 
@@ -217,7 +217,7 @@ def _not_equivalent(panel: SuiteResults) -> str:
     return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 
 
-def _planned(panel: SuiteResults) -> str:
+def _planned_sentence(panel: SuiteResults) -> str:
     """`Right in an interpreter, not timed here: triton_flash at 1Ki, 4Ki; not checked at 64Ki.`"""
     planned = [row for row in panel.cases if row.record.status == PLANNED]
     cases = collected(

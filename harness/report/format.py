@@ -119,6 +119,11 @@ def status_words(status: str) -> str:
     return {"oom": "out of memory", "timeout": "timed out"}.get(status, status)
 
 
+def minute(started: str) -> str:
+    """`2026-11-22 17:03` of a time in ISO 8601."""
+    return started[:16].replace("T", " ")
+
+
 def duration(seconds_: float) -> str:
     """How long a person waits: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
     if seconds_ < 9.95:

@@ -88,6 +88,11 @@ class StoredRun:
         return self.path.name
 
     @property
+    def results(self) -> Path:
+        """The folder of results whose runs/ this run lies in."""
+        return self.path.parents[1]
+
+    @property
     def info(self) -> dict[str, Any]:
         """run.json. UsageError when it is missing, damaged, or of a later version."""
         path = self.path / INFO

@@ -151,10 +151,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     axes = _axes(grid, overrides)
     workloads = _workloads(grid, axes)
     if grid.models:
-        of_models = set[str]().union(*(model.fields for model in grid.models))
-        rest = {name: values for name, values in axes.items() if name not in of_models}
-        labels: list[Value] = [model.label for model in grid.models]
-        axes = {"model": labels, **rest}
+        axes = _axes_by_model(grid.models, axes)
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     counts = {name: len(values) for name, values in axes.items()}
@@ -188,6 +185,13 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         models=tuple(replace(model, cases=tuple(ids)) for model, ids in members.items()),
     )
     return suite, skips
+
+
+def _axes_by_model(models: Sequence[ModelPoint], axes: Mapping[str, list[Value]]) -> dict[str, list[Value]]:
+    """The axes with the models in the place of the fields that these give."""
+    of_models = set[str]().union(*(model.fields for model in models))
+    rest = {name: values for name, values in axes.items() if name not in of_models}
+    return {"model": [model.label for model in models], **rest}
 
 
 def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) -> None:

@@ -31,7 +31,7 @@ FILL = 0.55  # the opacity of a band
 
 @dataclass(frozen=True)
 class BandPanel:
-    """A call: by stage its shares, 0 to 1, at each length; the first band lies at the bottom.
+    """The stages of one series: a band of shares, 0 to 1, over the lengths; the first lies at the bottom.
 
     `changes` are (length, sentence), for two that cross.
     """
@@ -152,7 +152,7 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
 
 
 def _stages(cases: Sequence[ProfiledCase]) -> list[str]:
-    """The largest of the longest call first."""
+    """The stages of all lengths, by their time in the longest call, largest first."""
     known = dict.fromkeys(entry.stage for case in reversed(cases) for entry in case.stages)
     return [stage for stage in known if stage != RESIDUAL]
 
@@ -163,9 +163,9 @@ def _share(case: ProfiledCase, stage: str) -> float:
 
 
 def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Where one stage passes another: between two lengths their times are taken to be power laws.
+    """Where one stage passes another; between two lengths their times are taken to be power laws.
 
-    Only where the intervals of their shares are apart at both lengths.
+    Only crossings of stages whose shares have disjoint intervals at both lengths.
     """
     for shorter, longer in pairwise(cases):
         for one, other in combinations(stages, 2):

@@ -1,4 +1,4 @@
-"""The charts of a run's profiles as SVG; which there are follows from what its records hold."""
+"""The charts of a run's profiles as SVG, each where the records have something for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -41,19 +41,19 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
         notes=(
             *interval_notes(median.time for history in histories for median in history.medians),
             *dict.fromkeys(line for history in histories for line in left_out_lines(history)),
-            *([f"a {GATE}'s verdict stands at the last run before it"] if _judged(histories) else []),
+            *([f"a {GATE}'s verdict stands at the last run before it"] if _have_verdicts(histories) else []),
             *([f"{left} earlier runs are left out"] if left else []),
         ),
         x_label="run, by its time (UTC)",
     )
     machines = dict.fromkeys(machine_label(history.fingerprint, info) for history in histories)
-    labels = [*dict.fromkeys(history.label for history in histories), *[GATE] * _judged(histories)]
+    labels = [*dict.fromkeys(history.label for history in histories), *[GATE] * _have_verdicts(histories)]
     sheet = Sheet(None, " · ".join(common), f"fingerprint {', '.join(machines)}", "")
     with style():
         return to_svg(chart, draw_page(chart, sheet, looks(labels, "")))
 
 
-def _judged(histories: Sequence[CaseHistory]) -> bool:
+def _have_verdicts(histories: Sequence[CaseHistory]) -> bool:
     return any(history.verdicts for history in histories)
 
 

@@ -57,7 +57,7 @@ class Fill(NamedTuple):
     alarming: bool
 
 
-def _occupied(kernel: KernelFigures) -> Fill | None:
+def _occupancy_fill(kernel: KernelFigures) -> Fill | None:
     """Alarming where it spills or cannot be launched."""
     share = kernel.occupancy
     if share is None:
@@ -74,7 +74,7 @@ def _occupied(kernel: KernelFigures) -> Fill | None:
     return Fill(share, words, bool(kernel.spilled_bytes))
 
 
-def _vmem_used(kernel: TpuKernelFigures) -> Fill | None:
+def _vmem_fill(kernel: TpuKernelFigures) -> Fill | None:
     """Alarming, and no longer than a whole, where it needs more than it gets."""
     if kernel.vmem_bytes is None:
         return None
@@ -97,7 +97,7 @@ class Share(NamedTuple):
 SHARES = (
     Share(
         KernelFigures,
-        _occupied,
+        _occupancy_fill,
         "occupancy",
         "how much of a multiprocessor do kernels fill, and what allows no more?",
         (
@@ -108,7 +108,7 @@ SHARES = (
     ),
     Share(
         TpuKernelFigures,
-        _vmem_used,
+        _vmem_fill,
         "VMEM used",
         "how much of the VMEM that they get do kernels take?",
         ("VMEM used: blocks with their second buffers, and scratch, of what a kernel gets of a core's",),

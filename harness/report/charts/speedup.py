@@ -28,7 +28,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     crossed = {(c.implementation, c.panel): c for c in grid.suite.crossovers}
     measured = [_panel(grid, panel, crossed) for panel in grid.panels]
     panels = tuple(
-        replace(panel, published=_published(grid.at(name), panel.lengths, grid.suite.baseline, curves))
+        replace(panel, published=_curves_over(grid.at(name), panel.lengths, grid.suite.baseline, curves))
         for name, panel in zip(grid.panels, measured, strict=True)
     )
     shown = {
@@ -83,7 +83,7 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
     )
 
 
-def _published(
+def _curves_over(
     cells: Sequence[CaseResult], lengths: Sequence[int], baseline: str, curves: Sequence[PublishedCurve]
 ) -> tuple[tuple[str, PublishedCurve], ...]:
     """The part of each curve that lies over the panel's lengths; a line needs two points."""

@@ -57,13 +57,18 @@ def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
 
 def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
     rows = [
-        (name, field.kind, "must be given" if field.required else canonical(field.default), _allowed(field))
+        (
+            name,
+            field.kind,
+            "must be given" if field.required else canonical(field.default),
+            _allowed_values(field),
+        )
         for name, field in fields
     ]
     return _section((title, "type", "default", "allowed"), rows)
 
 
-def _allowed(field: Field) -> str:
+def _allowed_values(field: Field) -> str:
     usual = {
         "int": f"≥ {field.minimum}",
         "float": "any finite number",

@@ -58,7 +58,7 @@ def kernel_rows(
                     _span([format_count(record.seq) for record, _ in cases]),
                     short_label(cases[0][0].as_case.label),
                 ),
-                [_joined(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
+                [_join_lengths(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
             )
             for cases in alike.values()
         ],
@@ -70,7 +70,7 @@ def owner(record: Record) -> str:
     return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
 
 
-def _joined(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
+def _join_lengths(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
     """The rows of one kernel at several lengths as one: of a column that differs the first and the last."""
     return [
         column[0]._replace(text=_span([cell.text for cell in column])) for column in zip(*rows, strict=True)

@@ -14,7 +14,7 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.record import state_bound
 from harness.core.units import format_bytes, format_seconds
 from harness.core.workload import Field, canonical
-from harness.report.format import ABSENT, duration
+from harness.report.format import ABSENT, duration, minute
 from harness.store.run_summary import FINISHED, RunSummary
 
 ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
@@ -175,7 +175,7 @@ def origin(run: RunSummary) -> tuple[str, str, str]:
     """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): when, of which code, on which machine."""
     digits = str(run.fingerprint).removeprefix("sha256:")[:HASH_DIGITS]
     return (
-        str(run.started)[:16].replace("T", " ") if run.started else ABSENT,
+        minute(run.started) if run.started else ABSENT,
         f"{str(run.commit)[:HASH_DIGITS]}{'+' if run.dirty else ''}" if run.commit else ABSENT,
         f"{run.machine or 'unknown'} {digits}" if run.fingerprint else ABSENT,
     )

@@ -77,7 +77,7 @@ class TableMeasures:
             measures.append(measure)
         return tuple(measures)
 
-    def fitting(self, width: int) -> list[int]:
+    def columns_that_fit(self, width: int) -> list[int]:
         """The columns to draw: with content or of rank 0; where the width is short, the highest ranks go."""
         indices = [i for i, measure in enumerate(self.columns) if not measure.absent]
         for i in sorted(indices, key=lambda i: self.columns[i].column.rank, reverse=True):

@@ -82,7 +82,7 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
     shown: list[list[Fitted]] = []
     for page in pages:
         measured = [TableMeasures(table, notes.marks) for table in page.tables if table.rows]
-        fitted = [(measures, measures.fitting(console.width)) for measures in measured]
+        fitted = [(measures, measures.columns_that_fit(console.width)) for measures in measured]
         shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
     any_noted = bool(notes.numbers)
     notes.restrict(cell for page in shown for measures, at in page for cell in _cells(measures.table, at))
