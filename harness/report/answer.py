@@ -1,4 +1,4 @@
-"""What a panel says, in sentences before its table: the fastest, where others win, what did not run.
+"""The answer of a panel, in sentences before its table: the fastest, where others win, what did not run.
 
 Two cases are about the same where the interval of their ratio contains 1, or where they run one program;
 without an interval also where eager torch dispatches the same operators for both.
@@ -31,7 +31,7 @@ _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
 def answer(panel: SuiteResults) -> list[str]:
-    """Two to four sentences, and one for each model; none where nothing was timed."""
+    """Two to four sentences, and one for each model; without a time only what was judged, if anything."""
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
@@ -60,7 +60,7 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
-    """By length the cases that were timed and are as registered, fastest first."""
+    """Length → the cases that were timed and are as registered, fastest first."""
     timed = (row for row in panel.cases if row.time.value is not None)
     correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
@@ -71,7 +71,7 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
 
 
 def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
-    """Of cases of one length, fastest first: the fastest, and those about as fast."""
+    """The fastest of the cases of one length (sorted by time), and those about as fast."""
     return [row for row in rows if row is rows[0] or _is_about_the_same(row, rows[0])]
 
 
@@ -80,7 +80,7 @@ def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
     if compared is not None and compared.same_program:
         return True
     kind = same_kind(row.records, best.records, target=HOST)
-    # Turned round, an interval contains 1 as well: what is compared already need not be so again.
+    # An interval contains 1 in either direction, so a comparison that is known already serves for both.
     known = compared if compared is not None and compared.speedup is not None else None
     times = known or ratio(row.records, best.records)
     if times.low is None or times.high is None:
@@ -89,12 +89,12 @@ def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
 
 
 def _comparison_with(row: CaseResult, base: CaseResult) -> Comparison | None:
-    """The comparison of a case with the baseline, where the other is the baseline's."""
+    """The comparison of a case with another, which exists where the other is its baseline."""
     return row.compared if row.compared and row.compared.baseline == base.label else None
 
 
 def _fastest(panel: SuiteResults) -> str:
-    """The fastest at the longest length that has one, equivalent to the baseline where any is."""
+    """The fastest at the longest timed length, among those equivalent to the baseline if there are any."""
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
     won = _winners([row for row in rows if _is_equivalent(panel, row)]) or _winners(rows)
@@ -115,7 +115,7 @@ def _fastest(panel: SuiteResults) -> str:
 
 
 def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
-    """By how much: over the baseline, or over the next one where the baseline leads or did not run."""
+    """The winner's margin over the baseline, or over the next one where the baseline leads or did not run."""
     base = next((row for row in rows if row.label == panel.baseline), None)
     if base is not None and base not in won:
         return f", {_gain(won[0], base)} {short_label(base.label)}"
@@ -184,7 +184,7 @@ def describe(finding: PanelFinding, crossing: float | None) -> str:
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
-    """The same for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`, `about the same`."""
+    """As :func:`describe`, for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
     match finding.verdict:
         case "faster" if finding.faster_from is None and finding.same_until is not None:
             return f"beyond {format_count(finding.same_until)}"
@@ -199,18 +199,18 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
 
 
 def _in_a_step(panel: SuiteResults) -> str:
-    """What the panel's finding saves in a step of its models."""
+    """The time that the panel's finding saves in a step of its models."""
     finding = panel_finding(panel)
     return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
 
 
 def describe_model(model: StepModel) -> str:
-    """Where a model's fields come from, and in what the cases are not the model's."""
+    """Where a model's fields come from, and how the cases differ from the model's calls."""
     return f"Fields of {model.label}: {model.origin}{'; ' + model.note if model.note else ''}."
 
 
 def _not_equivalent(panel: SuiteResults) -> str:
-    """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
+    """The implementations whose result means something else than the baseline's."""
     meant = baseline_semantics(panel)
     names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
     base = short_label(panel.baseline)
@@ -231,7 +231,7 @@ def _planned_sentence(panel: SuiteResults) -> str:
 
 
 def _not_run(panel: SuiteResults) -> str:
-    """What was not timed, why, and the flag that mends it, as the reason names it."""
+    """What was not timed, why, and the flag in the reason that mends it."""
     lengths = collected(
         ((_cause(row.failed), short_label(row.label)), row.seq)
         for row in panel.cases
@@ -252,7 +252,7 @@ def _cause(failed: Record) -> str:
 
 
 def _name_lengths(lengths: Sequence[int]) -> str:
-    """Every length, or of many the first and the last."""
+    """Every length; of more than MOST_LENGTHS their number, the first and the last."""
     if len(lengths) <= MOST_LENGTHS:
         return ", ".join(map(format_count, lengths))
     return f"{len(lengths)} lengths from {format_count(min(lengths))} to {format_count(max(lengths))}"

@@ -1,4 +1,4 @@
-"""A suite's choices as Python to paste: a function of the axes that vary, and the test that holds it."""
+"""A suite's choices as Python code: a function of the axes that vary, and a test of it."""
 
 import json
 import textwrap
@@ -78,7 +78,7 @@ def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:
 
 
 def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
-    """Why a choice was made, and where it might have been another, in sentences."""
+    """Sentences on why a choice was made, and where it is undecided."""
     ratio = choice.speedup
     if choice.reason:
         yield f"{choice.reason}."

@@ -14,7 +14,7 @@ UNKNOWN_WIDTH = 80
 
 
 class TextConsole(Console):
-    """It takes no markup and no `:emoji:`, and prints no control character but those of its own styles."""
+    """A rich console without markup and `:emoji:`, and without control characters but its own styles'."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)

@@ -1,4 +1,4 @@
-"""Where the figures come from: run, date, machine, how time was taken."""
+"""The provenance of figures: run, date, machine, how time was taken."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

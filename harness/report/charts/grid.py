@@ -1,4 +1,4 @@
-"""The suite as a chart needs it: panels with their titles, cases with their outcome."""
+"""The cases of a suite as charts arrange them: panels with their titles, cases with their outcome."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class CaseGrid:
 
 
 def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """(family, panel) → the family where there are several, and what sets the panel apart from its others."""
+    """(family, panel) → a title: the family where there are several, and what not all panels share."""
     words = {key: panel_words(key[1]) for key in panels}
     several = len({family for family, _ in panels}) > 1
     titles: dict[tuple[str, str], str] = {}
@@ -104,7 +104,7 @@ def panel_words(panel: str) -> list[str]:
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
-    """One per case that is not ok."""
+    """The outcomes of the cases that are not ok."""
     return [Outcome(cell.label, cell.seq, status_words(cell.status)) for cell in cells if cell.failed]
 
 

@@ -1,4 +1,4 @@
-"""How long one call of a case took, run after run."""
+"""The chart of a case's history: the time of one call, run after run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

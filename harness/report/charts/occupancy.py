@@ -1,4 +1,4 @@
-"""How much of a multiprocessor, or of a TPU core's VMEM, the kernels of each case fill."""
+"""The occupancy chart: how much of a multiprocessor, or of a TPU core's VMEM, each case's kernels fill."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ class Fill(NamedTuple):
 
 
 def _occupancy_fill(kernel: KernelFigures) -> Fill | None:
-    """Alarming where it spills or cannot be launched."""
+    """A GPU kernel's occupancy; alarming where it spills or cannot be launched."""
     share = kernel.occupancy
     if share is None:
         return None
@@ -75,7 +75,7 @@ def _occupancy_fill(kernel: KernelFigures) -> Fill | None:
 
 
 def _vmem_fill(kernel: TpuKernelFigures) -> Fill | None:
-    """Alarming, and no longer than a whole, where it needs more than it gets."""
+    """A TPU kernel's share of its VMEM, cut at 1; alarming where it needs more than it gets."""
     if kernel.vmem_bytes is None:
         return None
     share = vmem_share(kernel)
@@ -84,7 +84,7 @@ def _vmem_fill(kernel: TpuKernelFigures) -> Fill | None:
 
 
 class Share(NamedTuple):
-    """What kernels of a kind fill, in words, and which bar is the finding."""
+    """The texts of a kind of kernel's share, how it is computed, and which bar is the finding."""
 
     kind: type[AnyKernel]
     fill_of: Callable[[Any], Fill | None]
@@ -143,7 +143,7 @@ def _bars(grid: CaseGrid, panel: str, share: Share) -> Iterator[ShareBar]:
 
 
 def _fills(cells: Sequence[CaseResult], target: str, share: Share) -> Iterator[tuple[int, str, Fill]]:
-    """What kernels fill where that is known, once where a call launches one alike on several grids."""
+    """(length, kernel, fill) where that is known; one entry for a kernel launched alike on several grids."""
     for cell in cells:
         static = static_of(cell.records, target)
         kernels = [kernel for kernel in (static.all_kernels if static else ()) if type(kernel) is share.kind]

@@ -1,4 +1,4 @@
-"""From which length on an implementation is faster than the baseline."""
+"""The speedup chart: from which length on an implementation is faster than the baseline."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         for line in panel.series
         for point in line.points
     }
-    # Of a crossing there is nothing to say where no speedup is known at all: its failures say why.
+    # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
     told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
@@ -61,7 +61,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
 
 
 def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossover]) -> Panel:
-    """Its lengths end where its points do: beyond is nothing to see, and the notes say why."""
+    """A panel whose lengths end with its points: beyond is nothing to see, and the notes say why."""
     others = [label for label in grid.labels if label != grid.suite.baseline]
     measured = [Series(label, _points(grid.at(panel, label))) for label in others]
     series = [*measured, *_bounds(grid, panel, measured)]
@@ -137,7 +137,7 @@ def _verdict(crossing: Crossover) -> str:
 def _missing_remarks(
     grid: CaseGrid, shown: Collection[tuple[str, str, int]], told: Collection[tuple[str, str]]
 ) -> list[Remark]:
-    """Why there is no speedup, but for those (label, panel) whose verdict has told that of the baseline."""
+    """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
         reason = (cell.compared.reason if cell.compared else None) or ""

@@ -58,7 +58,7 @@ def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
 
 
 def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
-    """The sentences about kernels, each given with what it is of; none where there is no kernel."""
+    """The sentences about kernels, given as (case, kernel); none where there is no kernel."""
     if not kernels:
         return []
     owner, kernel = max(kernels, key=lambda pair: by_need(pair[1]))

@@ -1,4 +1,4 @@
-"""What exists (`list`), what would run (`run --dry-run`) and what is stored (`runs`), as rich draws it."""
+"""Rich tables of what exists (`list`), would run (`--dry-run`), is stored (`runs`) or wrong (`doctor`)."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -41,7 +41,7 @@ def families_table(catalog: Catalog) -> Group:
 
 
 def implementations_table(infos: Sequence[ImplementationInfo], *, one_line: bool = False) -> Table:
-    """Options with their defaults, framework, semantics, and what it is: cut to `one_line`, or whole."""
+    """Options with their defaults, framework, semantics, and the description, cut to `one_line` or whole."""
     table = plain_table("implementation", "framework", "semantics", "what it is")
     for info in infos:
         options = ",".join(_field(option) for option in info.options)
@@ -61,7 +61,7 @@ def _field(field: Field) -> str:
 
 
 def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
-    """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
+    """The targets of `static --target` beside the host; `missing` says by kind what is not installed."""
     numbers = ("memory", "bandwidth", "peak")
     table = plain_table("target", "device", *numbers, right=numbers)
     for target in targets:
@@ -126,7 +126,7 @@ def _fits(fits: bool | None) -> Text:
 
 
 def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
-    """An empty table; the texts of the columns named in `right` are numbers, and stand there."""
+    """An empty table; the columns named in `right` hold numbers, and are aligned to the right."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for title in titles:
         number = title in right
@@ -135,7 +135,7 @@ def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
-    """What `doctor` found: a line each, remedies below, and how a worker differs from a plain process."""
+    """The findings of `doctor`: a line each, remedies below, and how workers differ from a plain process."""
     table = plain_table("", "", "")
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
     differing = [finding for finding in findings if finding.state == "differs"]

@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, each measured once, and which of them fit a terminal."""
+"""The widths of a table's columns, each measured once, and the columns that fit a terminal."""
 
 import re
 from collections.abc import Callable, Sequence

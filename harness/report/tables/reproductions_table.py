@@ -1,4 +1,4 @@
-"""A comparison on several machines: how many agree, on what, who differs in what, in a sentence and a table.
+"""A comparison on several machines, in a sentence and a table: which agree, on what, and how others differ.
 
 The table has a line per machine, and one per run where a machine has several.
 """
@@ -105,7 +105,7 @@ def _unlike(found: Reproduction, machine: MachineRatio) -> str:
 
 
 def _sizes(found: Reproduction, machine: MachineRatio, name: str) -> str | None:
-    """`L2 1 MiB against 2 MiB`: of a cache the machine's, and the agreeing or else all other machines'."""
+    """`L2 1 MiB against 2 MiB`: a cache's size here, and on the machines that agree, else on all others."""
     own = cache_texts(machine.facts).get(name)
     others = [other for other in found.agreeing or found.machines if other is not machine]
     theirs = sorted({cache_texts(other.facts).get(name, "") for other in others})
@@ -113,7 +113,7 @@ def _sizes(found: Reproduction, machine: MachineRatio, name: str) -> str | None:
 
 
 def _state_ratio(machine: MachineRatio) -> str:
-    """`1.4× [1.3, 1.5], slower`; why there is no number, or no interval."""
+    """`1.4× [1.3, 1.5], slower`, or why there is no number."""
     value, low, high, *_ = machine.speedup
     if value is None:
         return machine.speedup.reason or NO_INTERVAL
@@ -153,7 +153,7 @@ def _legend(found: Sequence[Reproduction]) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    """A fact's value; of a list, such as a processor's features, how many it has."""
+    """A fact's value; of a list, such as a processor's features, its length."""
     return f"({len(value)})" if isinstance(value, list) else str(value)
 
 
@@ -183,5 +183,5 @@ def _machine_rows(found: Reproduction, machine: MachineRatio) -> Iterator[tuple[
 
 
 def _why(one: Replication) -> tuple[str, ...]:
-    """Why it does not count, or has no interval, and what a reader must know of it."""
+    """Why a replication does not count, or has no interval, and the notes on it."""
     return sentences(one.reason or one.compared.reason, *one.compared.notes)

@@ -1,4 +1,4 @@
-"""Lines below the tables of targets: turned verdicts, transfers, heaviest operators, equal programs."""
+"""Lines below the tables of targets: verdicts that flip, transfers, heaviest operators, equal programs."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Targets side by side: what a compiler plans on each, whether it fits, where the verdict turns round."""
+"""The table of targets side by side: what a compiler plans on each, whether it fits, where verdicts flip."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -84,7 +84,7 @@ def _target_columns(
 
 
 def _target_cells(row: CaseResult, overflow: str) -> dict[str, Cell]:
-    """The cells by column. Why there is no figure at all is noted at temporaries or status."""
+    """The cells of a case by column. Temporaries or status note why there is no figure at all."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
         why = sentences(None if failed else "not compiled")

@@ -1,4 +1,4 @@
-"""The Pallas kernels of a suite on each TPU: VMEM of what there is, the grid, and blocks off the tile."""
+"""The Pallas kernels of a suite on each TPU: VMEM used and available, the grid, and unaligned blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How things look: colours that stay apart for colour-blind readers, on light ground and on dark; text."""
+"""The style of charts: colours that colour-blind readers tell apart, on light ground and on dark; text."""
 
 import re
 import textwrap
@@ -88,7 +88,7 @@ def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
 
 
 class _Wrapper(textwrap.TextWrapper):
-    """Also between options, before it breaks a word: `name[one=1,` above `two=2]`."""
+    """Wraps between options, too, before it breaks a word: `name[one=1,` above `two=2]`."""
 
     wordsep_simple_re = re.compile(r"(\s+)|(?<=,)(?=\w)|(?<=\w)(?=\[)")
 
