@@ -1,4 +1,4 @@
-"""`dispatch`: the choices of one suite of a stored run, and what is printed of them."""
+"""`dispatch`: the choices of one suite of a stored run, printed as a function or as JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoic
 
 
 def print_dispatch(found: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
-    """Print the function, or write it; what stands in the way of a choice goes to standard error."""
+    """Print the function, or write it; problems of the stored run go to standard error."""
     code = choose_function(found, stored.info)
     for problem in stored.problems:
         output.print_note(problem)

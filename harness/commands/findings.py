@@ -144,7 +144,7 @@ def read_text(path: Path) -> str:
 
 
 def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
-    """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
+    """Print the outcome of each line; the exit code: 1 where the receipt was edited, or a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:
         lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]

@@ -28,7 +28,7 @@ class Histories:
 
 
 def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
-    """The histories of the cases that a pattern matches; what cannot be read is told and left out.
+    """The histories of the cases that a pattern matches; `tell` is called for what cannot be read.
 
     UsageError where it matches none, or more than MOST.
     """
@@ -83,7 +83,7 @@ def print_histories(histories: Histories, out: Path | None, *, json: bool) -> No
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:
-    """What stored gates said, by case; an interrupted gate said nothing."""
+    """Case → the verdicts of stored gates; an interrupted gate has none."""
     found: dict[str, list[GateVerdict]] = {}
     for gate in gates(results):
         try:

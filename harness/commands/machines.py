@@ -28,7 +28,7 @@ SHOWN = 5  # open groups that are named
 
 
 def list_machines(project: Project, name: str | None, *, json: bool) -> int:
-    """Print what is there in each pool of bench.yaml, or in one, and what is refused; the exit code."""
+    """Print the nodes in each pool of bench.yaml, or in one, and why any is refused; the exit code."""
     pools = [pool_of(project, name)] if name else list(project.config.machines.values())
     if not pools:
         raise UsageError(
@@ -80,7 +80,7 @@ def run_on(
     notes: bool = True,
     json: bool,
 ) -> int:
-    """Measure suites on the machines of a pool, and print what came of it; the exit code."""
+    """Measure suites on the machines of a pool, and print the joined runs; the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
     tell_left_out(schedule)
@@ -105,7 +105,7 @@ def run_on(
 
 
 def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:
-    """Say what is open, and how to go on; the exit code."""
+    """Print which groups are open, and how to go on; the exit code."""
     for problem in outcome.problems:
         print_note(problem)
     if outcome.open:

@@ -1,4 +1,4 @@
-"""`doctor --roofline`: measure what this machine does per second at most, keep it, and print it."""
+"""`doctor --roofline`: measure this machine's ceilings of FLOP/s and bytes/s, keep and print them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 
 def measure_rooflines(project: Project, *, json: bool) -> None:
-    """Of the processor with the threads that cases have, and of a CUDA device where there is one."""
+    """Measure the processor, with the threads that cases have, and a CUDA device where there is one."""
     threads = project.config.settings.threads
     here = probe_fingerprint("cpu", threads)
     found = [_measure(project, here["fingerprint"])]

@@ -1,4 +1,4 @@
-"""The options that several commands share, most of them in groups: frozen dataclasses, a flag a field.
+"""The options that several commands share, most of them in groups: frozen dataclasses with a field per flag.
 
 Fields hold what was typed. Methods turn it into what the layers below take: overrides of bench.yaml,
 a project, names of columns.
@@ -194,7 +194,7 @@ class PlaceFlags(CatalogFlags):
 
 
 def _writable(results: str | None) -> Path | None:
-    """UsageError for a URL."""
+    """The folder of results, to be written to. UsageError for a URL."""
     if results is not None and "://" in results:
         raise UsageError(
             f"--results {results}: runs are written to local folders; name one, and copy it then"

@@ -47,13 +47,13 @@ def print_json(data: Mapping[str, Any]) -> None:
 
     try:
         text = msgspec.json.encode(data, enc_hook=plain_number).decode()
-    except UnicodeEncodeError:  # a file's name, whose bytes are no UTF-8: json writes them by their number
+    except UnicodeEncodeError:  # a file's name that is not UTF-8: json escapes its bytes
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
     sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
 def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:
-    """Print data as JSON, or the table of it, which is made for a terminal alone."""
+    """Print data as JSON, or the table of it, which is built only for a terminal."""
     if json:
         print_json(data)
     else:
@@ -189,7 +189,7 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
 
 
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
-    """Print which runs are deleted, or would be, as that goes on, and which are left."""
+    """Print, one by one, which runs are deleted, or would be, and which are left."""
     if json:
         print_json({"dry_run": dry_run, "runs": [vars(run) for run in pruned]})
         return

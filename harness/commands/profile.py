@@ -1,4 +1,4 @@
-"""`profile` and `static --stages`: print the stages of a run, and what has none."""
+"""`profile` and `static --stages`: print the stages of a run, and which cases have none."""
 
 from collections.abc import Sequence
 from pathlib import Path

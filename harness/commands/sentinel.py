@@ -1,4 +1,4 @@
-"""`sentinel`: what two installed versions of the compilers make of the same code."""
+"""`sentinel`: compare what two environments, with other versions of the compilers, make of the same code."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
