@@ -100,12 +100,18 @@ def split_label(text: str) -> tuple[str, dict[str, str]]:
 
 
 class IdParts(NamedTuple):
-    """The parts of a case's id; values of `fields` are as the id spells them."""
+    """The parts of a case's id."""
 
     label: str
-    fields: dict[str, str]
+    point: str
     mode: str
     device: str
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The workload's fields, with their values as the id spells them."""
+        pairs = (pair.partition("=") for pair in self.point.split(",") if pair)
+        return {name: value for name, _, value in pairs}
 
 
 def split_id(case_id: str) -> IdParts:
@@ -114,13 +120,12 @@ def split_id(case_id: str) -> IdParts:
     return IdParts(label, *split_setting(setting))
 
 
-def split_setting(text: str) -> tuple[dict[str, str], str, str]:
-    """`batch=1,seq=64:fwd:cpu`, the end of an id, → ({`batch`: `1`, `seq`: `64`}, `fwd`, `cpu`)."""
-    match = re.fullmatch(r"([^:]*):([^:]+):(.+)", text)
-    if match is None:
+def split_setting(text: str) -> tuple[str, str, str]:
+    """`batch=1,seq=64:fwd:cpu`, the end of an id, → (`batch=1,seq=64`, `fwd`, `cpu`)."""
+    parts = text.rsplit(":", 2)  # from the right, as a text field may hold anything
+    if len(parts) < 3:
         raise ValueError(f'"{text}" does not end a case id; write field=value,…:mode:device')
-    pairs = (pair.partition("=") for pair in match[1].split(",") if pair)
-    return {name: value for name, _, value in pairs}, match[2], match[3]
+    return parts[0], parts[1], parts[2]
 
 
 def split_list(text: str) -> list[str]:

@@ -71,9 +71,14 @@ def test_a_broken_label_is_explained(text, says):
 
 
 def test_an_id_survives_the_round_trip():
-    name, fields, mode, device = split_id(CASE.id)
-    assert (name, mode, device) == (CASE.label, CASE.mode, CASE.device)
-    assert ",".join(f"{field}={value}" for field, value in fields.items()) == CASE.point
+    parts = split_id(CASE.id)
+    assert parts == (CASE.label, CASE.point, CASE.mode, CASE.device)
+    assert ",".join(f"{field}={value}" for field, value in parts.fields.items()) == CASE.point
+
+
+def test_a_text_field_may_hold_what_divides_an_id():
+    case = Case.of("mask/scatter", {}, {"kind": "a:b@c", "seq": 64})
+    assert split_id(case.id) == ("mask/scatter", "kind=a:b@c,seq=64", "fwd", "cpu")
 
 
 @pytest.mark.parametrize("text", ["topk/exact", "topk/exact@seq=64", "topk/exact@seq=64:fwd", ""])

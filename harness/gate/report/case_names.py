@@ -41,12 +41,14 @@ class Name:
 
 def name_of(case: str) -> Name:
     try:
-        label, fields, mode, device = split_id(case)
+        parts = split_id(case)
     except ValueError:
         return Name(case, case)
+    fields = parts.fields
     seq = fields.pop("seq", "")
-    where = (*((name, _value(value)) for name, value in fields.items()), ("mode", mode), ("device", device))
-    return Name(case, label, int(seq) if seq.isdecimal() else None, where)
+    workload = ((name, _value(value)) for name, value in fields.items())
+    where = (*workload, ("mode", parts.mode), ("device", parts.device))
+    return Name(case, parts.label, int(seq) if seq.isdecimal() else None, where)
 
 
 def _value(text: str) -> str:

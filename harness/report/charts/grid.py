@@ -99,8 +99,8 @@ def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
 
 def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
-    fields, mode, device = split_setting(panel)
-    return [mode, f"on {device}", *(f"{name}={value}" for name, value in fields.items())]
+    point, mode, device = split_setting(panel)
+    return [mode, f"on {device}", *filter(None, point.split(","))]
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
