@@ -59,7 +59,7 @@ def _have_verdicts(histories: Sequence[CaseHistory]) -> bool:
 
 def _words(case: str) -> list[str]:
     """`mask/scatter@seq=64:fwd:cpu` → `scatter`, `fwd`, `on cpu`, `seq=64`."""
-    label, _, panel = case.rpartition("@")
+    label, _, panel = case.partition("@")
     return [short_label(label), *panel_words(panel)]
 
 
