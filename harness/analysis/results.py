@@ -81,8 +81,8 @@ class StepModel:
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
-        values = {each.name: described[each.name] for each in fields(cls) if each.name in described}
-        return cls(**{**values, "cases": frozenset(described["cases"])})
+        values: dict[str, Any] = {f.name: described[f.name] for f in fields(cls) if f.name in described}
+        return cls(**values | {"cases": frozenset(described["cases"])})
 
 
 @dataclass(frozen=True)
