@@ -30,7 +30,7 @@ class RunMedian:
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """What a stored gate said of a case, with the change in `figures`; its id sorts among runs' by time."""
+    """A stored gate's verdict on a case, with the change in `figures`; its id sorts among runs' by time."""
 
     gate: str
     started: str

@@ -43,7 +43,7 @@ class Replication:
 
 @dataclass(frozen=True)
 class MachineRatio:
-    """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine.
+    """The replications of a comparison on one machine: the runs of one fingerprint, oldest first.
 
     Fingerprints of one hash are of two machines where their caches have different sizes.
     """

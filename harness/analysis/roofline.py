@@ -133,7 +133,7 @@ class Roofline:
 
 
 def roofline_of(data: Any) -> Roofline:
-    """The roofline that was kept as plain data. ValueError where it is none."""
+    """The roofline in plain data. ValueError for other data."""
     return from_plain(Roofline, data)
 
 
@@ -207,7 +207,7 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
 
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
-    """Its interval is the time's: the least share is over the longest time."""
+    """The share of a roof; its interval follows from the time's: the longest time gives the least share."""
     shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
     return shares._replace(warnings=())  # they stand at the time
 

@@ -1,4 +1,4 @@
-"""How a figure grows with the length, and from which length on an implementation wins."""
+"""Scaling exponents of figures over the length, and crossovers: from which length on something wins."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

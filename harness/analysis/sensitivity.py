@@ -104,7 +104,7 @@ class Sensitivity:
     largest: Largest
 
     def to_json(self, factor: float) -> dict[str, Any]:
-        """As plain data; `value` is a case's speedup, of the baseline its time."""
+        """As plain data; `value` is a case's speedup, for the baseline its time."""
         cases = [
             {
                 "case": case.record.case,

@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
         return self._replace(value=value, **bounds)
 
     def flat_fields(self, value: str, *others: str) -> dict[str, Any]:
-        """Its value under another name, and `others` of its fields, for figures that hold it flat."""
+        """The value under another name, and the fields in `others`, for dataclasses that hold them flat."""
         return {value: self.value, **{name: getattr(self, name) for name in others}}
 
 
@@ -73,7 +73,7 @@ def t_half_width(spread: float, count: int, probability: float = (1 + LEVEL) / 2
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Of a sample of two values or more, to the last digits of a float.
+    """The sample standard deviation of two values or more, to the last digits of a float.
 
     `statistics.stdev` sums fractions, in thirty times the time, which shows where cases are many.
     """
@@ -174,7 +174,7 @@ def _once_in_order(rounds: tuple[int, ...]) -> bool:
 def round_medians(timing: Timing) -> Mapping[int, float]:
     """Round → median of its samples, in seconds."""
     alone = dict(zip(timing.round, timing.samples_s, strict=True))
-    if len(alone) == len(timing.round):  # as of every case that takes long
+    if len(alone) == len(timing.round):  # one reading in each round, as slow cases have
         return alone
     rounds: dict[int, list[float]] = {}
     for sample, number in zip(timing.samples_s, timing.round, strict=True):

@@ -118,7 +118,7 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
 
 
 def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproduction]:
-    """What the runs that are kept for good say of each pair of cases, machine by machine."""
+    """The reproductions of each pair of cases in the runs that are kept for good."""
     from harness.analysis.reproduction import reproductions
     from harness.analysis.results import SuiteRecords
 

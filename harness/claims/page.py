@@ -65,7 +65,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
 
 
 def _open_question(verdict: Verdict) -> str:
-    """What it would take to settle a claim; empty where it is settled."""
+    """The question that would settle a claim; empty where it is settled."""
     is_open = verdict.word == Word.NOT_CHECKABLE
     return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
 

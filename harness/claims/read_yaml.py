@@ -130,7 +130,7 @@ def _verdict(node: Node, name: str) -> str:
 
 
 def _machines(node: Node, name: str) -> int:
-    """On how many machines a speedup has to hold."""
+    """The number of machines that a speedup has to hold on."""
     number = text(node, name)
     if not number.isdecimal() or not int(number):
         raise UsageError(f"{node.where}: {name} is a number of machines, 1 or more; not {number}")

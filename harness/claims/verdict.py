@@ -164,7 +164,7 @@ def _distances(reading: Reading) -> Iterator[float]:
 
 
 def _distance(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
-    """How far a value lies outside the range, as a share of the nearer end; infinite for unequal words."""
+    """The distance of a value from a range, as a share of the nearer end; infinite for unequal words."""
     low, high, value = measure.value, (upto or measure).value, other.value
     if any(isinstance(side, bool | str) for side in (low, high, value)):
         if {type(low), type(high)} != {type(value)}:

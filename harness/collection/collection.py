@@ -20,7 +20,7 @@ from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, 
 
 @dataclass(frozen=True)
 class Collection:
-    """What collecting did, or would do.
+    """The outcome of collecting, or of a dry run of it.
 
     `joined` are all sweeps in shards of the folder, `copied` the ids of whole runs that it lacked. `problems`
     are sentences about what could not be taken. `stale` are sentences about joined runs of the folder that

@@ -56,7 +56,7 @@ class JoinedRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Its run.json: that of a run, with each piece's own under `shards`. An open one lacks shards."""
+        """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
         ends = [end for piece in self.pieces if (end := piece.info.get("finished"))]
         whole = len(ends) == self.count and not self.problems

@@ -58,7 +58,7 @@ class Piece:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no case fell to it, so that nothing tells its kind of machine."""
+        """Whether no case fell to it, so that its kind of machine is not known."""
         return not self._planned_cases()
 
     @property
@@ -70,7 +70,7 @@ class Piece:
         return {case for suite in self.info["suites"].values() for case in suite["cases"]}
 
     def merge(self, other: Piece) -> Piece:
-        """Both copies of one run together: one may have been collected before the run went on."""
+        """Merge two copies of one run: one may have been collected before the run went on."""
         newer = max(self.info, other.info, key=lambda info: (info.get("finished") is not None, str(info)))
         return Piece(
             self.run,

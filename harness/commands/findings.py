@@ -173,7 +173,7 @@ def _read_if_present(path: Path) -> bytes | None:
 
 
 def find_record(project: Project, beginning: str, run: str | None) -> Record:
-    """The record whose hash begins so: of one run, or of all that are stored, the newest first."""
+    """The record whose hash begins with `beginning`, of one run, or of all stored ones, newest first."""
     if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
         raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
     results = project.results

@@ -81,7 +81,7 @@ class TableFlags:
     notes: bool = NOTES
 
     def column_names(self) -> tuple[str, ...]:
-        """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
+        """The columns to add, or to prefer in a narrow terminal. UsageError for an unknown one."""
         from harness.report.tables.suite import check_columns
 
         names = split_words(self.columns)

@@ -1,4 +1,4 @@
-"""The form of every answer: what a worker may say to each verb, checked where the runner receives it.
+"""The form of a worker's answer to each verb, checked where the runner receives it.
 
 A worker shares its process with an implementation, so that its answer is no more to be trusted than the
 implementation is. An answer that lacks a field here, or has one of another type, ends that one case; fields
@@ -91,8 +91,8 @@ FORMS: Mapping[str, type[Any]] = {
     "replay": _form(replay_s=Reading, eager_s=Reading),  # of one replay, and of one eager call
     "attempt": _form(
         peak_bytes=Maybe,  # the highest that was allocated for it
-        outside_bytes=Maybe,  # what its device or process held beside that
-        by=_one_of("allocator", "resident"),  # who counted: the device's allocator, or the kernel
+        outside_bytes=Maybe,  # held by its device or process beyond that
+        by=_one_of("allocator", "resident"),  # counted by the device's allocator, or as resident memory
     ),
     "finish": _form(
         threads=tuple[str, ...],  # names of those that run

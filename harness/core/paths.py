@@ -1,4 +1,4 @@
-"""Where this program lies. No other file counts folders upward."""
+"""The folders of this program. No other file counts folders upward."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who owns a program's planned peak: the buffers that are alive there, with the lines that made them."""
+"""The owners of a program's planned peak: the buffers that are alive there, with the lines that made them."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class Owners:
 
     @property
     def curve_difference(self) -> float:
-        """How far the curve's highest point is above the buffers at the peak, as a share of these."""
+        """The curve's highest point over the bytes of the buffers at the peak, less 1."""
         buffers = self.peak_bytes - self.gap_bytes
         return max(alive for _, alive in self.curve) / buffers - 1 if self.curve and buffers else 0.0
 

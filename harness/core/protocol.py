@@ -1,4 +1,4 @@
-"""What the runner and its processes say to each other: one JSON object per packet.
+"""The protocol between the runner and its processes: one JSON object per packet.
 
 The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
 what comes back is one of the fields of :class:`harness.core.answer_forms.Reply`. Before it a worker may
@@ -22,7 +22,7 @@ PACKET = 1 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """All a process needs to know, given at its fork.
+    """The job of a process, given at its fork.
 
     `role` is `case` (measures one case), `trial` (calls one once, for its memory), `reference` (draws a
     group's inputs, computes references and verifies results), `side` (one side of a gate: it holds several
@@ -52,7 +52,7 @@ class Job:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """What :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         values: dict[str, Any] = {**data, "case": Case.of(**data["case"])}
         return cls(**values)
 

@@ -54,7 +54,7 @@ class Correctness:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of a check on one case."""
+    """The outcome of a check on one case."""
 
     check: str  # `family/name`
     objection: str  # the doubt that it answers
@@ -82,7 +82,7 @@ class GpuReading:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """All readings of a case, and how they were taken."""
+    """The timing of a case: all readings, and how they were taken."""
 
     samples_s: tuple[float, ...]  # seconds per call, one for each reading, in the order taken
     round: tuple[int, ...]  # the round in which each reading was taken
@@ -134,7 +134,7 @@ class OperatorFigures:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Where the time of a call goes, round by round. In each round the stages add up to the marked call."""
+    """The profile of a call by stages, round by round; in each round they add up to the marked call."""
 
     plain_s: tuple[float, ...]  # seconds of a call without marks in each round, of the same method
     stages: tuple[StageFigures, ...]  # in the order in which a call begins them
@@ -201,7 +201,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What became of one case in one run."""
+    """The record of one case in one run: its outcome and the evidence."""
 
     run: str  # the run's id
     case: str  # the case's id, which holds the fields from `implementation` to `workload`

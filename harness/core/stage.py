@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _Unrecorded:
-    """The context of a stage that nobody records; one serves all, as it holds nothing.
+    """The context of a stage outside a profile; one instance serves all, as it holds nothing.
 
     Its methods are builtins that take these arguments and return something false: calling a function
     of Python's twice would take as long again as the whole mark.

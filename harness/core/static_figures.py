@@ -86,7 +86,7 @@ class Static:
     alias_bytes: int | None = None  # bytes of results that take an input's place
     peak_bytes: int | None = None  # bytes live at once, as the compiler itself sums them up
     flops: int | float | None = None  # floating-point operations of one call
-    flops_source: str | None = None  # who counted them: one of FLOPS_SOURCES
+    flops_source: str | None = None  # how they were counted: one of FLOPS_SOURCES
     bytes_accessed: int | float | None = None  # bytes read and written by all operators of one call
     program: str | None = None  # `sha256:…` of the optimised module without names and places
     custom_calls: tuple[str, ...] = ()  # kernels that the compiler calls and does not count
@@ -125,7 +125,7 @@ class Static:
 
     @classmethod
     def none(cls, reason: str) -> "Static":
-        """No figure at all, and why."""
+        """Static figures that are all missing, for one reason."""
         return cls(unavailable=dict.fromkeys((*ALL_FIGURES, "program"), reason))
 
     @property
@@ -135,12 +135,12 @@ class Static:
 
     @property
     def all_kernels(self) -> tuple[AnyKernel, ...]:
-        """Those on a GPU, or on a TPU."""
+        """The kernels on a GPU, or on a TPU."""
         return (*self.kernels, *self.tpu_kernels)
 
     @property
     def planned_bytes(self) -> int | None:
-        """What the program needs at once: arguments + outputs + temporaries − aliases."""
+        """The memory that the program needs at once: arguments + outputs + temporaries − aliases."""
         if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:
             return None
         return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)

@@ -14,7 +14,7 @@ Amount = TypeVar("Amount", "Fraction | int", float)
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-# What has more digits than these is meant by nobody, and takes long to compute with.
+# More digits than these are a mistake, and take long to compute with.
 _QUANTITY = re.compile(
     r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
 )

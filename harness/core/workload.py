@@ -19,7 +19,7 @@ from harness.core.length_table import identify_table, is_table
 from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
-LARGEST = 2**63 - 1  # what a record can store
+LARGEST = 2**63 - 1  # that a record can store
 
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")

@@ -70,7 +70,7 @@ def instruction_class(opcode: str) -> str:
 
 
 def tools_folder() -> Path:
-    """Where Triton, which is not loaded for it, has its copies of NVIDIA's tools. Unsupported without it."""
+    """The folder of NVIDIA's tools in Triton, which is not imported for it. Unsupported without Triton."""
     triton = find_spec("triton")
     if triton is None or triton.origin is None:
         raise Unsupported("machine code is read by tools that come with Triton; pip install -e '.[triton]'")

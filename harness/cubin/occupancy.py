@@ -48,7 +48,7 @@ def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) ->
 
 
 def _by_registers(warps: int, registers: int) -> int:
-    """Each partition of a multiprocessor holds whole warps of a quarter of the registers."""
+    """Blocks by registers: each partition of a multiprocessor holds whole warps in its quarter of them."""
     a_warp = _round_up(registers * THREADS_PER_WARP, REGISTER_UNIT)
     if a_warp == 0:
         return REGISTERS_PER_SM

@@ -36,7 +36,7 @@ def command_of(run: KeptRun) -> str:
 
 
 def replay_part(run: KeptRun, lock: Path | None) -> Part:
-    """One command line; the commit, and the file that pins versions where there is one."""
+    """The command line that replays a run, at its commit, with the file that pins versions, if any."""
     commit, _ = commit_of(run)
     steps = [f"git checkout {commit}"] if commit else []
     steps += [f"pip install -c {lock.name} -e ."] if lock else []
@@ -46,7 +46,7 @@ def replay_part(run: KeptRun, lock: Path | None) -> Part:
 
 
 def errors_part(run: KeptRun) -> Part | None:
-    """What is known to be wrong with a run: the notes kept with it, and what could not be read."""
+    """The known errors of a run: the notes kept with it, and what could not be read."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
     quick = [QUICK_NOTE] if QUICK in command_of(run).split() else []
     dirty = [DIRTY] if commit_of(run)[1] else []
@@ -90,7 +90,7 @@ def describe_machine(facts: Mapping[str, Any]) -> str:
 
 
 def _noise(times: Sequence[Estimate]) -> str:
-    """How wide the intervals of the times are, against their medians."""
+    """The widths of the times' intervals, relative to their medians."""
     halves = sorted(
         (time.high - time.low) / 2 / time.value
         for time in times

@@ -27,7 +27,7 @@ class FindingsTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart: the name of its file, the SVG, and what it says to those who do not see it."""
+    """A chart: the name of its file, the SVG, and its alternative text."""
 
     name: str
     svg: bytes

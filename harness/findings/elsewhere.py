@@ -1,4 +1,4 @@
-"""What else there is: other machines, profiles, plans for devices that are absent, published claims."""
+"""Further sections of the findings: other machines, profiles, plans for absent devices, published claims."""
 
 from collections.abc import Iterable, Sequence
 

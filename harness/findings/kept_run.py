@@ -51,7 +51,7 @@ class KeptRun:
         return str(self.info.get("depth") or "run")
 
     def name_records(self, records: Iterable[Record]) -> str:
-        """Their short hashes."""
+        """The short hashes of records, with spaces between."""
         return " ".join(self.hashes[record.key][:SHORT] for record in records if record.key in self.hashes)
 
 

@@ -1,4 +1,4 @@
-"""What a panel's records show, how far that holds, and what would overturn it."""
+"""The verdict of a panel's records: what they show, how far that holds, and what would overturn it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,7 +98,7 @@ class PanelVerdict:
         return f"{finding.implementation} against {finding.baseline}: {said}."
 
     def _interval(self, finding: PanelFinding) -> str:
-        """That of the finding's ratio, else the longest length's that has one; empty without any."""
+        """The interval of the finding's ratio, else the longest length's that has one; empty without any."""
         if finding.compared.low is not None:
             return f", 95 % {ratio_text(finding.compared).partition('× ')[2]}"
         bounded = [compared for compared in self.series if compared.low is not None]

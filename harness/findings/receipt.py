@@ -26,7 +26,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]{,2000}")
 
 @dataclass(frozen=True)
 class TimedRatio:
-    """How much faster a case was than its base, from the same rounds. No bounds: there was no interval."""
+    """The speedup of a case over its base, from the same rounds; without bounds there was no interval."""
 
     case: str
     base: str
@@ -41,7 +41,7 @@ class TimedRatio:
 
 @dataclass(frozen=True)
 class CasePlan:
-    """What a compiler plans for a case, in bytes, and whether that fits the target."""
+    """The memory that a compiler plans for a case, in bytes, and whether it fits the target."""
 
     case: str
     bytes: int | None
@@ -50,7 +50,7 @@ class CasePlan:
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """What a case's contract said. `figures` are the numbers that it was decided on."""
+    """The verdict of a case's contract. `figures` are the numbers that it was decided on."""
 
     case: str
     contract: str
@@ -60,7 +60,7 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class TargetPlans:
-    """Per implementation the longest case that fits a target, and the shortest that does not."""
+    """The plans at a target's limit: per implementation the longest that fits, the shortest that does not."""
 
     target: str
     plans: tuple[CasePlan, ...]
@@ -95,8 +95,9 @@ class ReceiptRow:
 class ReceiptPanel:
     """What is compared with each other: `about` says what sets it apart from the receipt's other panels.
 
-    `owners` are sentences on who owns a planned peak, where that was asked; no statements: `verify` holds the
-    bytes of a plan to those here, and not their owners. `models` say where a model's fields come from.
+    `owners` are sentences on the owners of a planned peak, where these were asked for. They are no
+    statements: `verify` compares the bytes of a plan, not its owners. `models` say where a model's fields
+    come from.
     """
 
     about: str

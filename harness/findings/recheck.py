@@ -29,7 +29,7 @@ PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what ex
 
 @dataclass(frozen=True)
 class Here:
-    """What this machine gives: its fingerprint, records by case, plans by case and target.
+    """This machine's figures: its fingerprint, records by case, plans by case and target.
 
     `missing` says which cases and targets are not known here, and why.
     """

@@ -70,7 +70,7 @@ def _warn(problem: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class RunFrames:
-    """Stored runs, read anew for each DataFrame. What cannot be read is told to `tell`, and left out."""
+    """Stored runs, read anew for each DataFrame. `tell` is called for what cannot be read."""
 
     path: Path  # as it was given
     folders: tuple[RunFolder, ...]  # oldest first

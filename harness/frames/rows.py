@@ -107,7 +107,7 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
         if info is not known:
             suites = (info.get("suites") or {}).values()
             known, baselines = info, {suite.get("baseline") for suite in suites}
-            described = [StepModel.of(told) for suite in suites for told in suite.get("models") or ()]
+            described = [StepModel.of(model) for suite in suites for model in suite.get("models") or ()]
             models = collected((case, model) for model in described for case in model.cases)
         timing, static, label = record.timing, static_of((record,)), label_of(record)
         facts = info["fingerprints"].get(record.fingerprint) or {}

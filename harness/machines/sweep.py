@@ -1,4 +1,4 @@
-"""A sweep on the nodes of a cluster: which may measure, who has what, and what came of it, joined."""
+"""A sweep on the nodes of a cluster: admitting them, dispatching units, and joining their runs."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -133,7 +133,7 @@ def _lines(case: ColdCase) -> Iterator[tuple[str, ...]]:
 
 
 def cold_data(cases: Sequence[ColdCase]) -> list[dict[str, Any]]:
-    """The same as plain data: seconds, and the call at whose end a case is no longer behind its baseline."""
+    """The cold starts as plain data: seconds, and the call after which a case has caught up."""
     return [
         {
             "case": case.record.case,

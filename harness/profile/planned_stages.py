@@ -184,7 +184,7 @@ def _percent(share: float) -> str:
 
 
 def planned_data(cases: Sequence[StagePlan]) -> list[dict[str, Any]]:
-    """The same as plain data: seconds, shares from 0 to 1, counts of one call."""
+    """The planned stages as plain data: seconds, shares from 0 to 1, counts of one call."""
     return [
         {
             "case": case.record.case,

@@ -70,7 +70,7 @@ CAPTION = (
 def print_profiles(
     console: Console, series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines | None = None
 ) -> None:
-    """Per series what its profile says, then its stages by length, with their shares of known ceilings."""
+    """Print per series the answer, then its stages by length, with their shares of known ceilings."""
     for cases in series.values():
         sample = cases[0].record
         console.print(Text(f"{label_of(sample)}, {sample.mode} on {sample.device}", style="bold"))
@@ -126,7 +126,7 @@ def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str
 
 
 def _round_length(length: float) -> str:
-    """Two digits: `89Ki`."""
+    """A length in two digits: `89Ki`."""
     digits = 10 ** (math.floor(math.log10(length / 1024)) - 1)
     return f"{round(length / 1024 / digits) * digits:g}Ki"
 

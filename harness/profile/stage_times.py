@@ -46,7 +46,7 @@ class StageTime:
 
 
 class AloneTime(NamedTuple):
-    """What a stage takes as a program of its own: seconds a call of the fastest implementation."""
+    """The time of a stage as a program of its own: seconds a call of the fastest implementation."""
 
     implementation: str
     time: Estimate

@@ -165,7 +165,7 @@ def _rank(text: str) -> int:
 
 
 def describe(finding: PanelFinding, crossing: float | None) -> str:
-    """Where an implementation is faster than the baseline: `faster from 16Ki (≈ 6.99Ki)`."""
+    """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
     about = f" ({approx_length(crossing)})" if crossing is not None else ""
     at = format_count(finding.compared.seq)
     match finding.verdict:

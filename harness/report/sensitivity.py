@@ -28,7 +28,7 @@ def headline(members: Sequence[Sensitivity], factor: float) -> str:
 
 
 def sentence(member: Sensitivity, factor: float) -> str:
-    """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
+    """The sentence on an implementation: its speedup by distribution, how that varies, and what failed."""
     name = fmt.short_label(member.implementation)
     if all(case.time.value is None for case in member.cases):
         parts = [f"{name} has no time on any distribution"]

@@ -60,7 +60,7 @@ def _local_copy(url: str) -> Path:
 
 
 def _cache_folder() -> Path:
-    """The user's folder for what can be fetched again. MachineError where nobody says which that is."""
+    """The user's cache folder. MachineError where neither XDG_CACHE_HOME nor a home folder is known."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:

@@ -45,7 +45,7 @@ def fingerprint_id(facts: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a run's folder holds. `problems` are sentences about what could not be read."""
+    """The contents of a run's folder. `problems` are sentences about what could not be read."""
 
     info: Mapping[str, Any]
     records: tuple[Record, ...]
@@ -110,7 +110,7 @@ class StoredRun:
         return self._read_object(ENVIRONMENTS, dict[str, EnvironmentForm])
 
     def notes(self) -> str:
-        """What stands in the run's notes.md: known errors of its data. Empty where there is no such file."""
+        """The text of the run's notes.md: known errors of its data. Empty without such a file."""
         path = self.path / NOTES
         try:
             return read_regular(path).decode(errors="replace").strip() if path.exists() else ""

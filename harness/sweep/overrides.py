@@ -47,7 +47,7 @@ class Overrides:
         return fields
 
     def model_keys(self) -> dict[str, tuple[Scalar, ...]]:
-        """What flags say of models, under bench.yaml's keys."""
+        """The values of the flags on models, under bench.yaml's keys."""
         return {key: _flag_scalars(f"--{key}", values) for key, values in self.models.items()}
 
     def check(self) -> None:

@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a command measures, in order; with `shard`, the part of a sweep that falls to this machine."""
+    """The groups that a command measures, in order; with `shard`, the part of a sweep for this machine."""
 
     suites: tuple[Suite, ...]
     groups: tuple[Group, ...]
@@ -52,7 +52,7 @@ class Schedule:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """Those that are measured, each once, in the order of the groups."""
+        """The cases that are measured, each once, in the order of the groups."""
         return tuple(case for group in self.groups for case in group.cases)
 
 

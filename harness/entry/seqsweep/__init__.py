@@ -46,7 +46,7 @@ OFFERED = {  # name → the module that has it, loaded once it is asked for
 
 
 def __getattr__(name: str) -> Any:
-    """What the harness offers: OFFERED to notebooks and frameworks, the rest to implementations."""
+    """Look up a name of the harness: OFFERED for notebooks and frameworks, the rest for implementations."""
     if not name.startswith("__"):  # tools that inspect a module look such names up
         if problem := describe_foreign("harness"):
             raise ImportError(problem)

@@ -27,7 +27,7 @@ class RatioBeside:
 
 
 def replicate_lines(record: Record) -> list[str]:
-    """What became of one process, its verdicts, and how it was timed."""
+    """The outcome of one process, its verdicts, and how it was timed, in lines."""
     lines = [f"{record.status}: {record.reason}"] if record.reason else []
     judged, timing = record.correctness, record.timing
     if judged is not None:
@@ -44,7 +44,7 @@ def replicate_lines(record: Record) -> list[str]:
 
 
 def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]:
-    """Its ratio to every other implementation of its length, in the rounds that both have."""
+    """The ratios of a case to every other implementation at its length, from the rounds that both have."""
     for other in panel.cases:
         clocks = {record.timing.method for record in (row.record, other.record) if record.timing}
         if other.seq != row.seq or other.label == row.label or len(clocks) != 1:

@@ -1,4 +1,4 @@
-"""The steps from a new process to its first result, a bar for every implementation."""
+"""The chart of cold starts: the steps from a new process to its first result, a bar per implementation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

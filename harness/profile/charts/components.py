@@ -1,4 +1,4 @@
-"""The stages' shares of a call over the sequence length, with the lengths at which two change places."""
+"""The components chart: the stages' shares of a call over the length, and where two change places."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

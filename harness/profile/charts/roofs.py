@@ -1,4 +1,4 @@
-"""How near cases and their stages come to the measured ceilings, at the work that each has for a byte."""
+"""The roofline chart: cases and their stages under the measured ceilings, by FLOPs per byte."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

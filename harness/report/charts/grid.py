@@ -36,7 +36,7 @@ class CaseGrid:
 
     @cached_property
     def headline(self) -> str | None:
-        """What the times say, in a sentence; None where panels differ, and where nothing can be compared."""
+        """The finding that all panels share; None where they differ, and where nothing can be compared."""
         known = [finding for finding in self._findings.values() if finding is not None]
         return headline(known) if len(known) == len(self._findings) else None
 

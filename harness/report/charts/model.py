@@ -65,7 +65,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case that gave no figure, in a word or two, for the outcome strip under a panel."""
+    """The outcome of a case that gave no figure, in a word or two, for the strip under a panel."""
 
     label: str
     seq: int
@@ -92,7 +92,7 @@ class Panel:
 
     @property
     def values(self) -> list[float]:
-        """Everything that the vertical axis must reach."""
+        """All values that the vertical axis must span."""
         points = [point for series in self.series for point in series.points]
         reach = [(point.value, point.low, point.high) for point in points]
         known = [number for numbers in reach for number in numbers if number is not None]

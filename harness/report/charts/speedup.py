@@ -39,7 +39,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     }
     # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
-    told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
+    absent = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     return Chart(
@@ -53,7 +53,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
             *gather_remarks(grid, (Remark(_verdict(c), *key) for key, c in crossed.items() if key in drawn)),
             *([BOUND] if bounded else []),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
-            *gather_remarks(grid, _missing_remarks(grid, shown, told)),
+            *gather_remarks(grid, _missing_remarks(grid, shown, absent)),
             *record_notes(grid),
             *interval_notes(map(speedup_estimate, compared)),
         ),
@@ -135,13 +135,13 @@ def _verdict(crossing: Crossover) -> str:
 
 
 def _missing_remarks(
-    grid: CaseGrid, shown: Collection[tuple[str, str, int]], told: Collection[tuple[str, str]]
+    grid: CaseGrid, shown: Collection[tuple[str, str, int]], absent: Collection[tuple[str, str]]
 ) -> list[Remark]:
     """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
         reason = (cell.compared.reason if cell.compared else None) or ""
-        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in told
+        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in absent
         if (cell.panel, cell.label, cell.seq) not in shown and not of_baseline:
             remarks.append(Remark.of(cell, f"speedup {reason}"))
     return remarks

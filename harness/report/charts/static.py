@@ -62,7 +62,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
 
 
 def _finding(grid: CaseGrid, compiled: Sequence[str]) -> str | None:
-    """How many targets hold each program of the longest length; None where no verdict is known."""
+    """The finding: how many targets each program of the longest length fits; None without verdicts."""
     longest = max(cell.seq for cell in grid.cells)
     holding: dict[str, list[bool]] = {}
     for cell in grid.cells:

@@ -41,7 +41,7 @@ def print_roofline(
 
 
 def sentences(roofline: Roofline, cores: int) -> list[str]:
-    """Where the roofs meet, and whether the machine was busy: then its ceilings are too low."""
+    """Sentences on where the roofs meet, and on a busy machine, whose ceilings are too low."""
     found: list[str] = []
     memory = roofline.levels.get(DRAM)
     if "f32" in roofline.compute and memory is not None:

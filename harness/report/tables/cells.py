@@ -210,7 +210,7 @@ flops = partial(figure, name="flops", metric=FLOPS)
 
 
 def operations(row: CaseResult) -> Cell:
-    """How many instructions of each of CLASSES the optimised module has, a loop's body counted once."""
+    """The counts of instructions by CLASSES in the optimised module, each loop body once."""
     if row.static is None or not row.static.opcodes:
         return Cell(ABSENT, sentences(row.static.unavailable.get("program")) if row.static else ())
     counts = row.static.opcodes

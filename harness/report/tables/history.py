@@ -27,7 +27,7 @@ def history_table(history: CaseHistory) -> TableData:
 
 
 def left_out_lines(history: CaseHistory) -> list[str]:
-    """How many runs were on other machines, by what differs."""
+    """Lines on the runs of other machines, grouped by what differs."""
     runs = collected((why, run) for run, why in history.left_out.items())
     return [
         f"left out, of another fingerprint: {len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"

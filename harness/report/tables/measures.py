@@ -108,7 +108,7 @@ class TableMeasures:
 
 
 def text_width(text: str) -> int:
-    """How many characters of a terminal a text takes."""
+    """A text's width in terminal cells."""
     return len(text) if text.isascii() else cell_len(text)
 
 

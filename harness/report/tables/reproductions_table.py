@@ -134,7 +134,7 @@ def _range(machines: Sequence[MachineRatio]) -> str:
 
 
 def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None:
-    """Per panel the answer in a sentence, then what every machine says at every point."""
+    """Print per panel the answer in a sentence, then every machine's speedup at every point."""
     for panel in by_panel(found).values():
         console.print(Text(sentence(answer_of(panel)), style="bold"), soft_wrap=True)
         print_tables(console, _table(panel))

@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: float) -> None:
-    """Per setting a sentence for each implementation, candidates first; then the table."""
+    """Print per setting a sentence for each implementation, candidates first; then the table."""
     for (suite, setting), members in grouped(found, lambda one: (one.suite, one.setting)).items():
         console.print(Text(f"{suite}: {setting}: {headline(members, factor)}", style="bold"), soft_wrap=True)
         for one in sorted(members, key=lambda one: one.implementation == one.baseline):
@@ -61,7 +61,7 @@ def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
 
 
 def _errors(case: DrawnCase) -> Iterator[str]:
-    """Its error, and its recall, where the contract has such a figure."""
+    """The error and the recall of a case, where its contract has such figures."""
     verdict = case.record.correctness
     figures = verdict.figures if verdict else {}
     rms, recall, different = (figures.get(name) for name in ("relative_rms", "recall", "mismatches"))

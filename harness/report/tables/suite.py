@@ -119,7 +119,7 @@ def _rate_caption(rows: Sequence[CaseResult]) -> str:
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
-    """Per panel: the cases on the host, and how their figures grow.
+    """The tables of each panel: the cases on the host, and how their figures grow.
 
     The columns `requested` by name are preferred where the terminal is narrow.
     """

@@ -143,7 +143,7 @@ def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
 
 
 def growth_table(panel: SuiteResults) -> TableData:
-    """Per implementation and figure its exponent of the length, a column for each target.
+    """The table of exponents of the length: a row per implementation and figure, a column per target.
 
     Without rows where the panel has one length only, or no target two figures to fit: why they are missing
     stands with the cases. Several targets leave no room for intervals.

@@ -29,7 +29,7 @@ LONGEST = 28  # characters of a name that may stand beside a panel
 
 @dataclass(frozen=True)
 class Sheet:
-    """What surrounds the panels in every chart of a suite; `question` is the suite's own, if it has one."""
+    """The texts around the panels in every chart of a suite; `question` is the suite's own, if it has one."""
 
     question: str | None
     constants: str

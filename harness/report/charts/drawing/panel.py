@@ -45,7 +45,7 @@ class View:
         return cls(chart, looks, baseline, lengths, limits, floor)
 
     def on(self, value: float) -> float:
-        """Where a value stands: 0 on the floor, all others at themselves."""
+        """The height of a value: that of the floor for 0, else the value itself."""
         return self.floor if self.floor is not None and not value else value
 
 
