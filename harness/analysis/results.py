@@ -9,7 +9,6 @@ from harness.core.case import label
 from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.core.workload import canonical
 
 HOST = "host"
 COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
@@ -158,13 +157,8 @@ def group_of(record: Record) -> str:
 
 
 def panel_of(record: Record) -> str:
-    """The panel of a record, fixed in a table or chart: the workload but its length, mode and device.
-
-    `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`
-    """
-    fixed = sorted((name, value) for name, value in record.workload.items() if name != "seq")
-    point = ",".join(f"{name}={canonical(value)}" for name, value in fixed)
-    return f"{point}:{record.mode}:{record.device}"
+    """The panel of a record: `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`."""
+    return record.as_case.panel
 
 
 def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:

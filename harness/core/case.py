@@ -65,10 +65,15 @@ class Case:
         return f"{self.family}@{self.point}:{self.mode}:{self.device}"
 
     @property
+    def panel(self) -> str:
+        """What a table or chart holds fixed, `batch=1,rows=128:fwd:cpu`: not implementation and length."""
+        rest = [pair for pair in self.workload if pair[0] != "seq"]
+        return f"{_spell(rest)}:{self.mode}:{self.device}"
+
+    @property
     def series(self) -> str:
         """Equal for the cases that differ in their sequence length only."""
-        rest = [pair for pair in self.workload if pair[0] != "seq"]
-        return f"{self.label}@{_spell(rest)}:{self.mode}:{self.device}"
+        return f"{self.label}@{self.panel}"
 
 
 def label(implementation: str, options: tuple[tuple[str, Value], ...] | Mapping[str, Value]) -> str:
