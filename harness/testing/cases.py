@@ -14,7 +14,7 @@ from harness.report.console import TextConsole
 from harness.report.progress import Progress
 from harness.run.session import Request, conduct
 from harness.testing.failure import describe_failures, failures
-from harness.testing.question import Target, Values, check_ids, command_of, find_target, plan_cases
+from harness.testing.target import Target, Values, check_ids, command_of, find_target, plan_cases
 
 CALLABLE = ("framework", "semantics", "plugins")  # keywords that say what the target is
 

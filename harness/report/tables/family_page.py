@@ -61,14 +61,15 @@ def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
             name,
             field.kind,
             "must be given" if field.required else canonical(field.default),
-            _allowed_values(field),
+            _domain(field),
         )
         for name, field in fields
     ]
     return _section((title, "type", "default", "allowed"), rows)
 
 
-def _allowed_values(field: Field) -> str:
+def _domain(field: Field) -> str:
+    """The values that a field may have, in words."""
     usual = {
         "int": f"≥ {field.minimum}",
         "float": "any finite number",

@@ -1,4 +1,4 @@
-"""The question of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
+"""The target of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
