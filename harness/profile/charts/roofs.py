@@ -231,7 +231,7 @@ def _set_scales(axes: Axes, limits: Limits) -> None:
 
 
 def _draw_roofs(axes: Axes, roofs: Sequence[Roof], limits: Limits) -> None:
-    """Draw each roof where it can bind: level ones from the steepest rising one on, rising ones below."""
+    """Draw each roof where it can bind: rising ones until they reach the highest level, level ones after."""
     (left, right), (low, high) = limits
     level = max(roof.value for roof in roofs if roof.unit == FLOPS)
     steepest = max((roof.value for roof in roofs if roof.unit == BYTES), default=math.inf)
