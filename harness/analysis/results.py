@@ -81,7 +81,8 @@ class StepModel:
     def of(cls, described: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
         values: dict[str, Any] = {f.name: described[f.name] for f in fields(cls) if f.name in described}
-        return cls(**values | {"cases": frozenset(described["cases"])})
+        values["cases"] = frozenset(described["cases"])
+        return cls(**values)
 
 
 @dataclass(frozen=True)
