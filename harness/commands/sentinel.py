@@ -1,62 +1,61 @@
-"""`sentinel`: compare what two environments, with other versions of the compilers, make of the same code."""
+"""`sentinel`: compare what environments with other versions of the compilers make of the same code."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from harness.commands.exit_codes import NOTHING, STALE
-from harness.commands.output import print_json
+from harness.commands.output import print_json, print_note, write_data
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.scratch_folder import ScratchFolder
-from harness.gate.outcome import UNCHANGED
+from harness.core.typed_command import typed_command
+from harness.gate.report.compiler_upgrades import change_lines, issue_text, sentence
 from harness.gate.sides.base import find_interpreter
-from harness.gate.static.two_environments import (
-    CompiledChange,
-    compile_under,
-    compiled_changes,
-    version_changes,
-)
-
-Versions = Mapping[str, tuple[str | None, str | None]]
+from harness.gate.static.compiler_versions import compile_under, upgrades_between
 
 
-def compare_pythons(pythons: Sequence[str], words: Sequence[str], *, json: bool) -> int:
-    """Compile under both and print what changed; the exit code: 1 where a figure did, 3 without any."""
-    if len(pythons) != 2:
-        raise UsageError("--python: give it twice, the environment of before and the one of now")
+def compare_pythons(
+    pythons: Sequence[str],
+    words: Sequence[str],
+    *,
+    issue: Path | None = None,
+    out: Path | None = None,
+    json: bool,
+) -> int:
+    """Compile under each and print what changed from one to the next; write the issue's text and the chart.
+
+    The exit code: 1 where a figure changed, 3 where none was compiled.
+    """
+    if len(pythons) < 2:
+        raise UsageError("--python: give it twice or more, the environment of before first, then newer ones")
+    programs = [find_interpreter(python, f"--python {python}") for python in pythons]
+    runs = []
     with ScratchFolder("sentinel-") as scratch:
-        programs = [find_interpreter(python, f"--python {python}") for python in pythons]
-        sides = [
-            compile_under(program, words, scratch / name)
-            for program, name in zip(programs, ("before", "now"), strict=True)
-        ]
-        before, now = (folder.read().records for folder, _ in sides)
-        changes, versions = compiled_changes(before, now), version_changes(*(named for _, named in sides))
-    changed = [change for change in changes if change.verdict != UNCHANGED]
+        for place, program in enumerate(programs):
+            print_note(f"compiling under {pythons[place]} ({place + 1} of {len(programs)})")
+            runs.append(
+                compile_under(program, words, scratch / str(place), lambda line: print_note(f"  {line}"))
+            )
+    upgrades = upgrades_between(runs)
+    if issue is not None:
+        write_data(issue_text(upgrades, typed_command()).encode(), issue, "--issue")
+    if out is not None:
+        from harness.gate.report.compiler_chart import draw_versions
+
+        chart = draw_versions(runs)
+        if chart is None:
+            print_note(f"--out {out}: no figure changed, and so nothing is drawn")
+        else:
+            write_data(chart, out)
     if json:
-        print_json({"versions": versions, "changed": len(changed), "cases": [asdict(c) for c in changes]})
+        data = [{**asdict(upgrade), "changed": len(upgrade.changed)} for upgrade in upgrades]
+        print_json({"upgrades": data})
     else:
-        print_line(sentence(changes, versions))
-        for change in changed:
-            print_line(f"{change.verdict}: {change.case} for {change.target}: {change.reason}")
-            for note in change.notes:
-                print_line(f"  {note}")
-    if not changes:
+        for upgrade in upgrades:
+            print_line(sentence(upgrade))
+            for line in change_lines(upgrade):
+                print_line(line)
+    if not any(upgrade.cases for upgrade in upgrades):
         return NOTHING
-    return STALE if changed else 0
-
-
-def sentence(changes: Sequence[CompiledChange], versions: Versions) -> str:
-    """`2 of 24 cases changed from jaxlib 0.9.0 to 0.10.2: 1 regressed, 1 improved; 5 programs differ.`"""
-    named = ", ".join(f"{name} {old or 'none'} to {new or 'none'}" for name, (old, new) in versions.items())
-    if not changes:
-        return "Nothing was compiled under either, or it is refused by both: name other suites or lengths."
-    between = f" from {named}" if named else ", and no version differs"
-    counts = Counter(change.verdict for change in changes if change.verdict != UNCHANGED)
-    programs = sum(change.reason.startswith("another program") for change in changes)
-    parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    also = f"; {programs} have another program with the same figures" if programs else ""
-    if not counts:
-        return f"None of {len(changes)} compiled cases changed{between}{also}."
-    return f"{sum(counts.values())} of {len(changes)} compiled cases changed{between}: {parts}{also}."
+    return STALE if any(upgrade.changed for upgrade in upgrades) else 0

@@ -68,7 +68,7 @@ FLAGS = {
         *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
         *("--ops", "--trace", "--cold", "--graphs", "--budget", "--resume"),
     ],
-    "sentinel": ["--python", "--target", "--seq", "--config", "--json"],
+    "sentinel": ["--python", "--target", "--seq", "--config", "--issue", "--out", "--json"],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
     "dispatch": [*CASES, *STORED, "--inexact", "--into", "--json"],

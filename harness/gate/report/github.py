@@ -13,7 +13,7 @@ from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, heading, name_of
 from harness.gate.report.presentation import LEVELS, PRESENTATIONS
 from harness.gate.report.table import row
-from harness.report.templates import fill, markdown_table, without_gaps
+from harness.report.templates import fill, markdown_code, markdown_table, without_gaps
 
 SHOWN = 10
 
@@ -85,7 +85,7 @@ def summary(outcome: GateOutcome) -> str:
         loud=_tables(outcome, loud),
         quiet=_tables(outcome, quiet),
         counts=wording.counts(quiet),
-        code=_code,
+        code=markdown_code,
     )
     return without_gaps(page) + "\n"
 
@@ -101,14 +101,10 @@ def _table(outcome: GateOutcome, names: Sequence[Name], verdicts: Mapping[str, C
     timed, rows = outcome.kind != STATIC, list[list[str]]()
     for name in names:
         implementation, at, seq, verdict, *rest = row(name, names, verdicts, static=not timed)
-        label = _code(f"{implementation.text} {at.text}".rstrip())
+        label = markdown_code(f"{implementation.text} {at.text}".rstrip())
         shown, reasons = (rest, []) if timed else ([], rest)
         reasons = [*filter(None, (cell.text for cell in reasons)), *verdict.notes]
         texts = [cell.text for cell in (seq, verdict, *shown)]
         rows.append([label, *texts, "; ".join(map(escape_markdown, reasons))])
     figures = ["change", "98 %", "pairs"] if timed else []
     return markdown_table(["case", "seq", "verdict", *figures, "reason"], rows)
-
-
-def _code(text: str) -> str:
-    return f"`{clean_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"

@@ -11,7 +11,7 @@ from harness.core.static_figures import Static
 from harness.gate.sides.base import base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.side import Side
-from harness.gate.static.two_environments import version_changes, versions_of
+from harness.gate.static.compiler_versions import version_changes, versions_of
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.run.compile.compile_worker import CompileWorker
 from harness.run.compile.request import CompileRequest

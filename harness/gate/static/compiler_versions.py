@@ -1,4 +1,4 @@
-"""The same code compiled under two interpreters, as `static` does it in each: what a new compiler changes."""
+"""The same code compiled under several interpreters, by `static` in each: what a new compiler changes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import importlib.util
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from harness.core.errors import SideError, UsageError
 from harness.core.plain_data import from_plain
 from harness.core.record import Record
-from harness.gate.outcome import VANISHED
+from harness.gate.outcome import UNCHANGED, VANISHED
 from harness.gate.sides.import_path import link
 from harness.gate.static.diff import StaticFigures, compare
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.store.find import all_runs
-from harness.store.runs import RunFolder
 
 BOOT = "from seqsweep import main; main()"
 ASK_VERSIONS = """
@@ -42,25 +42,79 @@ class CompiledChange:
     notes: tuple[str, ...] = ()
 
 
-def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[RunFolder, Versions]:
-    """The run of `static` with these words under an interpreter, and its versions of what that rests on.
+@dataclass(frozen=True)
+class CompilerRun:
+    """What `static` compiled under one interpreter, and the versions of its packages."""
 
-    SideError has what it said instead.
+    versions: Versions
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """From one environment to the next: the packages whose versions differ, and the change of every case."""
+
+    versions: Mapping[str, tuple[str | None, str | None]]  # before, now
+    cases: tuple[CompiledChange, ...]
+
+    @property
+    def changed(self) -> tuple[CompiledChange, ...]:
+        return tuple(case for case in self.cases if case.verdict != UNCHANGED)
+
+
+def compile_under(
+    python: str, words: Sequence[str], scratch: Path, tell: Callable[[str], None] = lambda _: None
+) -> CompilerRun:
+    """Run `static` with these arguments under an interpreter; `tell` gets each line of its progress.
+
+    SideError, with the last line of its errors, where it compiles nothing.
     """
     packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
     (path,) = link(scratch, packages)
     results = scratch / "results"
-    ended = _call([python, "-c", BOOT, "static", *words, "--owners", "--results", str(results)], path)
+    command = [python, "-c", BOOT, "static", *words, "--owners", "--results", str(results)]
+    said = ""
+    with subprocess.Popen(
+        command,
+        env=_environment(path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            for line in filter(None, map(str.strip, process.stderr or ())):
+                said = line
+                tell(line)
+        except BaseException:  # stopped: what compiles for nobody would go on
+            process.terminate()
+            raise
     runs = all_runs(results)
     if not runs or not runs[-1].info.get("finished"):
-        said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
-        raise SideError(f"{python} compiled nothing: {said[-1]}")
-    return runs[-1], versions_of(python, path)
+        raise SideError(f"{python} compiled nothing: {said or f'it ended with {process.returncode}'}")
+    return CompilerRun(versions_of(python, path), tuple(runs[-1].read().records))
+
+
+def upgrades_between(runs: Sequence[CompilerRun]) -> list[Upgrade]:
+    """The changes from each environment to the one after it."""
+    return [
+        Upgrade(
+            version_changes(old.versions, new.versions), tuple(compiled_changes(old.records, new.records))
+        )
+        for old, new in pairwise(runs)
+    ]
 
 
 def versions_of(python: str, path: str) -> Versions:
     """What an interpreter with this import path says of itself, in its last line: others may print, too."""
-    ended = _call([python, "-c", ASK_VERSIONS], path)
+    ended = subprocess.run(
+        [python, "-c", ASK_VERSIONS],
+        env=_environment(path),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     try:
         return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))
     except (ValueError, IndexError):
@@ -68,11 +122,8 @@ def versions_of(python: str, path: str) -> Versions:
         raise SideError(f"{python} does not say its versions: {said[0]}") from None
 
 
-def _call(command: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, errors="replace", check=False
-    )
+def _environment(path: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
 def _home(name: str) -> Path:
@@ -84,7 +135,7 @@ def _home(name: str) -> Path:
 
 def compiled_changes(before: Iterable[Record], now: Iterable[Record]) -> list[CompiledChange]:
     """Every case on every target that either side compiled, in the order of `now`."""
-    old, new = _figures_of(before), _figures_of(now)
+    old, new = figures_of(before), figures_of(now)
     changes: list[CompiledChange] = []
     for (case, target), figures in new.items():
         found = compare(old.get((case, target)), figures, lambda _: None)
@@ -94,7 +145,8 @@ def compiled_changes(before: Iterable[Record], now: Iterable[Record]) -> list[Co
     return [*changes, *(CompiledChange(*key, VANISHED, "it is not compiled any more") for key in gone)]
 
 
-def _figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigures]:
+def figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigures]:
+    """(case, target) → its figures, of every target that a case was compiled for."""
     return {
         (record.case, target): StaticFigures.of(
             static,

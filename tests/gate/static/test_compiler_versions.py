@@ -1,20 +1,31 @@
-"""Two environments, one code: what changed, for each case and target, and in one sentence."""
+"""Several environments, one code: what changed, for each case and target, in words and in a chart."""
 
+import json
 import platform
+import re
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from harness.commands.sentinel import compare_pythons, sentence
+from harness.commands.sentinel import compare_pythons
 from harness.core.errors import SideError, UsageError
 from harness.core.peak_owners import Owner, Owners
 from harness.core.version import version_of
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.report.compiler_chart import draw_versions
+from harness.gate.report.compiler_upgrades import issue_text, sentence
 from harness.gate.sides.base import find_interpreter
-from harness.gate.static import two_environments
-from harness.gate.static.two_environments import compile_under, compiled_changes, version_changes
+from harness.gate.static import compiler_versions
+from harness.gate.static.compiler_versions import (
+    CompilerRun,
+    Upgrade,
+    compile_under,
+    compiled_changes,
+    upgrades_between,
+    version_changes,
+)
 from tests.records import kernel_of, record_of, static_of
 
 TPU, GPU = "tpu:v5p", "cuda:h100"
@@ -78,12 +89,15 @@ def test_the_sentence_counts_what_changed_and_names_the_versions():
         [compiled("a"), compiled("b"), compiled("c")],
         [compiled("a", temp_bytes=101), compiled("b", program="sha256:2"), compiled("c")],
     )
-    assert sentence(changes, {"jaxlib": ("0.9.0", "0.10.2")}) == (
+    assert sentence(Upgrade({"jaxlib": ("0.9.0", "0.10.2")}, tuple(changes))) == (
         "1 of 3 compiled cases changed from jaxlib 0.9.0 to 0.10.2: 1 regressed; "
         "1 have another program with the same figures."
     )
-    assert sentence(changes[2:], {}) == "None of 1 compiled cases changed, and no version differs."
-    assert sentence([], {}).startswith("Nothing was compiled under either")
+    assert (
+        sentence(Upgrade({}, tuple(changes[2:])))
+        == "None of 1 compiled cases changed, and no version differs."
+    )
+    assert sentence(Upgrade({}, ())).startswith("Nothing was compiled under either")
 
 
 def test_versions_that_differ_are_named():
@@ -96,7 +110,9 @@ def test_versions_that_differ_are_named():
 def test_an_environment_says_which_versions_it_has(tmp_path):
     (tmp_path / "bench.yaml").write_text(BENCH)
     words = ["mask", "--config", str(tmp_path / "bench.yaml")]
-    _, versions = compile_under(sys.executable, words, tmp_path / "scratch")
+    lines: list[str] = []
+    versions = compile_under(sys.executable, words, tmp_path / "scratch", lines.append).versions
+    assert any(line.startswith("[1/1]") for line in lines)  # its progress
     assert versions["python"] == platform.python_version()
     assert {name: versions[name] for name in ("jaxlib", "triton")} == {
         "jaxlib": version_of("jaxlib"), "triton": version_of("triton"),
@@ -132,12 +148,13 @@ def test_the_versions_are_its_last_line(tmp_path, monkeypatch, prints, versions)
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\necho it has none >&2\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(two_environments, "all_runs", lambda _: [SimpleNamespace(info={"finished": "now"})])
+    run = SimpleNamespace(info={"finished": "now"}, read=lambda: SimpleNamespace(records=[]))
+    monkeypatch.setattr(compiler_versions, "all_runs", lambda _: [run])
     if isinstance(versions, str):
         with pytest.raises(SideError, match=versions):
             compile_under(str(fake), ["mask"], tmp_path)
     else:
-        assert compile_under(str(fake), ["mask"], tmp_path)[1] == versions
+        assert compile_under(str(fake), ["mask"], tmp_path).versions == versions
 
 
 def test_what_else_changed_stands_below_its_case(monkeypatch, capsys):
@@ -146,16 +163,69 @@ def test_what_else_changed_stands_below_its_case(monkeypatch, capsys):
         [compiled(name, temp_bytes=100, output_bytes=80) for name in ("a", "b")],
         [compiled(name, temp_bytes=300, output_bytes=output) for name, output in (("a", 72), ("b", 64))],
     ]
-    runs = iter(
-        (SimpleNamespace(read=lambda records=records: SimpleNamespace(records=records)), {})
-        for records in sides
-    )
+    runs = (CompilerRun({}, tuple(records)) for records in sides)
     monkeypatch.setattr("harness.commands.sentinel.compile_under", lambda *_: next(runs))
     assert compare_pythons([sys.executable] * 2, [], json=False) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["regressed:", "outputs"] * 2
     assert [compiled(name).case in line for name, line in (("a", lines[1]), ("b", lines[3]))] == [True, True]
     assert ["-> 72" in lines[2], "-> 64" in lines[4]] == [True, True]
+
+
+RELEASES = [
+    CompilerRun({"jaxlib": version, "python": "3.11"}, records)
+    for version, records in {
+        "0.9.0": (
+            compiled("grows"), compiled("stays"),
+            compiled("spills", GPU, kernels=(kernel_of(spilled_bytes=0),)),
+        ),
+        "0.10.0": (compiled("grows", temp_bytes=200), compiled("stays"), compiled("spills", GPU)),
+        "0.10.2": (
+            compiled("grows", temp_bytes=400), compiled("stays"),
+            compiled("spills", GPU, kernels=(kernel_of(spilled_bytes=64),)), compiled("new"),
+        ),
+    }.items()
+]  # fmt: skip
+
+
+def test_a_chart_has_what_changed_over_all_releases():
+    svg = draw_versions(RELEASES)
+    assert svg is not None
+    text = svg.decode()
+    for words in ("jaxlib 0.9.0", "jaxlib 0.10.0", "jaxlib 0.10.2", "temp on host", "grows", "4×"):
+        assert f">{words}" in text, words
+    assert (
+        "bytes spilled a thread on cuda:h100" in text
+    )  # which the first release does not, so without a ratio
+    assert {"stays", "new", "python"}.isdisjoint(re.findall(r">(\w+)", text))
+    assert draw_versions(RELEASES[:1] * 2) is None
+
+
+def test_an_issues_text_has_a_table_of_each_upgrade_and_no_name_is_its_markup():
+    odd = [
+        CompilerRun({"triton": version}, (compiled("a|b`@someone", temp_bytes=size),))
+        for version, size in (("3.8.0", 100), ("3.9.0", 300))
+    ]
+    first, second, third = (issue_text(upgrades_between(runs), ["seqsweep", "sentinel", "my suite"])
+                            for runs in (RELEASES, odd, odd[:1] * 2))  # fmt: skip
+    assert first.count("# ") == 2
+    assert "| host | regressed | temp 100 B -&gt; 200 B (2.00×) |" in first
+    assert "\n| `mask/a\\|b'@someone@" in second
+    assert second.endswith("\n\nTo repeat it: `seqsweep sentinel 'my suite'`\n")
+    assert third.startswith("# None of 1 compiled cases changed, and no version differs.\n\nTo repeat")
+
+
+def test_releases_are_compared_each_with_the_one_before(monkeypatch, capsys, tmp_path):
+    runs = iter(RELEASES)
+    monkeypatch.setattr("harness.commands.sentinel.compile_under", lambda *_: next(runs))
+    chart, issue = tmp_path / "releases.svg", tmp_path / "issue.md"
+    assert compare_pythons([sys.executable] * 3, [], issue=issue, out=chart, json=True) == 1
+    upgrades = json.loads(capsys.readouterr().out)["upgrades"]
+    assert [upgrade["versions"] for upgrade in upgrades] == [
+        {"jaxlib": ["0.9.0", "0.10.0"]}, {"jaxlib": ["0.10.0", "0.10.2"]}
+    ]  # fmt: skip
+    assert chart.read_bytes().startswith(b"<?xml")
+    assert issue.read_text().startswith("# ")
 
 
 @pytest.mark.full

@@ -1,0 +1,119 @@
+"""A chart over versions of compilers: each figure that changed, relative to the first version that has it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.results import label_of
+from harness.core.record import Record
+from harness.core.static_figures import WORDS
+from harness.core.units import format_count
+from harness.gate.static.compiler_versions import CompilerRun, figures_of
+from harness.gate.static.diff import StaticFigures
+from harness.gate.static.exact_kernel import EXACT_WORDS
+from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.scales import RATIO
+from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.image import to_svg
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.format import short_label, status_words
+
+Values = Sequence[float | str]  # by version: a figure, or in a word or two why there is none
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A figure of a case on a target, over all versions."""
+
+    title: str  # `temp on host`
+    label: str
+    seq: int
+    mode: str
+    values: Values
+
+    @property
+    def known(self) -> list[float]:
+        return [value for value in self.values if not isinstance(value, str)]
+
+
+def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
+    """A panel per figure and target, as the bytes of an SVG; None where no figure changed.
+
+    Of an implementation it is the longest length at which the figure changed.
+    """
+    cases = {record.case: record for run in runs for record in run.records}
+    changed = [curve for curve in _curves(runs, cases) if len(set(curve.known)) > 1]
+    chosen: dict[tuple[str, str], Curve] = {}
+    for curve in sorted(changed, key=lambda curve: curve.seq):
+        chosen[curve.title, curve.label] = curve
+    if not chosen:
+        return None
+    names = _names(runs)
+    titles = list(dict.fromkeys(curve.title for curve in changed))
+    panels = tuple(
+        _panel(title, [curve for curve in chosen.values() if curve.title == title], names) for title in titles
+    )
+    labels = list(dict.fromkeys(curve.label for curve in chosen.values()))
+    shown = sorted({(curve.seq, curve.mode, short_label(curve.label)) for curve in chosen.values()})
+    chart = Chart(
+        question="What do other versions of the compilers make of the same code?",
+        finding=f"{len({curve.label for curve in changed})} of {len({*map(label_of, cases.values())})} "
+        f"implementations changed over {len(runs)} environments",
+        scale=RATIO,
+        y_label="relative to the first version",
+        empty="the first version has 0 (see above)",
+        panels=panels,
+        notes=(
+            "planned by the compilers, or read in their machine code; nothing ran",
+            "1× is the first version that has the figure; of several kernels it is the largest",
+            "shown: " + ", ".join(f"{label} at {format_count(seq)} ({mode})" for seq, mode, label in shown),
+        ),
+        x_label="versions",
+    )
+    with style():
+        return to_svg(chart, draw_page(chart, Sheet(None, "", "", ""), looks(labels, "")))
+
+
+def _names(runs: Sequence[CompilerRun]) -> tuple[str, ...]:
+    """What each environment has that not all of them have: `jaxlib 0.9.0`, a line each."""
+    packages = dict.fromkeys(name for run in runs for name in run.versions)
+    varying = [name for name in packages if len({run.versions.get(name) for run in runs}) > 1]
+    return tuple(
+        "\n".join(f"{name} {run.versions.get(name) or 'none'}" for name in varying) or str(place)
+        for place, run in enumerate(runs, 1)
+    )
+
+
+def _curves(runs: Sequence[CompilerRun], cases: dict[str, Record]) -> Iterator[Curve]:
+    by_run = [figures_of(run.records) for run in runs]
+    for case, target in dict.fromkeys(key for figures in by_run for key in figures):
+        record, versions = cases[case], [figures.get((case, target)) for figures in by_run]
+        for name, words in {**WORDS, **EXACT_WORDS}.items():
+            values = [_value(figures, name, target) for figures in versions]
+            yield Curve(f"{words} on {target}", label_of(record), record.seq, record.mode, values)
+
+
+def _value(figures: StaticFigures | None, name: str, target: str) -> float | str:
+    if figures is None:
+        return "no such case"
+    if figures.state != "ok":
+        return status_words(figures.state)
+    known = [kernel.figures[name] for kernel in figures.kernels.get(target, ()) if name in kernel.figures]
+    value = max(known) if known else figures.figures.get(name)
+    return "no figure" if value is None else value
+
+
+def _panel(title: str, curves: Sequence[Curve], names: tuple[str, ...]) -> Panel:
+    places = tuple(2**place for place in range(len(names)))
+    series: list[Series] = []
+    outcomes: list[Outcome] = []
+    for curve in curves:
+        first, points = curve.known[0], list[Point]()
+        for place, value in zip(places, curve.values, strict=True):
+            if isinstance(value, str):
+                outcomes.append(Outcome(curve.label, place, value))
+            elif first and value:
+                points.append(Point(place, value / first))
+            else:  # a ratio to 0, and 0 itself, have no place on a logarithmic axis
+                outcomes.append(Outcome(curve.label, place, f"{value:g}"))
+        series.append(Series(curve.label, tuple(points)))
+    return Panel(title, places, tuple(series), tuple(outcomes), names=names)
