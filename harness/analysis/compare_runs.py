@@ -130,8 +130,8 @@ class SideBySide:
         return {**about, "comparisons": changes, "kernels": kernels, "only": self.only}
 
 
-class Matched(NamedTuple):
-    """What two sides have in common, and the ids of the cases without a counterpart on the other."""
+class Matching(NamedTuple):
+    """The changes of the cases that two sides share, and the ids of those without a counterpart."""
 
     changes: list[Change]
     only_of: list[str]
@@ -139,20 +139,20 @@ class Matched(NamedTuple):
     kernels: list[KernelChange]
 
 
-def within(records: Sequence[Record], of: str, to: str) -> Matched:
+def within(records: Sequence[Record], of: str, to: str) -> Matching:
     """A change at every point of a run that has both implementations (labels, ids or names)."""
     cases = by_case(records).values()
     return _match(_records_by_group(cases, of), _records_by_group(cases, to), ratio)
 
 
-def across(before: Sequence[Record], after: Sequence[Record]) -> Matched:
+def across(before: Sequence[Record], after: Sequence[Record]) -> Matching:
     """A change of every case that both runs have, the later (`of`) in units of the earlier: a trend."""
     return _match(by_case(after), by_case(before), lambda of, to: quotient(time_of(of), time_of(to)))
 
 
-def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matched:
+def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matching:
     """Match two sides by the keys that name a case on both."""
-    return Matched(
+    return Matching(
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
         [records[0].case for key, records in to.items() if key not in of],

@@ -13,7 +13,7 @@ from harness.core.record import COUNTED_MODE, Record
 
 
 class DeviceBound(NamedTuple):
-    """`seconds` of one call, and by which of the device's rates: `FLOPs` or `bytes`."""
+    """The bound of one call in seconds, and which of the device's rates gives it: `FLOPs` or `bytes`."""
 
     seconds: float
     by: str

@@ -37,10 +37,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class LengthChoices:
-    """`choices`, shortest first, and what they were made from.
+    """The choices over the lengths, shortest first, and the evidence at the measured ones.
 
-    `not_slower` are, per measured length, the candidates that no other is certainly faster than, and
-    `fastest` is the one with the lowest median.
+    `not_slower` are the candidates at a length that no other is certainly faster than, `fastest` the one
+    with the lowest median.
     """
 
     choices: tuple[Choice, ...]

@@ -139,7 +139,7 @@ def roofline_of(data: Any) -> Roofline:
 
 @dataclass(frozen=True)
 class Work:
-    """What one call does: FLOPs for operands of a dtype, bytes, and the bytes that it works on at a time."""
+    """The work of one call: FLOPs for operands of a dtype, bytes, and its working set in bytes."""
 
     dtype: str
     flops: float | None
@@ -149,7 +149,7 @@ class Work:
 
 @dataclass(frozen=True)
 class RoofShare:
-    """`share` of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
+    """The share of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
 
     `reason` is the cause of a missing share. One that is `refused` is no share: the sentence says why.
     """

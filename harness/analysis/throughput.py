@@ -20,7 +20,7 @@ WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of 
 
 @dataclass(frozen=True)
 class Throughput:
-    """`work` (one of WORK) of one case per second; `low` and `high` follow from the time's interval.
+    """A case's `work` (one of WORK) per second; `low` and `high` follow from the time's interval.
 
     `count` is the work of one call. `peak` is what the device does per second at most, as its maker
     documents it for the workload's dtype, and `share` is `per_second` over it. There is none for

@@ -74,7 +74,7 @@ RESULTS = option(PLACES, "Folder of stored runs.")
 
 @option_group
 class TableFlags:
-    """What the tables show."""
+    """The columns and footnotes of the tables."""
 
     columns: Words = option(OUTPUT, "Columns to add or prefer: temp/base,95 %.")
 

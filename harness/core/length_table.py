@@ -14,7 +14,7 @@ MOST_DOCUMENTS = 1 << 50  # of a line: sums of them stay exact
 
 
 class LengthBin(NamedTuple):
-    """`documents` of `shortest` to `longest` tokens, both ends included."""
+    """A bin of a table: `documents` of `shortest` to `longest` tokens, both ends included."""
 
     shortest: int
     longest: int

@@ -14,7 +14,7 @@ CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """`features` are the names, sorted, by which compilers and kernels choose instructions."""
+    """A processor; `features` are the sorted names by which compilers and kernels choose instructions."""
 
     name: str
     features: tuple[str, ...]

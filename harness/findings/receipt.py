@@ -93,7 +93,7 @@ class ReceiptRow:
 
 @dataclass(frozen=True)
 class ReceiptPanel:
-    """What is compared with each other: `about` says what sets it apart from the receipt's other panels.
+    """A panel of the run; `about` says what sets it apart from the receipt's other panels.
 
     `owners` are sentences on the owners of a planned peak, where these were asked for. They are no
     statements: `verify` compares the bytes of a plan, not its owners. `models` say where a model's fields
@@ -110,15 +110,16 @@ class ReceiptPanel:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """What another machine can check, one by one."""
+        """The statements that another machine can check one by one."""
         ratios = (row.ratio for row in self.rows if row.ratio is not None)
         return (*ratios, *self.fits, *((self.judged,) if self.judged else ()))
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """`budget_s` is the longest that a suite sampled a case for, in seconds; 0 where that is not known.
+    """The receipt of a run.
 
+    `budget_s` is the longest sampling budget of a case in its suites, in seconds; 0 where it is not known.
     `shape` has the workload's fields that all panels share. `machine` is the fingerprint, `digest` is over
     the hashes of all records' lines, in their order. `gate` is a sentence on the newest gate stored where the
     receipt was made; `chart` is a picture's URL. Both are empty without one.

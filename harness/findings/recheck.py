@@ -42,7 +42,7 @@ class Here:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """`outcome` is HOLDS, DIFFERS or UNCHECKED; `why` has ours beside theirs, or what stands in the way."""
+    """The check of a statement: HOLDS, DIFFERS or UNCHECKED; `why` has both figures, or what is missing."""
 
     about: str
     statement: Statement

@@ -62,7 +62,7 @@ class SweepOrder:
 
 @dataclass
 class MeasuringNode:
-    """Lives in a process of its engine on the node. `apart`: beside other nodes of the same machine."""
+    """The actor that measures on a node, in a process of Ray's. `apart`: other nodes share its machine."""
 
     name: str
     apart: bool = False

@@ -28,7 +28,7 @@ PROGRAMS_PER_CORE = 4  # in a unit of programs to compile
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """`joined` are the runs that hold what was measured; `open` the groups that are not, with the reason."""
+    """The outcome of a sweep: the `joined` runs, and the `open` groups, which are not measured, with reasons."""
 
     joined: tuple[JoinedRun, ...]
     open: Mapping[str, str]

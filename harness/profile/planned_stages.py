@@ -52,7 +52,7 @@ class Peaks:
 
 @dataclass(frozen=True)
 class StageBound:
-    """`seconds` are the least time that a target's peaks allow, `share` is of all stages' bounds, 0 to 1."""
+    """The least time of a stage by a target's peaks; `share` is that of all stages' bounds, 0 to 1."""
 
     seconds: float
     binds: str  # `compute`, or the level of memory

@@ -88,7 +88,7 @@ class ProfiledCase:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a stage's time grows: ∝ seq^exponent, fitted over the lengths that have it.
+    """The growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have it.
 
     `overtakes` is the length at which it would take as long as the largest stage of the longest call, by
     both fits; None where it is that stage, or grows no faster. `surely`: the interval of its exponent lies

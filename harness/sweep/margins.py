@@ -33,7 +33,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class GateMargins:
-    """`delta` is the smallest slowdown that the gate must catch, as a share; None where not set."""
+    """A suite's margins: `delta` is the smallest slowdown to catch, as a share; None where not set."""
 
     delta: float | None = None
     accept: tuple[Accept, ...] = ()

@@ -40,10 +40,11 @@ class SuiteAxes:
 
 @dataclass(frozen=True)
 class Suite:
-    """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
+    """A suite as planned, with its cases in measuring order; those that cannot run are included.
 
-    `cases` are in measuring order and include those that cannot run. Where `models` give fields, `axes` has
-    the models instead. Cases that differ in the field `interleaved` alone share their rounds, too.
+    `axes` has every workload field with its values; where `models` give fields, it has the models instead.
+    `baseline` and `implementations` are labels. Cases that differ in the field `interleaved` alone share
+    their rounds, too.
     """
 
     name: str

@@ -31,6 +31,8 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Listing:
+    """A list, with its place."""
+
     where: str
     items: tuple[Node, ...]
 
@@ -45,6 +47,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class YamlMapping:
+    """A mapping, with its place."""
+
     where: str
     entries: Mapping[str, Entry]
 
