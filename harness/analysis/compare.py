@@ -135,6 +135,7 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
 
 
 def _why_no_speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
+    """Why a case has no speedup over its baseline; None where it has one."""
     if not suite.baseline:
         return "n/a (no baseline)"
     mine = representative(records)

@@ -161,6 +161,7 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
 
 
 def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
+    """The kernels of one case that both sides launch under one name."""
     by_target = [
         {name: static.all_kernels for record in side for name, static in record.static.items()}
         for side in (of, to)
@@ -227,6 +228,7 @@ def read_interval(estimate: Estimate) -> str:
 
 
 def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
+    """What a reader must know before believing a change. UsageError where the clocks differ."""
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
     if len(methods) > 1:

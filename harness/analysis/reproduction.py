@@ -218,6 +218,7 @@ def _reproduction(
     by_machine: Mapping[tuple[str, str], Mapping[str, Replication]],
     known: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Reproduction:
+    """One comparison over its machines; runs of other code than the newest run's do not count."""
     newest = max((r for runs in by_machine.values() for r in runs.values()), key=lambda r: r.run)
     machines: list[MachineRatio] = []
     for (fingerprint, caches), by_run in by_machine.items():

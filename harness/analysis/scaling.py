@@ -102,6 +102,7 @@ def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric:
 
 
 def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
+    """The fit of a figure's values; `cause` is why others are missing, for the reason of too few."""
     known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
     count = len(known)
     if count < 2:
@@ -124,6 +125,7 @@ def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Cros
 
 
 def _crossover(compared: Sequence[Comparison]) -> Crossover:
+    """The crossover of one implementation's comparisons, shortest length first."""
     named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
@@ -184,6 +186,7 @@ def _wins(compared: Comparison) -> bool:
 
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:
+    """Why there is no win in range, or what is special about the one there is."""
     if won is None:
         if timed[-1][2].side < 0:
             ever = any(c.side > 0 for _, _, c in timed)

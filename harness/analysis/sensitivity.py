@@ -169,6 +169,8 @@ def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
 def _sensitivity(
     suite: SuiteRecords, compared: Compared, setting: str, label: str, drawn: Drawn, factors: int
 ) -> Sensitivity:
+    """The sensitivity of one implementation, whose factor is one of `factors` reported jointly."""
+
     def value(records: CaseRecords) -> Estimate:
         comparison = compared.get(records[0].case)
         if comparison is None:  # of the baseline

@@ -47,6 +47,7 @@ def target_flips(suite: SuiteRecords) -> list[TargetFlip]:
 def _flip(
     suite: str, records: CaseRecords, base: CaseRecords, figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
+    """One figure of a case against its baseline's, target by target."""
     unavailable: dict[str, str] = {}
     verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     for target in compiled:

@@ -65,6 +65,7 @@ class Evaluator:
         return expression.value(names, self._answer)
 
     def _answer(self, name: str, arguments: tuple[Value, ...], keywords: Mapping[str, Value]) -> Value:
+        """The value of a function call; notes what it was read from."""
         call = FunctionCall(name, arguments, keywords)
         self.calls.add(name)
         if name in functions.COLUMNS:
@@ -109,6 +110,7 @@ class Evaluator:
         return math.log(ends[1] / ends[0]) / math.log(float(high) / float(low))
 
     def _compiled_value(self, call: FunctionCall, wanted: Need) -> Value:
+        """A figure, fact, program hash or count of operations of a compiled case."""
         compiled, name = self.evidence.compiled[wanted], call.name
         static = compiled.static
         if compiled.absent:
@@ -146,6 +148,7 @@ class Evaluator:
         return value
 
     def _judged_value(self, call: FunctionCall, wanted: Need) -> Value:
+        """The status of a contract, or whether a check passed."""
         judged = self.evidence.judged[wanted]
         if judged.status is None:
             raise Missing(judged.reason, incomplete=True)

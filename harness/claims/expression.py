@@ -159,6 +159,8 @@ def _no_function(name: str, _: tuple[Value, ...], _keywords: Mapping[str, Value]
 
 
 def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Value:
+    """Evaluate a node; `function` answers the calls that are not mathematical."""
+
     def value_of(inner: ast.expr) -> Value:
         return _value(inner, names, function)
 

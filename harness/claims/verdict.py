@@ -179,6 +179,7 @@ def _distance(measure: FigureValue, upto: FigureValue | None, other: FigureValue
 
 
 def _judge_bound(reading: Reading) -> tuple[float, bool]:
+    """(the number as a multiple of its bound, whether it keeps to it)."""
     side = reading.published or reading.follows or reading.found
     if side is None:
         raise ValueError("there is no number to hold to its bound")

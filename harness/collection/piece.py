@@ -108,6 +108,7 @@ def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
 
 
 def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
+    """The pieces of a folder, each with its own appends, definitions, facts and crashes."""
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
     for run, piece_info in infos.items():

@@ -28,7 +28,7 @@ PROGRAMS_PER_CORE = 4  # in a unit of programs to compile
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """The outcome of a sweep: the `joined` runs, and the `open` groups, which are not measured, with reasons."""
+    """The outcome of a sweep: the `joined` runs, and the `open`, unmeasured groups with the reasons."""
 
     joined: tuple[JoinedRun, ...]
     open: Mapping[str, str]

@@ -110,6 +110,7 @@ def _overlap_text(case: ProfiledCase) -> str:
 
 
 def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
+    """The sentence on the stage that grows fastest, and on where it would be the largest; else none."""
     if not found:
         return []
     steepest = found[0]

@@ -76,6 +76,7 @@ def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
 
 
 def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
+    """Whether two cases run one program, or the interval of their ratio contains 1."""
     compared = _comparison_with(row, best) or _comparison_with(best, row)
     if compared is not None and compared.same_program:
         return True

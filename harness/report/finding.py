@@ -76,6 +76,7 @@ class PanelFinding:
         return f"no interval: {self.compared.reason}" if self.verdict == UNCLEAR else "no interval"
 
     def _claim(self) -> str:
+        """The sentence's claim: what beats what, from which length on, and by how much."""
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
         beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
         same = f"about the same until {format_count(self.same_until)}, then " if self.same_until else ""

@@ -147,6 +147,7 @@ class _Reader:
             return None
 
     def _read_data(self, number: int, line: bytes, data: dict[str, Any]) -> Line:
+        """Read a line through plain data, slowly, so that errors say what is wrong."""
         if data.get("schema") != SCHEMA:
             return Line(number, line, Record.from_json(data), part_of(data))
         if "define" in data:

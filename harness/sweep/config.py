@@ -173,6 +173,7 @@ def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str,
 
 
 def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
+    """The plugins of bench.yaml: module names, and files as absolute paths."""
     if "plugins" not in root.entries:
         return ()
     plugins: list[str] = []

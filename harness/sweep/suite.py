@@ -208,6 +208,7 @@ def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) 
 
 
 def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Value]]:
+    """The axes that bench.yaml writes. UsageError for a key that the family does not have."""
     names = [field.name for field in family.fields]
     if "seq" not in names:
         raise UsageError(
@@ -225,6 +226,7 @@ def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Valu
 
 
 def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
+    """The axes of a suite: the values of flags, else its own, else defaults. UsageError for missing ones."""
     names = {field.name for field in grid.family.fields}
     from_flags = {
         name: list(dict.fromkeys(v for raw in values for v in expand(grid.family.field(name), raw)))

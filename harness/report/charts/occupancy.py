@@ -118,6 +118,7 @@ SHARES = (
 
 
 def _bars(grid: CaseGrid, panel: str, share: Share) -> Iterator[ShareBar]:
+    """The bars of a panel; lengths and targets on which a kernel fills the same share one."""
     targets = [target for target in grid.suite.compiled_targets if target != HOST]
     several = len({cell.label for cell in grid.at(panel)}) > 1
     for label in grid.labels:

@@ -37,6 +37,7 @@ def owners(grid: CaseGrid) -> LiveChart | None:
 
 
 def _panels(grid: CaseGrid) -> Iterator[tuple[str, Owners, LivePanel]]:
+    """(title, owners, panel) of each implementation and target, at the longest length with a curve."""
     for panel in grid.panels:
         for target in grid.suite.compiled_targets:
             for label in grid.labels:
