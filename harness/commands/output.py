@@ -178,9 +178,9 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
     from harness.report.tables.reproductions_table import RULE, sentence
 
     if json:
-        machines = {machine.fingerprint: machine for one in found for machine in one.machines}
+        machines = {machine.fingerprint: machine for r in found for machine in r.machines}
         facts = {fingerprint: hashed_facts(machine.facts) for fingerprint, machine in machines.items()}
-        data = [{**one.to_json(), "sentence": sentence(one)} for one in found]
+        data = [{**r.to_json(), "sentence": sentence(r)} for r in found]
         print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
     else:
         from harness.report.tables.reproductions_table import print_reproductions

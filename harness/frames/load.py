@@ -52,8 +52,8 @@ def load(
 
 
 def _split(given: Words) -> tuple[str, ...]:
-    several = (given,) if isinstance(given, (str, int)) else given
-    return tuple(word for one in several for word in split_list(str(one)))
+    values = (given,) if isinstance(given, (str, int)) else given
+    return tuple(word for value in values for word in split_list(str(value)))
 
 
 def _folders(path: Path, run: str | None) -> list[RunFolder]:

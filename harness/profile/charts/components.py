@@ -101,12 +101,12 @@ def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | No
     if not drawn:
         return None
     panels = tuple(_panel(cases) for cases in drawn)
-    one = len(panels) == 1
-    changes = [words if one else f"{p.title}: {words}" for p in panels for _, words in p.changes]
+    is_single = len(panels) == 1
+    changes = [words if is_single else f"{p.title}: {words}" for p in panels for _, words in p.changes]
     left_out = [short_label(label_of(cases[0].record)) for cases in series if cases not in drawn]
     return ComponentsChart(
         question=QUESTION,
-        finding=_finding(drawn[0]) if one else None,
+        finding=_finding(drawn[0]) if is_single else None,
         notes=(
             "medians over rounds of one process, of calls with marks; a stage inside another stands apart",
             *([f"dotted: {'; '.join(changes)}"] if changes else []),
