@@ -22,7 +22,7 @@ from harness.core.grouped import grouped
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
 BY_RUN = "runs"  # the unit of a machine's estimate
-# Facts without which two fingerprints may be of one machine, after an update or with another setting.
+# The facts of the hardware: fingerprints that differ in others may be of one machine, after an update, say.
 HARDWARE = ("device", "cpu", "cpu_flags", "cores", "memory_gib")
 OTHER_CODE = "its code differs from that of the newest run, or was hashed in another way"
 DISTRUSTED = "a side is not as registered: its contract or a check failed"
@@ -119,8 +119,8 @@ class Reproduction:
     def agreeing(self) -> tuple[MachineRatio, ...]:
         """Most of the machines that have a verdict, where these agree with each other; else empty.
 
-        Intervals that overlap in pairs have a point in common, which is the lower end of one of them. Of
-        several sets as large, it is the one whose speedups are closest together.
+        Intervals that overlap in pairs have a point in common (Helly's theorem): the lower end of one.
+        Of several sets as large, it is the one whose speedups are closest together.
         """
         decided = [machine for machine in self.machines if machine.decided]
         sets = [

@@ -6,7 +6,7 @@ from contextlib import suppress
 from harness.claims.expression import Expression, parse
 from harness.core.static_figures import STATIC_FIGURES
 
-# Not the compiler's guesses at time, which are evidence of none.
+# Without the compiler's estimates of time, which are no evidence of a time.
 COMPILED = (*STATIC_FIGURES, "generated_code_bytes", "planned_bytes")
 IDENTITY = ("program", "calls", "ops")
 TRACED, FACT = "trace_bytes", "fact"

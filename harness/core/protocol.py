@@ -72,7 +72,7 @@ def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()
 
 def has_message(end: socket.socket, seconds: float) -> bool:
     """Whether, within so many seconds, there is a message to receive or the other end has closed."""
-    # select(2) takes no descriptor from 1024 on, and a group may have as many processes.
+    # Not select(2), which takes no descriptor from 1024 on: a group may have as many processes.
     waiting = select.poll()
     waiting.register(end, select.POLLIN)
     return bool(waiting.poll(1000 * seconds))

@@ -103,7 +103,7 @@ class Timing:
         require_member("stopped", self.stopped, STOPS)
         if not self.samples_s or len(self.samples_s) != len(self.round):
             raise ValueError("a timing needs samples, each with its round")
-        # In C, because a stored run has millions: the sum is infinite or no number where a sample is.
+        # By two built-ins, as a stored run has millions of samples: the sum is inf or NaN where a sample is.
         if not (min(self.samples_s) > 0 and sum(self.samples_s) < math.inf):
             raise ValueError("a sample must be a positive number of seconds")
 

@@ -37,8 +37,8 @@ from harness.report.answer import OTHER
 from harness.report.format import short_label
 from harness.report.templates import fill, without_gaps
 
-# The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels,
-# sentences on owners of a panel.
+# Limits of the text, as a comment on GitHub ends at 64 KiB: a panel's open and folded rows, panels, and a
+# panel's sentences on owners. The rest is in the data.
 MOST_ROWS, MOST_FOLDED, MOST_PANELS, MOST_OWNED = 10, 28, 12, 6
 MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200

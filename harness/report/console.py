@@ -26,6 +26,6 @@ class TextConsole(Console):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        # Everything that is printed, and each part of a table before it is measured, comes by here.
+        # All output passes here, and so does each part of a table before it is measured.
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(clean_text(segment.text), segment.style)

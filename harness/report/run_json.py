@@ -11,7 +11,7 @@ from typing import Any
 from harness.analysis.suite_results import CaseResult, SuiteResults, results_of
 from harness.core.record import Record
 
-# Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
+# The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
 MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 

@@ -19,7 +19,7 @@ from harness.report.format import exact_figure, short_label
 from harness.report.templates import fill
 
 FOLDER = Path(__file__).parent
-# By column: what its cells are sorted by, where that is not their text.
+# Column → the key that its cells are sorted by, where that is not their text.
 SORT_KEYS: Mapping[str, Callable[[CaseResult], float | None]] = {
     "seq": lambda row: row.seq,
     "time": lambda row: row.time.value,

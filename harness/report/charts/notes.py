@@ -183,7 +183,7 @@ def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars")
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
     notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
-    # How many rounds each has says less than that they are too few.
+    # Without the number of rounds that each has, so that points share a note.
     without = Counter(
         (e.reason or "too few samples").partition("; has ")[0]
         for e in valued

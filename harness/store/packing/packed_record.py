@@ -201,7 +201,7 @@ def _unpack_timing(own: dict[str, Any], known: Definitions) -> Timing:
     high, count, inner = values.pop("high", b""), 0, values.get("inner", 1)
     for _, size, times in runs:
         count += size * times if size > 0 and times > 0 else len(data) + 1
-    # Sizes first: what a line says of rounds could be more than memory holds.
+    # Compare sizes first: a damaged line may claim more rounds than memory holds.
     if count * (8 if least is None else 4) != len(data) or not 0 < inner < MOST_TICKS:
         raise ValueError("its readings are not as many as its rounds")
     values["round"], grain = _rounds_of(runs), inner / TICK
