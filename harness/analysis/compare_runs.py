@@ -90,14 +90,14 @@ class KernelChange:
 
     @property
     def differs(self) -> bool:
-        return figures_of(self.of) != figures_of(self.to)
+        return compared_figures(self.of) != compared_figures(self.to)
 
     def to_json(self) -> dict[str, Any]:
-        figures = {"of": figures_of(self.of), "to": figures_of(self.to)}
+        figures = {"of": compared_figures(self.of), "to": compared_figures(self.to)}
         return {**vars(self), "kernel": self.of.label, **figures}
 
 
-def figures_of(kernel: AnyKernel) -> dict[str, Any]:
+def compared_figures(kernel: AnyKernel) -> dict[str, Any]:
     """The figures of a kernel that are compared, by name."""
     return {name: getattr(kernel, name) for name in KERNEL_FIGURES[type(kernel)]}
 

@@ -26,10 +26,10 @@ BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is ab
 def draw_comparison(sides: SideBySide) -> bytes:
     """A panel for each mode and value of other axes, as the bytes of an SVG."""
     with style():
-        return to_svg(*figure_of(sides))
+        return to_svg(*comparison_figure(sides))
 
 
-def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
+def comparison_figure(sides: SideBySide) -> tuple[Chart, Figure]:
     """The chart and its figure, which is to be drawn in :func:`style`."""
     of, to = short_label(sides.of), short_label(sides.to)
     panels = grouped(sides.changes, lambda change: (change.case.partition("/")[0], change.panel))

@@ -37,11 +37,11 @@ def draw_suite(
     them. UsageError when the suite has no record.
     """
     with style():
-        figures = figures_of(suite, info, curves, kinds)
+        figures = suite_figures(suite, info, curves, kinds)
         return {name: to_svg(chart, figure) for name, (chart, figure) in figures.items()}
 
 
-def figures_of(
+def suite_figures(
     suite: SuiteResults,
     info: Mapping[str, Any],
     curves: Sequence[PublishedCurve] = (),
@@ -96,6 +96,6 @@ def draw_run(
     drawn: dict[str, bytes] = {}
     with style():
         for suite in suites:
-            charts = figures_of(suite, info, curves) if suite.records else {}
+            charts = suite_figures(suite, info, curves) if suite.records else {}
             drawn.update(to_files(suite.name, charts, png=png))
     return drawn

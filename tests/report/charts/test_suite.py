@@ -14,7 +14,7 @@ from harness.core.errors import UsageError
 from harness.report.charts import draw_run, draw_suite
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.model import ScatterChart
-from harness.report.charts.suite import figures_of
+from harness.report.charts.suite import suite_figures
 from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of, words_of
 
 K = 1024
@@ -107,7 +107,7 @@ def test_the_footer_without_facts_about_the_machine():
 
 def test_no_case_vanishes_from_any_chart():
     with style():
-        drawn = figures_of(five(), INFO)
+        drawn = suite_figures(five(), INFO)
     for name, (chart, _) in drawn.items():
         if isinstance(chart, ScatterChart):
             assert "mask/claimed" in chart.rows
