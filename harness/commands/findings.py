@@ -143,7 +143,9 @@ def read_text(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
+def print_receipt_check(
+    receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool
+) -> int:
     """Print the outcome of each line; the exit code: 1 where the receipt was edited, or a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:

@@ -16,7 +16,7 @@ from harness.core.typed_command import typed_command
 from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
-from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
+from harness.machines.sweep import SweepOutcome, admit, describe_node, measure_on
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.machine_pool import MachinePool
@@ -40,7 +40,7 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
             found = admit(cluster, project.plugins, project.catalog, list(project.catalog.implementations))
         listed[pool.name] = {node: _data(answer) for node, answer in found.items()}
         for node, answer in found.items():
-            said = describe(answer) if isinstance(answer, NodeInfo) else f"refused: {answer}"
+            said = describe_node(answer) if isinstance(answer, NodeInfo) else f"refused: {answer}"
             if not json:
                 print_line(f"{pool.name}: {node}: {said}")
     if json:

@@ -132,10 +132,10 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
     if json:
         print_json({**catalog.to_json(), "targets": [asdict(target) for target in targets]})
     else:
-        from harness.report.tables.listing import families_table, targets_table
+        from harness.report.tables.listing import families_table, known_targets_table
 
         missing = {target.kind: why for target in targets if (why := absent(target.kind))}
-        console().print(families_table(catalog), targets_table(targets, missing))
+        console().print(families_table(catalog), known_targets_table(targets, missing))
 
 
 def print_family(

@@ -10,7 +10,7 @@ from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
 from harness.report import format as fmt
-from harness.report.answer import answer, describe
+from harness.report.answer import answer, describe_finding
 from harness.report.finding import UNCLEAR, PanelFinding, panel_finding
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
@@ -94,7 +94,7 @@ class PanelVerdict:
             return f"{finding.sentence()}{self._interval(finding)}."
         other = ", not mathematically equivalent" if finding.semantics else ""
         none = f"no interval at {format_count(finding.compared.seq)} ({finding.compared.reason})"
-        said = f"{describe(finding, None)}{other}; {none}{self._interval(finding)}"
+        said = f"{describe_finding(finding, None)}{other}; {none}{self._interval(finding)}"
         return f"{finding.implementation} against {finding.baseline}: {said}."
 
     def _interval(self, finding: PanelFinding) -> str:

@@ -18,7 +18,7 @@ from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
-from harness.sweep.case_schedule import schedule_of
+from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
@@ -163,7 +163,7 @@ def run_again(
     asked: dict[tuple[str, str], Need] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
-            cases[case] = schedule_of([case], project.catalog, project.config).suites[0].cases[0]
+            cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
         except UsageError as error:
             missing[case] = str(error)
     for case, on in planned:
@@ -178,7 +178,7 @@ def run_again(
     machine: Mapping[str, Any] = {}
     for ids, depth in ((timed, "run"), (judged, "check")):
         if known := [case for case in ids if case in cases]:
-            schedule = schedule_of(known, project.catalog, project.config, overrides)
+            schedule = schedule_cases(known, project.catalog, project.config, overrides)
             machine, made = run_and_delete(place, schedule, "verify", depth, wait=wait)
             records |= {record.case: record for record in made}
     compiled = gather(place, list(asked.values())).compiled

@@ -37,7 +37,7 @@ class SweepOutcome:
     inbox: Path
 
 
-def describe(info: NodeInfo) -> str:
+def describe_node(info: NodeInfo) -> str:
     """`AMD EPYC, 2 cores, fingerprint 1a2b3c4, noise probe 484 µs a turn [480 µs, 490 µs], 3% …`."""
     facts, noise = info.facts, info.noise
     what = ", ".join(filter(None, [facts["cpu"], f"{facts['cores']} cores", info.accelerator]))
@@ -123,7 +123,7 @@ def _admitted_nodes(
     plugins = (*order.config.plugins, *order.plugins)
     admitted = _without_refusals(admit(cluster, plugins, catalog, sorted(schedule.implementations)), tell)
     for node, info in admitted.items():
-        tell(f"{node}: {describe(info)}")
+        tell(f"{node}: {describe_node(info)}")
     if not admitted:
         raise MachineError("no machine may measure this sweep; the reasons stand above")
     return admitted

@@ -150,7 +150,7 @@ def _against_baseline(panel: SuiteResults) -> str:
         return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
     labels_by_text = collected(
-        (describe(finding, crossings.get(label)), short_label(label))
+        (describe_finding(finding, crossings.get(label)), short_label(label))
         for label in panel.implementations
         if (finding := finding_of(panel, label)) is not None
     )
@@ -165,7 +165,7 @@ def _rank(text: str) -> int:
     return next(place for place, word in enumerate(_ORDER) if text.startswith(word))
 
 
-def describe(finding: PanelFinding, crossing: float | None) -> str:
+def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
     """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
     about = f" ({approx_length(crossing)})" if crossing is not None else ""
     at = format_count(finding.compared.seq)
@@ -185,7 +185,7 @@ def describe(finding: PanelFinding, crossing: float | None) -> str:
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
-    """As :func:`describe`, for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
+    """The finding for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
     match finding.verdict:
         case "faster" if finding.faster_from is None and finding.same_until is not None:
             return f"beyond {format_count(finding.same_until)}"
@@ -196,7 +196,7 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
         case "slower" if finding.faster_until is None:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
-            return describe(finding, crossing).removeprefix("faster ")
+            return describe_finding(finding, crossing).removeprefix("faster ")
 
 
 def _in_a_step(panel: SuiteResults) -> str:

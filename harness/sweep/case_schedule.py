@@ -12,7 +12,7 @@ from harness.sweep.schedule import Schedule, plan
 from harness.sweep.yaml.nodes import Entry, Scalar, at
 
 
-def schedule_of(
+def schedule_cases(
     ids: Sequence[str], catalog: Catalog, config: Config, overrides: Overrides | None = None
 ) -> Schedule:
     """A suite for each id; those of one point share a group. UsageError where there is no such case."""

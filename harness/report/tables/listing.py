@@ -60,7 +60,7 @@ def _field(field: Field) -> str:
     return field.name if field.required else f"{field.name}={canonical(field.default)}"
 
 
-def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
+def known_targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
     """The targets of `static --target` beside the host; `missing` says by kind what is not installed."""
     numbers = ("memory", "bandwidth", "peak")
     table = plain_table("target", "device", *numbers, right=numbers)

@@ -69,7 +69,7 @@ def agreement(reproduction: Reproduction) -> str:
     """How many machines agree, on what, and what sets each of the others apart."""
     machines, agreeing = reproduction.machines, reproduction.agreeing
     if len(machines) == 1:
-        return f"on one machine only, {name_of(machines[0])}: {_state_ratio(machines[0])}"
+        return f"on one machine only, {machine_name(machines[0])}: {_state_ratio(machines[0])}"
     count = kinds(machines)
     sort = "independent machines" if count == len(machines) else f"fingerprints of {_kinds(count)}"
     if len(agreeing) > 1:
@@ -81,14 +81,16 @@ def agreement(reproduction: Reproduction) -> str:
         whose = "only one has a verdict" if agreeing else "no majority agrees"
         head = f"of {len(machines)} {sort} {whose}"
     others = machines if len(agreeing) < 2 else [m for m in machines if m not in agreeing]
-    return "; ".join([head, *(f"{name_of(m)}{_unlike(reproduction, m)}: {_state_ratio(m)}" for m in others)])
+    return "; ".join(
+        [head, *(f"{machine_name(m)}{_unlike(reproduction, m)}: {_state_ratio(m)}" for m in others)]
+    )
 
 
 def _kinds(count: int) -> str:
     return "one kind of hardware" if count == 1 else f"{count} kinds of hardware"
 
 
-def name_of(machine: MachineRatio) -> str:
+def machine_name(machine: MachineRatio) -> str:
     """`1a2b3c4d (AMD EPYC, 2 threads)`."""
     return machine_label(machine.fingerprint, {"fingerprints": {machine.fingerprint: machine.facts}})
 
@@ -150,7 +152,7 @@ def _legend(reproductions: Sequence[Reproduction]) -> Iterator[str]:
     for machine in machines:
         unlike = list(fingerprint_differences(machines[0].facts, machine.facts))
         facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
-        yield name_of(machine) + (f": {facts}" if facts else "")
+        yield machine_name(machine) + (f": {facts}" if facts else "")
 
 
 def _short(value: object) -> str:
@@ -176,7 +178,7 @@ def _machine_rows(reproduction: Reproduction, machine: MachineRatio) -> Iterator
     text = ABSENT if value is None else fmt.speedup(value, low, high)
     whole = Cell(text, _why(runs[0]) if len(runs) == 1 else ())
     over = runs[0].run if len(runs) == 1 else f"{len(runs)} runs, on the same machine"
-    yield name_of(machine).partition(" ")[0], over, whole, machine.verdict, agrees
+    yield machine_name(machine).partition(" ")[0], over, whole, machine.verdict, agrees
     for replication in runs if len(runs) > 1 else ():
         compared = replication.compared
         text = ABSENT

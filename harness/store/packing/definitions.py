@@ -21,7 +21,7 @@ from harness.store.packing.packed_record import (
     SCHEMA,
     STATIC,
     TIMING,
-    pack,
+    pack_record,
     plain_of,
     squeeze_plain,
 )
@@ -66,7 +66,7 @@ class Packer:
         self._defined: set[str] = set()
         self._pending = Counter[str](), set[str]()
 
-    def pack(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def pack_record(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """(definitions that are to be written before, the records), as plain data.
 
         ValueError names the case of a record that holds a value without a JSON form.
@@ -75,7 +75,7 @@ class Packer:
         parts: list[list[Shared]] = []
         for record in records:
             try:
-                line = pack(record)
+                line = pack_record(record)
                 msgspec.json.encode(line)
                 lines.append(line)
                 parts.append(list(_parts(line)))

@@ -60,8 +60,8 @@ _PROFILE = msgspec.json.Decoder(Profile)
 FORMS: Mapping[str, Any] = {RECORD: PackedRecord, STATIC: PackedStatic, TIMING: PackedTiming}
 
 
-def pack(record: Record) -> dict[str, Any]:
-    """The record as plain data, without what :func:`unpack` finds out by itself."""
+def pack_record(record: Record) -> dict[str, Any]:
+    """The record as plain data, without what :func:`unpack_record` finds out by itself."""
     data: dict[str, Any] = {**_without_defaults(record), "schema": SCHEMA}
     del data["workload"]["seq"]  # lengths share the rest
     if record.case == record.as_case.id:
@@ -73,7 +73,7 @@ def pack(record: Record) -> dict[str, Any]:
     return data
 
 
-def unpack(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
+def unpack_record(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     """The record of a PackedRecord. ValueError where a definition is missing, or fields contradict.
 
     `bases` keeps what definitions give together at a length, as most lines of a file use the same ones.
