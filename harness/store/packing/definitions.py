@@ -66,7 +66,7 @@ class Packer:
         self._defined: set[str] = set()
         self._pending = Counter[str](), set[str]()
 
-    def pack_record(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def pack(self, records: Sequence[Record]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """(definitions that are to be written before, the records), as plain data.
 
         ValueError names the case of a record that holds a value without a JSON form.
