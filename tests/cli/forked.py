@@ -11,6 +11,8 @@ from contextlib import chdir
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests.preloaded_servers import folder_of_templates, start_from
+
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = "tests.cli.loaded"
 SECONDS = 300
@@ -22,7 +24,9 @@ def call_forked(folder, words, environment, seconds=SECONDS):
     forking.set_forkserver_preload([LOADED])
     with tempfile.TemporaryDirectory() as streams:
         out, err = (Path(streams, name) for name in ("out", "err"))
-        child = forking.Process(target=_run, args=(str(folder), words, environment, str(out), str(err)))
+        templates, _ = folder_of_templates()
+        given = (str(folder), words, environment, str(out), str(err), templates)
+        child = forking.Process(target=_run, args=given)
         with chdir(ROOT):  # where the server looks for what it loads
             child.start()
         child.join(seconds)
@@ -32,7 +36,7 @@ def call_forked(folder, words, environment, seconds=SECONDS):
         return child.exitcode, out.read_text(), err.read_text()
 
 
-def _run(folder, words, environment, out, err):
+def _run(folder, words, environment, out, err, templates):
     for number, name in enumerate((os.devnull, out, err)):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
         os.dup2(descriptor, number)
@@ -41,6 +45,7 @@ def _run(folder, words, environment, out, err):
     os.environ.clear()
     os.environ.update(environment)
     sys.argv[1:] = words
+    start_from(templates)
     from harness.commands.app import main
 
     main()

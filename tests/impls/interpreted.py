@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.cli.forked import call_forked
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = [
@@ -19,20 +19,10 @@ KERNELS = [
 def interpret(folder, family, name, seq, *words, **axes):
     """The records of these lengths, with axes as lists of values."""
     settings = [text for axis, values in axes.items() for text in ("--set", f"{axis}={values}")]
-    done = subprocess.run(
-        [
-            *(sys.executable, str(ROOT / "cli.py"), "run", family, "--impl", name),
-            *("--seq", seq, "--json", *settings, *words),
-        ],
-        cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return json.loads(done.stdout)["records"]
+    command = ["run", family, "--impl", name, "--seq", seq, "--json", *settings, *words]
+    _, out, err = call_forked(folder, command, {**os.environ, "TMPDIR": str(folder)}, seconds=600)
+    assert "Traceback" not in err, err
+    return json.loads(out)["records"]
 
 
 def assert_right(records, cases):

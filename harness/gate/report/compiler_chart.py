@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.results import label_of
+from harness.core.grouped import collected
 from harness.core.record import Record
 from harness.core.static_figures import WORDS
 from harness.core.units import format_count
@@ -41,7 +42,8 @@ def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
     Of an implementation it is the longest length at which the figure changed.
     """
     cases = {record.case: record for run in runs for record in run.records}
-    changed = [curve for curve in _curves(runs, cases) if len(set(curve.known)) > 1]
+    curves = list(_curves(runs, cases))
+    changed = [curve for curve in curves if len(set(curve.known)) > 1]
     chosen: dict[tuple[str, str], Curve] = {}
     for curve in sorted(changed, key=lambda curve: curve.seq):
         chosen[curve.title, curve.label] = curve
@@ -49,15 +51,15 @@ def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
         return None
     names = _names(runs)
     titles = list(dict.fromkeys(curve.title for curve in changed))
+    compiled = {curve.label for curve in curves if curve.known}
     panels = tuple(
         _panel(title, [curve for curve in chosen.values() if curve.title == title], names) for title in titles
     )
     labels = list(dict.fromkeys(curve.label for curve in chosen.values()))
-    shown = sorted({(curve.seq, curve.mode, short_label(curve.label)) for curve in chosen.values()})
+    shown = collected((f"{format_count(c.seq)} ({c.mode})", short_label(c.label)) for c in chosen.values())
     chart = Chart(
         question="What do other versions of the compilers make of the same code?",
-        finding=f"{len({curve.label for curve in changed})} of {len({*map(label_of, cases.values())})} "
-        f"implementations changed over {len(runs)} environments",
+        finding=f"{len(labels)} of {len(compiled)} implementations changed over {len(runs)} environments",
         scale=RATIO,
         y_label="relative to the first version",
         empty="the first version has 0 (see above)",
@@ -65,7 +67,7 @@ def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
         notes=(
             "planned by the compilers, or read in their machine code; nothing ran",
             "1× is the first version that has the figure; of several kernels it is the largest",
-            "shown: " + ", ".join(f"{label} at {format_count(seq)} ({mode})" for seq, mode, label in shown),
+            *(f"shown at {place}: {', '.join(dict.fromkeys(names))}" for place, names in shown.items()),
         ),
         x_label="versions",
     )
@@ -85,9 +87,10 @@ def _names(runs: Sequence[CompilerRun]) -> tuple[str, ...]:
 
 def _curves(runs: Sequence[CompilerRun], cases: dict[str, Record]) -> Iterator[Curve]:
     by_run = [figures_of(run.records) for run in runs]
-    for case, target in dict.fromkeys(key for figures in by_run for key in figures):
-        record, versions = cases[case], [figures.get((case, target)) for figures in by_run]
-        for name, words in {**WORDS, **EXACT_WORDS}.items():
+    keys = dict.fromkeys(key for figures in by_run for key in figures)
+    for name, words in {**WORDS, **EXACT_WORDS}.items():
+        for case, target in keys:
+            record, versions = cases[case], [figures.get((case, target)) for figures in by_run]
             values = [_value(figures, name, target) for figures in versions]
             yield Curve(f"{words} on {target}", label_of(record), record.seq, record.mode, values)
 

@@ -5,26 +5,33 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.core.shown_text import escape_markdown
+from harness.gate.report.case_names import name_of
 from harness.gate.static.compiler_versions import Upgrade
 from harness.gate.static.diff import SAME_FIGURES
 from harness.report.templates import markdown_code, markdown_table
 
 
 def sentence(upgrade: Upgrade) -> str:
-    """`2 of 24 cases changed from jaxlib 0.9.0 to 0.10.2: 1 regressed, 1 improved; 5 programs differ.`"""
+    """`2 of 24 compiled cases changed from jaxlib 0.9.0 to 0.10.2: 2 regressed.`, and the most that grew."""
     named = ", ".join(
         f"{name} {old or 'none'} to {new or 'none'}" for name, (old, new) in upgrade.versions.items()
     )
-    if not upgrade.cases:
+    changed, cases = upgrade.changed, upgrade.cases
+    if not cases:
         return "Nothing was compiled under either, or it is refused by both: name other suites or lengths."
     between = f" from {named}" if named else ", and no version differs"
-    counts = Counter(case.verdict for case in upgrade.changed)
-    programs = sum(case.reason == SAME_FIGURES for case in upgrade.cases)
-    parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    programs = sum(case.reason == SAME_FIGURES for case in cases)
     also = f"; {programs} have {SAME_FIGURES}" if programs else ""
-    if not counts:
-        return f"None of {len(upgrade.cases)} compiled cases changed{between}{also}."
-    return f"{len(upgrade.changed)} of {len(upgrade.cases)} compiled cases changed{between}: {parts}{also}."
+    if not changed:
+        return f"None of {len(cases)} compiled cases changed{between}{also}."
+    counts = Counter(case.verdict for case in changed).most_common()
+    parts = ", ".join(f"{count} {verdict}" for verdict, count in counts)
+    most = changed[0]
+    largest = f" The largest increase: {name_of(most.case).short} for {most.target}, {most.increase}."
+    return (
+        f"{len(changed)} of {len(cases)} compiled cases changed{between}: {parts}{also}."
+        f"{largest if most.increase else ''}"
+    )
 
 
 def change_lines(upgrade: Upgrade) -> list[str]:

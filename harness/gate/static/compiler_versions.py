@@ -16,7 +16,7 @@ from harness.core.plain_data import from_plain
 from harness.core.record import Record
 from harness.gate.outcome import UNCHANGED, VANISHED
 from harness.gate.sides.import_path import link
-from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.diff import StaticFigures, compare, largest_increase
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.store.find import all_runs
 
@@ -33,13 +33,18 @@ Versions = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class CompiledChange:
-    """What became of a case on a target: `verdict` is a word of the gate, `reason` has both figures."""
+    """What became of a case on a target: `verdict` is a word of the gate, `reason` has both figures.
+
+    `factor` and `increase` say of the figure that grew most by how much; 1 and nothing where none grew.
+    """
 
     case: str
     target: str
     verdict: str
     reason: str
     notes: tuple[str, ...] = ()
+    factor: float = 1.0
+    increase: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,10 @@ class Upgrade:
     cases: tuple[CompiledChange, ...]
 
     @property
-    def changed(self) -> tuple[CompiledChange, ...]:
-        return tuple(case for case in self.cases if case.verdict != UNCHANGED)
+    def changed(self) -> list[CompiledChange]:
+        """The cases that changed, the largest increase first."""
+        changed = (case for case in self.cases if case.verdict != UNCHANGED)
+        return sorted(changed, key=lambda case: -case.factor)
 
 
 def compile_under(
@@ -138,9 +145,11 @@ def compiled_changes(before: Iterable[Record], now: Iterable[Record]) -> list[Co
     old, new = figures_of(before), figures_of(now)
     changes: list[CompiledChange] = []
     for (case, target), figures in new.items():
-        found = compare(old.get((case, target)), figures, lambda _: None)
-        if found.verdict is not None:
-            changes.append(CompiledChange(case, target, found.verdict, found.reason, found.notes))
+        base = old.get((case, target))
+        verdict, reason, notes = compare(base, figures, None)
+        if verdict is not None:
+            most = largest_increase(base, figures) if base is not None else (1.0, "")
+            changes.append(CompiledChange(case, target, verdict, reason, notes, *most))
     gone = (key for key in old if key not in new)
     return [*changes, *(CompiledChange(*key, VANISHED, "it is not compiled any more") for key in gone)]
 

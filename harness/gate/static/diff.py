@@ -6,6 +6,7 @@ change that is meant is accepted by figure, with a reason, and stands in the not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ SAME_FIGURES = "another program with the same figures"
 SAME_KERNELS = "the same kernels"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
+UNMEASURED = ("contract", "custom_calls")  # whose changes have no amount, and may be meant
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
 STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed", "kernels")
@@ -95,8 +97,11 @@ class StaticVerdict(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accepted) -> StaticVerdict:
-    """The verdict on a case; `base` None where the base has no such case."""
+def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accepted | None) -> StaticVerdict:
+    """The verdict on a case. `base` is None where the base has no such case.
+
+    Without `accept` no change can be accepted, and no reason says how.
+    """
     verdict = _wrong_result(candidate)
     if verdict is not None:
         return verdict
@@ -111,9 +116,10 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         *(("kernels", sentence) for more, sentence in kernel_changes(base, candidate) if more),
     )
     for key, sentence in changes:
-        why = accept(key)
+        why = accept(key) if accept else None
         if why is None:
-            worse.append(sentence)
+            remedy = f"; {MEANT.format(key)}" if accept and key in UNMEASURED else ""
+            worse.append(f"{sentence}{remedy}")
         else:
             notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
     notes += _doubts(base, candidate)
@@ -169,15 +175,13 @@ def _contract_changes(base: StaticFigures, candidate: StaticFigures) -> list[tup
     if not isinstance(old, int | float) or not old < 1 or new != 1:
         return []
     short = f"{old:.3g}" if f"{old:.3g}" != "1" else repr(old)
-    meant = MEANT.format("contract")
-    return [("contract", f"approximates nothing any more: recall {short} -> 1; {meant}")]
+    return [("contract", f"approximates nothing any more: recall {short} -> 1")]
 
 
 def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
     old, new = set(base.custom_calls), set(candidate.custom_calls)
-    meant = MEANT.format("custom_calls")
-    joined = [f"custom call {call} joined: {OPAQUE}; {meant}" for call in sorted(new - old)]
-    left = [f"custom call {call} left: another program does its work; {meant}" for call in sorted(old - new)]
+    joined = [f"custom call {call} joined: {OPAQUE}" for call in sorted(new - old)]
+    left = [f"custom call {call} left: another program does its work" for call in sorted(old - new)]
     return [("custom_calls", what) for what in (*joined, *left)]
 
 
@@ -207,6 +211,25 @@ def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[
         if kernel.refused and not before.refused:
             changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
     return changes
+
+
+def largest_increase(base: StaticFigures, candidate: StaticFigures) -> tuple[float, str]:
+    """(factor, sentence) of the figure that grew most; (1, "") where none grew.
+
+    Generated code is left out: a runtime that is linked in makes that of a small program many times as large.
+    """
+    figures = [
+        (new / old if old else math.inf, change(name, old, new))
+        for name, old, new in _pairs(base, candidate)
+        if new > old and name != "generated_code_bytes"
+    ]
+    kernels = [
+        (new / old if old else math.inf, f"{kernel.label}: {EXACT_WORDS[name]} {old} -> {new}")
+        for _, before, kernel in kernel_pairs(base.kernels, candidate.kernels)
+        for name, new in kernel.figures.items()
+        if new > (old := before.figures.get(name, new))
+    ]
+    return max([*figures, *kernels], default=(1.0, ""))
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:

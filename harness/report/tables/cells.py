@@ -185,11 +185,11 @@ def contract(row: CaseResult) -> Cell:
     correctness = row.record.correctness
     if correctness is None:
         return Cell(ABSENT)
-    shown = [f"{name} {_plain(value)}" for name, value in list(correctness.figures.items())[:3]]
-    return Cell(f"{correctness.contract}: {', '.join(shown)}" if shown else correctness.contract)
+    known = [f"{name} {_plain(value)}" for name, value in correctness.figures.items() if value is not None]
+    return Cell(f"{correctness.contract}: {', '.join(known[:3])}" if known else correctness.contract)
 
 
-def _plain(value: float | str | None) -> str:
+def _plain(value: float | str) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -76,6 +76,30 @@ def test_registers_and_spills_are_held_too():
     assert "spilled" in change.reason
 
 
+def test_the_largest_increase_comes_first_and_generated_code_is_none():
+    before = [compiled(name, generated_code_bytes=10) for name in ("code", "more", "most", "less")]
+    before.append(compiled("spills", kernels=(kernel_of(spilled_bytes=0),), target=GPU))
+    now = [
+        compiled("code", generated_code_bytes=999),
+        compiled("more", generated_code_bytes=10, flops=14),
+        compiled("most", generated_code_bytes=10, temp_bytes=900, flops=14),
+        compiled("less", generated_code_bytes=10, temp_bytes=3),
+        compiled("spills", kernels=(kernel_of(spilled_bytes=8),), target=GPU),
+    ]
+    changed = Upgrade({}, tuple(compiled_changes(before, now))).changed
+    assert [case.case.partition("@")[0] for case in changed] == [
+        f"mask/{name}" for name in ("spills", "most", "more", "code", "less")
+    ]
+    assert changed[1].increase == "temp 100 B -> 900 B (9.00×)"
+
+
+def test_no_reason_speaks_of_the_gates_exceptions():
+    before, now = (compiled(custom_calls=calls) for calls in ((), ("TopK",)))
+    (change,) = compiled_changes([before], [now])
+    assert change.reason.startswith("custom call TopK joined: ")
+    assert "bench.yaml" not in change.reason
+
+
 def test_a_case_may_come_go_or_fail():
     lost = replace(compiled("lost"))
     changes = compiled_changes([lost, compiled("base")], [compiled("base"), compiled("found")])
@@ -91,7 +115,8 @@ def test_the_sentence_counts_what_changed_and_names_the_versions():
     )
     assert sentence(Upgrade({"jaxlib": ("0.9.0", "0.10.2")}, tuple(changes))) == (
         "1 of 3 compiled cases changed from jaxlib 0.9.0 to 0.10.2: 1 regressed; "
-        "1 have another program with the same figures."
+        "1 have another program with the same figures. "
+        "The largest increase: mask/a at 1Ki for host, temp 100 B -> 101 B (1.01×)."
     )
     assert (
         sentence(Upgrade({}, tuple(changes[2:])))
