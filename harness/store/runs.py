@@ -68,7 +68,7 @@ class RunFolder(StoredRun):
 
     @property
     def info(self) -> dict[str, Any]:
-        """run.json; of its writer what it wrote, whatever has become of the file since."""
+        """The run's information. While it is being written, as written, whatever became of the file."""
         return super().info if self._info is None else msgspec.json.decode(self._info)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ class RunFolder(StoredRun):
         return self._keep(FINGERPRINTS, fingerprint_id(facts), facts)
 
     def write_environment(self, facts: Mapping[str, Any]) -> str:
-        """Keep what was merely so; returns its `sha256:…`."""
+        """Keep what need not be equal, such as time, load and commit; returns its `sha256:…`."""
         return self._keep(ENVIRONMENTS, json_file.digest(facts), facts)
 
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
