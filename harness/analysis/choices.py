@@ -33,7 +33,7 @@ class SuiteChoices:
 def suite_choices(
     suite: SuiteRecords, defaults: Mapping[str, Value], *, inexact: bool = False
 ) -> SuiteChoices:
-    """The choices of a suite; `defaults` are of fields that records leave out.
+    """The choices of a suite; `defaults` are the values of fields that records leave out.
 
     Candidates have kept their contract, were timed by the baseline's clock, in its run, on its machine and
     with its inputs, and have its semantics, unless `inexact`. UsageError without a baseline or a candidate.
@@ -53,11 +53,7 @@ def suite_choices(
     if not cases:
         raise UsageError(f"suite {suite.name} has no time beside its baseline's; measure with: seqsweep run")
     points = {case[0].case: _point(case, defaults) for case in suite.by_case.values()}
-    names = sorted({name for point in points.values() for name in point} - {"seq"})
-    values = {name: [point.get(name) for point in points.values()] for name in names}
-    axes = tuple(name for name in names if len(set(values[name])) > 1)
-    named = {"mode", "device"}.union(*(case[0].workload for case in suite.by_case.values()))
-    fixed = {name: values[name][0] for name in names if name in named and name not in axes}
+    axes, fixed = _divide_fields(suite, points)
     at_points = grouped(cases, lambda case: tuple(points[case[0].case].get(name) for name in axes))
     return SuiteChoices(
         suite,
@@ -75,6 +71,20 @@ def suite_choices(
     )
 
 
+def _divide_fields(
+    suite: SuiteRecords, points: Mapping[str, Mapping[str, Value]]
+) -> tuple[tuple[str, ...], dict[str, Value]]:
+    """(the fields beside the length that vary over the cases, the values of those that do not).
+
+    Of the latter only what records name: a default that no case sets says nothing of the suite.
+    """
+    names = sorted({name for point in points.values() for name in point} - {"seq"})
+    values = {name: [point.get(name) for point in points.values()] for name in names}
+    axes = tuple(name for name in names if len(set(values[name])) > 1)
+    named = {"mode", "device"}.union(*(case[0].workload for case in suite.by_case.values()))
+    return axes, {name: values[name][0] for name in names if name in named and name not in axes}
+
+
 def _point(case: CaseRecords, defaults: Mapping[str, Value]) -> dict[str, Value]:
     record = case[0]
     return {**defaults, **record.workload, "mode": record.mode, "device": record.device}
@@ -86,14 +96,14 @@ def _by_length(cases: list[CaseRecords]) -> dict[int, dict[str, CaseRecords]]:
 
 
 def _differs(record: Record, meaning: str) -> bool:
-    """Whether a record is of another answer than this semantics'."""
+    """Whether a record's result means something else than this semantics."""
     return record.semantics != meaning or bool(record.bound)
 
 
 def _refused_at(
     why: str, cases: Iterable[CaseRecords], axes: Sequence[str], points: Mapping[str, Mapping[str, Value]]
 ) -> str:
-    """`at 16Ki, 64Ki (oom)`, with the axes `at 16Ki with mode=fwd_bwd (oom)`; inexact it is everywhere."""
+    """`at 16Ki, 64Ki (oom)`, or with axes `at 16Ki with mode=fwd_bwd (oom)`; for INEXACT the reason alone."""
     if why == INEXACT:
         return f"({why})"
     lengths: dict[str, dict[str, None]] = {}  # of a point, once each

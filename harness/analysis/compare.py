@@ -13,7 +13,7 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
-from harness.analysis.stats import Estimate, saving, unanimous_ratio
+from harness.analysis.stats import Estimate, time_saved, unanimous_ratio
 from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
@@ -58,8 +58,13 @@ class Comparison:
     unanimous: bool = False
 
     @property
+    def cause(self) -> str:
+        """The reason alone, without the `n/a (…)` around it in tables."""
+        return (self.reason or "").removeprefix("n/a (").removesuffix(")")
+
+    @property
     def side(self) -> int:
-        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not told.
+        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
 
         Without an interval the speedup alone says it; with the baseline's own program it is always 0.
         """
@@ -95,12 +100,12 @@ def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[st
 
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
-    why_none = _why_none(suite, records, base)
+    why_none = _why_no_speedup(suite, records, base)
     none = Estimate(None, reason=why_none), False
     speedup, unanimous = none if why_none else unanimous_ratio(base, records)
     layers = suite.layers_of(records[0].case)
     timed = speedup.value is not None and layers is not None
-    per_step = saving(records, base, layers) if timed and layers else Estimate(None)
+    per_step = time_saved(records, base, layers) if timed and layers else Estimate(None)
     mine, theirs = static_of(records, target), static_of(base, target)
     ratios = {name: _figure_ratio(name, mine, theirs) for name in ("bytes_accessed", "temp_bytes", "flops")}
     return Comparison(
@@ -129,7 +134,8 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
     return stated or same_kind(records, base, target=target) == PROGRAM
 
 
-def _why_none(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
+def _why_no_speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
+    """Why a case has no speedup over its baseline; None where it has one."""
     if not suite.baseline:
         return "n/a (no baseline)"
     mine = representative(records)

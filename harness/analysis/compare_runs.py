@@ -90,15 +90,15 @@ class KernelChange:
 
     @property
     def differs(self) -> bool:
-        return figures_of(self.of) != figures_of(self.to)
+        return compared_figures(self.of) != compared_figures(self.to)
 
     def to_json(self) -> dict[str, Any]:
-        figures = {"of": figures_of(self.of), "to": figures_of(self.to)}
+        figures = {"of": compared_figures(self.of), "to": compared_figures(self.to)}
         return {**vars(self), "kernel": self.of.label, **figures}
 
 
-def figures_of(kernel: AnyKernel) -> dict[str, Any]:
-    """What of a kernel is compared, by name."""
+def compared_figures(kernel: AnyKernel) -> dict[str, Any]:
+    """The figures of a kernel that are compared, by name."""
     return {name: getattr(kernel, name) for name in KERNEL_FIGURES[type(kernel)]}
 
 
@@ -106,9 +106,9 @@ def figures_of(kernel: AnyKernel) -> dict[str, Any]:
 class SideBySide:
     """Two sides, the one called `of` in units of the one called `to`.
 
-    `trend` is true where they were not measured together. `runs` are by what they are called; `only` has the
-    ids of the cases without a counterpart, by the side that has them. `differing` are facts of the machine.
-    `kernels` are those that both sides launch by one name, where targets were compiled for.
+    `trend` is true where they were not measured together. `runs` are keyed by their sides' names; `only` has
+    the ids of the cases without a counterpart, by the side that has them. `differing` are facts of the
+    machine. `kernels` are those that both sides launch under one name, where targets were compiled for.
     """
 
     trend: bool
@@ -125,13 +125,13 @@ class SideBySide:
         times = ("of_time", "to_time")
         changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
         runs = {name: asdict(run) for name, run in self.runs.items()}
-        told = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
+        about = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
         kernels = [change.to_json() for change in self.kernels]
-        return {**told, "comparisons": changes, "kernels": kernels, "only": self.only}
+        return {**about, "comparisons": changes, "kernels": kernels, "only": self.only}
 
 
-class Matched(NamedTuple):
-    """What two sides have in common, and the ids of the cases without a counterpart on the other."""
+class Matching(NamedTuple):
+    """The changes of the cases that two sides share, and the ids of those without a counterpart."""
 
     changes: list[Change]
     only_of: list[str]
@@ -139,20 +139,20 @@ class Matched(NamedTuple):
     kernels: list[KernelChange]
 
 
-def within(records: Sequence[Record], of: str, to: str) -> Matched:
+def within(records: Sequence[Record], of: str, to: str) -> Matching:
     """A change at every point of a run that has both implementations (labels, ids or names)."""
     cases = by_case(records).values()
     return _match(_records_by_group(cases, of), _records_by_group(cases, to), ratio)
 
 
-def across(before: Sequence[Record], after: Sequence[Record]) -> Matched:
+def across(before: Sequence[Record], after: Sequence[Record]) -> Matching:
     """A change of every case that both runs have, the later (`of`) in units of the earlier: a trend."""
     return _match(by_case(after), by_case(before), lambda of, to: quotient(time_of(of), time_of(to)))
 
 
-def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matched:
-    """Two sides by whatever names a case on both."""
-    return Matched(
+def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matching:
+    """Match two sides by the keys that name a case on both."""
+    return Matching(
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
         [records[0].case for key, records in to.items() if key not in of],
@@ -161,6 +161,7 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
 
 
 def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
+    """The kernels of one case that both sides launch under one name."""
     by_target = [
         {name: static.all_kernels for record in side for name, static in record.static.items()}
         for side in (of, to)
@@ -172,7 +173,7 @@ def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
     ]
 
 
-def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def describe_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The differences of two fingerprints: `versions.jax (0.10.1, 0.10.2)`."""
     entries = sorted(fingerprint_differences(left, right), key=lambda entry: entry[0])
     return [f"{name} ({mine}, {theirs})" for name, mine, theirs in entries]
@@ -218,7 +219,7 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
 
 
 def read_interval(estimate: Estimate) -> str:
-    """What the interval of a ratio of times allows to say; the ratio itself says nothing."""
+    """The word for a ratio of times that its interval allows; the ratio alone decides nothing."""
     if estimate.low is None or estimate.high is None:
         return NO_INTERVAL
     if is_apart(estimate):
@@ -227,6 +228,7 @@ def read_interval(estimate: Estimate) -> str:
 
 
 def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
+    """What a reader must know before believing a change. UsageError where the clocks differ."""
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
     if len(methods) > 1:

@@ -1,7 +1,7 @@
-"""The least time that a device's documented rates allow a call: arithmetic on the family's formula, no time.
+"""The roofline bound of a call: the least time that a device's documented rates allow; nothing is measured.
 
-It is the roofline of Williams, Waterman and Patterson (CACM 52(4), 2009) for one call: FLOPs over the peak
-of the workload's dtype, or bytes over the bandwidth of memory, whichever takes longer.
+The model is that of Williams, Waterman and Patterson (CACM 52(4), 2009) for one call: FLOPs over the peak of
+the workload's dtype, or bytes over the bandwidth of memory, whichever takes longer, by the family's formula.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from harness.core.record import COUNTED_MODE, Record
 
 
 class DeviceBound(NamedTuple):
-    """`seconds` of one call, and by which of the device's rates: `FLOPs` or `bytes`."""
+    """The bound of one call in seconds, and which of the device's rates gives it: `FLOPs` or `bytes`."""
 
     seconds: float
     by: str

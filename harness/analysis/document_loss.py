@@ -1,4 +1,4 @@
-"""What real document lengths cost an implementation, against one document as long as the row."""
+"""The cost of real document lengths to an implementation, against one document as long as the row."""
 
 from dataclasses import dataclass
 from typing import Any

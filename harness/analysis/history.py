@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.compare_runs import differing, quotient
+from harness.analysis.compare_runs import describe_differences, quotient
 from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate, time_of
 
@@ -15,8 +15,8 @@ Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by t
 class RunMedian:
     """A case in one run: the median in seconds, and its ratio to the last run before that has one.
 
-    `commit` is what git said where it ran, `+` behind it: with uncommitted changes. `reason` says why there
-    is no time.
+    `commit` is that of the repository it ran in, with `+` behind it where there were uncommitted changes.
+    `reason` says why there is no time.
     """
 
     run: str
@@ -30,7 +30,7 @@ class RunMedian:
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """What a stored gate said of a case, with the change in `figures`; its id sorts among runs' by time."""
+    """A stored gate's verdict on a case, with the change in `figures`; its id sorts among runs' by time."""
 
     gate: str
     started: str
@@ -69,7 +69,7 @@ def history_of(
     for run, record in firsts.items():
         if record.fingerprint != newest.fingerprint:
             others = fingerprints.get(record.fingerprint) or {}
-            left_out[run] = ", ".join(differing(others, known)) or "its fingerprint is not kept"
+            left_out[run] = ", ".join(describe_differences(others, known)) or "its fingerprint is not kept"
             continue
         time = time_of(runs[run])
         method = record.timing.method if record.timing else clock
@@ -86,6 +86,6 @@ def history_of(
 
 
 def _commit(environment: Mapping[str, Any]) -> str | None:
-    """`65ea261`, `65ea261+` with uncommitted changes; None where no git was."""
+    """`65ea261`, `65ea261+` with uncommitted changes; None outside of a repository."""
     git = environment.get("git")
     return f"{git['commit'][:7]}{'+' if git.get('dirty') else ''}" if git and git.get("commit") else None

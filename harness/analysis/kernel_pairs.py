@@ -26,7 +26,7 @@ class KernelPair(NamedTuple, Generic[Kernel]):
 def kernel_pairs(
     before: Mapping[str, Sequence[Kernel]], now: Mapping[str, Sequence[Kernel]]
 ) -> list[KernelPair[Kernel]]:
-    """Those that both sides have, by target; of one name in one configuration the n-th is the n-th."""
+    """The kernels that both sides have, by target; those of one label are paired in the order of the call."""
     known = dict(_by_place(before))
     return [KernelPair(at[0], known[at], kernel) for at, kernel in _by_place(now) if at in known]
 

@@ -37,10 +37,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class LengthChoices:
-    """`choices`, shortest first, and what they were made from.
+    """The choices over the lengths, shortest first, and the evidence at the measured ones.
 
-    `not_slower` are, per measured length, the candidates that no other is certainly faster than, and
-    `fastest` is the one with the lowest median.
+    `not_slower` are the candidates at a length that no other is certainly faster than, `fastest` the one
+    with the lowest median.
     """
 
     choices: tuple[Choice, ...]
@@ -78,7 +78,7 @@ def _fastest(here: Candidates) -> str:
 
 @dataclass
 class _Sweep:
-    """From the shortest length to the longest, with what is called so far."""
+    """The state of a pass from the shortest length to the longest: the choices made so far."""
 
     lengths: Mapping[int, Candidates]
     baseline: str
@@ -90,7 +90,7 @@ class _Sweep:
         return self.choices[-1].implementation if self.choices else ""
 
     def advance(self, before: int | None, seq: int) -> None:
-        """From a measured length to the next: what crosses between them, then what is seen at this one."""
+        """Go from a measured length to the next: crossings between them, then what is faster at this one."""
         here = self.lengths[seq]
         if before is not None and self.now in here:
             self._cross(before, seq)
@@ -108,7 +108,7 @@ class _Sweep:
             self._put(Choice(first, best, former, seq, self.speedup(seq, best, former), reason=reason))
 
     def _cross(self, before: int, seq: int) -> None:
-        """What becomes faster than the one called, with its whole interval, between two measured lengths."""
+        """Change to what becomes faster, with its whole interval, between two measured lengths."""
         position, tried = math.log(before), {self.now}
         while True:
             crossings = [
@@ -157,7 +157,7 @@ class _Sweep:
         return -math.inf if low is None else math.log(low)
 
     def speedup(self, seq: int, label: str, over: str) -> Estimate:
-        """How many times as fast as another a candidate is; none where both are one program."""
+        """How many times as fast as another a candidate is; no value where both are one program."""
         key = seq, label, over
         if key not in self.known:
             mine, theirs = self.lengths[seq][label], self.lengths[seq][over]

@@ -1,4 +1,4 @@
-"""What a speedup is at least where the baseline would have taken too long to be timed."""
+"""Lower bounds of speedups at lengths where the baseline would have taken too long to be timed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +29,9 @@ def lower_bounds(
 ) -> list[LowerBound]:
     """A bound for each timed case whose baseline was given up, where the lead is known to grow.
 
-    It is where the baseline's time grows faster: the interval of its exponent lies above the other's. The
-    bound is measured, not extrapolated, and a speedup without an interval is none; that both go on to grow
-    as before is the assumption behind it.
+    The lead grows where the interval of the baseline's exponent lies above the other's. The bound is a
+    speedup with an interval that was measured at a shorter length, so it is not extrapolated; the assumption
+    behind it is that both times go on growing as before.
     """
     too_long = _groups_without_time(suite)
     exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}

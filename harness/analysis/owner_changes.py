@@ -26,7 +26,7 @@ class OwnerChange:
 
     @property
     def bytes(self) -> int:
-        """How much more there is of it now."""
+        """The growth in bytes; negative where it shrank."""
         return (self.now.bytes if self.now else 0) - (self.before.bytes if self.before else 0)
 
 

@@ -27,6 +27,7 @@ def fit(values: Mapping[int, float]) -> tuple[float, float | None, float | None]
     residuals = sum((y - intercept - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))
     middle = statistics.fmean(xs)
     spread = sum((x - middle) ** 2 for x in xs)
+    # The standard error of a slope is sqrt(SSR / (n − 2) / Sxx).
     half = student_t((1 + LEVEL) / 2, freedom) * math.sqrt(residuals / freedom / spread)
     return _tidy(slope), _tidy(slope - half), _tidy(slope + half)
 

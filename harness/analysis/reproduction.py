@@ -17,12 +17,12 @@ from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
-from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences
+from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences, gpu_name
 from harness.core.grouped import grouped
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
 BY_RUN = "runs"  # the unit of a machine's estimate
-# Facts without which two fingerprints may be of one machine, after an update or with another setting.
+# The facts of the hardware: fingerprints that differ in others may be of one machine, after an update, say.
 HARDWARE = ("device", "cpu", "cpu_flags", "cores", "memory_gib")
 OTHER_CODE = "its code differs from that of the newest run, or was hashed in another way"
 DISTRUSTED = "a side is not as registered: its contract or a check failed"
@@ -43,9 +43,9 @@ class Replication:
 
 @dataclass(frozen=True)
 class MachineRatio:
-    """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine.
+    """The replications of a comparison on one machine: the runs of one fingerprint, oldest first.
 
-    Of fingerprints with one hash, those are two machines that tell caches of other sizes.
+    Fingerprints of one hash are of two machines where their caches have different sizes.
     """
 
     fingerprint: str
@@ -91,7 +91,7 @@ class MachineRatio:
     def hardware(self) -> str:
         """Equal for fingerprints that may be of one machine; those that were not kept count as one."""
         facts = {name: self.facts.get(name) for name in HARDWARE}
-        return json.dumps([facts, (self.facts.get("gpu") or {}).get("name")], sort_keys=True)
+        return json.dumps([facts, gpu_name(self.facts)], sort_keys=True)
 
     def reaches(self, speedup: float) -> bool:
         """Whether its interval begins at this speedup or below, and ends a fifth below it or above."""
@@ -119,8 +119,8 @@ class Reproduction:
     def agreeing(self) -> tuple[MachineRatio, ...]:
         """Most of the machines that have a verdict, where these agree with each other; else empty.
 
-        Intervals that overlap in pairs have a point in common, which is the lower end of one of them. Of
-        several sets as large, it is the one whose speedups are closest together.
+        Intervals that overlap in pairs have a point in common (Helly's theorem): the lower end of one.
+        Of several sets as large, it is the one whose speedups are closest together.
         """
         decided = [machine for machine in self.machines if machine.decided]
         sets = [
@@ -132,11 +132,11 @@ class Reproduction:
 
     @property
     def independent(self) -> int:
-        """Of how many kinds of hardware those are that agree."""
+        """How many kinds of hardware agree."""
         return kinds(self.agreeing)
 
     def sets_apart(self, machine: MachineRatio) -> tuple[str, ...]:
-        """The facts in which a machine differs from all that agree; where none do, from all others."""
+        """The facts in which a machine differs from all that agree; where none agree, from all others."""
         others = [other for other in self.agreeing or self.machines if other is not machine]
         unlike = [
             {name for name, _, _ in fingerprint_differences(other.facts, machine.facts)} for other in others
@@ -163,11 +163,11 @@ class Reproduction:
 
 
 def kinds(machines: Iterable[MachineRatio]) -> int:
-    """How many kinds of hardware there are among the machines; caches of unknown size make no other kind."""
+    """How many kinds of hardware the machines are; caches of unknown size do not make another kind."""
     sizes: dict[str, set[str]] = {}
     for machine in machines:
         sizes.setdefault(machine.hardware, set()).add(machine.caches)
-    return sum(max(1, len(told - {""})) for told in sizes.values())
+    return sum(max(1, len(known - {""})) for known in sizes.values())
 
 
 def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
@@ -176,7 +176,7 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
     A record that two of the runs hold, as a joined run and its shard do, counts once: by the run that it was
     measured in. Where the code differs, that of the newest run is the one that counts.
     """
-    known: dict[str, dict[str, Mapping[str, Any]]] = {}  # fingerprint → its facts by the caches they tell
+    known: dict[str, dict[str, Mapping[str, Any]]] = {}  # fingerprint → its facts by the sizes of caches
     replicated: list[tuple[str, str, str, Replication]] = []
     for suite in suites:
         for fingerprint, records in grouped(suite.records, lambda record: record.fingerprint).items():
@@ -186,9 +186,9 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
             replicated += [(suite.name, fingerprint, _caches(facts), r) for r in _replications(alone)]
     points: dict[tuple[str, str, str | None], dict[tuple[str, str], dict[str, Replication]]] = {}
     for suite_name, fingerprint, caches, replication in replicated:
-        # Facts that are silent are of the one machine that tells; where several do, nobody knows of which.
-        told = [one for one in known[fingerprint] if one]
-        machine = fingerprint, told[0] if not caches and len(told) == 1 else caches
+        # Facts without caches belong to the only machine that gives some; with several nobody knows to which.
+        sizes = [texts for texts in known[fingerprint] if texts]
+        machine = fingerprint, sizes[0] if not caches and len(sizes) == 1 else caches
         compared = replication.compared
         point = points.setdefault((suite_name, compared.case, compared.baseline), {})
         point.setdefault(machine, {})[replication.run] = replication
@@ -218,17 +218,17 @@ def _reproduction(
     by_machine: Mapping[tuple[str, str], Mapping[str, Replication]],
     known: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Reproduction:
+    """One comparison over its machines; runs of other code than the newest run's do not count."""
     newest = max((r for runs in by_machine.values() for r in runs.values()), key=lambda r: r.run)
     machines: list[MachineRatio] = []
     for (fingerprint, caches), by_run in by_machine.items():
         runs = [r if r.source == newest.source else replace(r, reason=OTHER_CODE) for r in by_run.values()]
         runs.sort(key=lambda replication: replication.run)
         machines.append(MachineRatio(fingerprint, known[fingerprint][caches], tuple(runs)))
-    one = newest.compared
-    return Reproduction(
-        suite, one.panel, one.case, one.implementation, one.baseline or "", one.seq, one.other_semantics,
-        tuple(sorted(machines, key=lambda machine: machine.replications[0].run)),
-    )  # fmt: skip
+    last = newest.compared
+    ordered = tuple(sorted(machines, key=lambda machine: machine.replications[0].run))
+    point = last.panel, last.case, last.implementation, last.baseline or "", last.seq
+    return Reproduction(suite, *point, last.other_semantics, ordered)
 
 
 def _spread(machines: Sequence[MachineRatio]) -> float:

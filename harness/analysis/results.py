@@ -9,7 +9,6 @@ from harness.core.case import label
 from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.core.workload import canonical
 
 HOST = "host"
 COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
@@ -17,7 +16,7 @@ BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
 
 
 class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once is kept in its dict
-    """The replicates of one case, in order; what is asked of them again and again is computed once."""
+    """The replicates of one case, in order, with cached properties."""
 
     @cached_property
     def label(self) -> str:
@@ -42,7 +41,7 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
 
     @property
     def point(self) -> dict[str, Any]:
-        """What a figure of the case is called by, under the names that all figures have for it."""
+        """The fields by which every figure of the case names it."""
         return {"case": self[0].case, "implementation": self.label, "panel": self.panel, "seq": self[0].seq}
 
 
@@ -51,8 +50,8 @@ class StepModel:
     """A model that gave a suite its fields, as `label` names it: `layers` make the call in one of its steps.
 
     One element of a length stands for `tokens` of the model's context. `source` is where its publisher's
-    fields come from, with the SHA-256 of that file and of the preset made of it, and `note` says in what the
-    cases are not the model's.
+    fields come from, with the SHA-256 of that file and of the preset made of it, and `note` says how the
+    cases differ from the model's calls.
     """
 
     label: str
@@ -79,11 +78,11 @@ class StepModel:
         return " ".join((where, *(f"{name}={digest}" for name, digest in hashes.items())))
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "StepModel":
+    def of(cls, described: Mapping[str, Any]) -> "StepModel":
         """The model as run.json describes it."""
-        known: dict[str, Any] = {each.name: told[each.name] for each in fields(cls) if each.name in told}
-        known["cases"] = frozenset(told["cases"])
-        return cls(**known)
+        values: dict[str, Any] = {f.name: described[f.name] for f in fields(cls) if f.name in described}
+        values["cases"] = frozenset(described["cases"])
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class SuiteRecords:
 
     @property
     def models_here(self) -> list[StepModel]:
-        """The models that some of these records are of."""
+        """The models that any of these records belongs to."""
         return [model for model in self.models if not model.cases.isdisjoint(self.by_case)]
 
     def layers_of(self, case: str) -> int | None:
@@ -159,13 +158,8 @@ def group_of(record: Record) -> str:
 
 
 def panel_of(record: Record) -> str:
-    """The panel of a record, fixed in a table or chart: the workload but its length, mode and device.
-
-    `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`
-    """
-    fixed = sorted((name, value) for name, value in record.workload.items() if name != "seq")
-    point = ",".join(f"{name}={canonical(value)}" for name, value in fixed)
-    return f"{point}:{record.mode}:{record.device}"
+    """The panel of a record: `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`."""
+    return record.as_case.panel
 
 
 def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:

@@ -1,9 +1,9 @@
-"""The ceilings of a machine, as they were measured: FLOP/s by dtype, bytes/s by working set.
+"""The measured roofline of a machine: ceilings of FLOP/s by dtype and of bytes/s by working set.
 
 A ceiling is the fastest round of the fastest kernel, as in Berkeley's Empirical Roofline Toolkit: on a
 shared machine rates wander by a third within minutes, and honest calls are faster than the median of a few
-rounds. What a larger working set has a smaller one has too: where the cost of a call hides that, the larger
-one's figure stands.
+rounds. A smaller working set is at least as fast as a larger one: where the cost of a call hides that, the
+larger one's rate is used.
 
 The share of what binds is work per second over the lower of the compute roof and the memory roof, which is
 that of the working set: bytes/s of the level that holds it, times FLOPs per byte. Nothing is faster than the
@@ -133,13 +133,13 @@ class Roofline:
 
 
 def roofline_of(data: Any) -> Roofline:
-    """The roofline that was kept as plain data. ValueError where it is none."""
+    """The roofline in plain data. ValueError for other data."""
     return from_plain(Roofline, data)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one call does: FLOPs for operands of a dtype, bytes, and the bytes that it works on at a time."""
+    """The work of one call: FLOPs for operands of a dtype, bytes, and its working set in bytes."""
 
     dtype: str
     flops: float | None
@@ -149,7 +149,7 @@ class Work:
 
 @dataclass(frozen=True)
 class RoofShare:
-    """`share` of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
+    """The share of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
 
     `reason` is the cause of a missing share. One that is `refused` is no share: the sentence says why.
     """
@@ -173,9 +173,9 @@ def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]
 def stage_share(
     record: Record, figures: StageFigures, time: Estimate, rooflines: Mapping[str, Roofline]
 ) -> RoofShare:
-    """The share of a stage in the time its operators ran; one that is entered n times works on an nth each.
+    """The share of a stage, over the time that its operators ran.
 
-    Where the number is not known all bytes are taken for one working set.
+    The working set of a stage that a call enters n times is an n-th of its bytes; all where n is not known.
     """
     working_set = (figures.bytes or 0) / (figures.entered or 1)
     work = Work(_dtype(record), figures.flops, figures.bytes, working_set)
@@ -207,7 +207,7 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
 
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
-    """Its interval is the time's: the least share is over the longest time."""
+    """The share of a roof; its interval follows from the time's: the longest time gives the least share."""
     shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
     return shares._replace(warnings=())  # they stand at the time
 

@@ -19,7 +19,7 @@ DEFAULT = "by default"  # the value of a field added later, which ids leave out 
 
 @dataclass(frozen=True)
 class SameProgram:
-    """At least two cases (ids) of one length with one program hash on a target.
+    """Two or more cases (ids) of one length with one program hash on a target.
 
     `text` names them by what differs: `approx = exact`, `approx[recall 0.95 = recall 1]`. `kind` is
     PROGRAM, or OPERATORS where a case is no single compiled program.
@@ -49,7 +49,7 @@ def _kind(records: Iterable[Record]) -> str:
     return PROGRAM if compiled else OPERATORS
 
 
-def programs(suite: SuiteRecords) -> list[SameProgram]:
+def same_programs(suite: SuiteRecords) -> list[SameProgram]:
     """Same programs per target and length, over implementations, options, modes and workload fields.
 
     Shortest length first. The baseline is named last: `approx = exact` says that approx is nothing else.

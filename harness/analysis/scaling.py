@@ -1,4 +1,4 @@
-"""How a figure grows with the length, and from which length on an implementation wins."""
+"""Scaling exponents of figures over the length, and crossovers: from which length on something wins."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,18 +75,16 @@ def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling
             for target in compiled:
                 for metric in FIGURES:
                     blank_figure = replace(blank, metric=metric, target=target)
-                    fits.append(_fitted_figure(blank_figure, lengths, metric, target))
+                    fits.append(_fit_figure(blank_figure, lengths, metric, target))
     return fits
 
 
-def near(length: float) -> str:
+def approx_length(length: float) -> str:
     """A length between grid points: `≈ 9.81Ki`."""
     return f"≈ {length / 1024:.3g}Ki" if length >= 1024 else f"≈ {length:.3g}"
 
 
-def _fitted_figure(
-    blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str
-) -> Scaling:
+def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str) -> Scaling:
     """The fit of a static figure, excluding the lengths at which a loop's body is counted once."""
     figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
@@ -104,6 +102,7 @@ def _fitted_figure(
 
 
 def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
+    """The fit of a figure's values; `cause` is why others are missing, for the reason of too few."""
     known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
     count = len(known)
     if count < 2:
@@ -126,6 +125,7 @@ def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Cros
 
 
 def _crossover(compared: Sequence[Comparison]) -> Crossover:
+    """The crossover of one implementation's comparisons, shortest length first."""
     named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
@@ -145,7 +145,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     # Medians whose intervals contain 1 change sides by chance.
     certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
     if len(certain) > 1:
-        reasons.append(f"crosses {len(certain)} times: {', '.join(map(near, certain))}")
+        reasons.append(f"crosses {len(certain)} times: {', '.join(map(approx_length, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
@@ -186,6 +186,7 @@ def _wins(compared: Comparison) -> bool:
 
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:
+    """Why there is no win in range, or what is special about the one there is."""
     if won is None:
         if timed[-1][2].side < 0:
             ever = any(c.side > 0 for _, _, c in timed)
@@ -217,8 +218,7 @@ def _gap(compared: Sequence[Comparison]) -> str | None:
         missing = comparison
     if missing is None or missing.reason is None:
         return None
-    cause = missing.reason.removeprefix("n/a (").removesuffix(")")
-    at = format_count(missing.seq)
+    cause, at = missing.cause, format_count(missing.seq)
     if cause.startswith("baseline "):
         return f"baseline absent from {at} ({cause.removeprefix('baseline ')})"
     return f"{cause} from {at}"

@@ -1,12 +1,12 @@
 """Sensitivity to data: one comparison over the distributions that its inputs are drawn from.
 
-What is told of an implementation is the largest factor between two distributions at one length: of its
-speedup over the baseline; of the baseline, of its own time. All of its sides share their rounds, so that what
-the machine does meanwhile divides out of each factor. Of the largest of several the two bounds need different
-care. It is above some number as soon as one of them is, so that its lower bound takes the intervals of all
-pairs jointly (Bonferroni). It is below only if all are, and then every pair has been tested alone (an
-intersection-union test, Berger 1982), so that the upper bound takes them one by one. Both are divided by how
-many such factors a command tells.
+The figure of an implementation is the largest factor between two distributions at one length: of its speedup
+over the baseline, or for the baseline of its own time. All sides share their rounds, so that what the machine
+does meanwhile divides out of each factor. The two bounds of a maximum over pairs need different care. The
+maximum exceeds a number as soon as one pair does, so the lower bound takes the intervals of all pairs jointly
+(Bonferroni). It stays below a number only if all pairs do, and each of them is tested for that (an
+intersection-union test, Berger 1982), so the upper bound takes the intervals one by one. Both levels are
+further divided by the number of such factors that a command reports.
 """
 
 import itertools
@@ -66,9 +66,9 @@ class Largest:
 
 @dataclass(frozen=True)
 class DrawnCase:
-    """A case on one distribution: its time, and its speedup, or of the baseline its time, as `value`.
+    """A case on one distribution: its time, and as `value` its speedup, or for the baseline its time.
 
-    A speedup's interval holds beside those of all others.
+    The intervals of the speedups hold jointly.
     """
 
     distribution: str
@@ -104,7 +104,7 @@ class Sensitivity:
     largest: Largest
 
     def to_json(self, factor: float) -> dict[str, Any]:
-        """As plain data; `value` is a case's speedup, of the baseline its time."""
+        """As plain data; `value` is a case's speedup, for the baseline its time."""
         cases = [
             {
                 "case": case.record.case,
@@ -127,7 +127,7 @@ Compared = Mapping[str, Comparison]  # by case; the baseline's cases have none
 
 
 def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -> list[Sensitivity]:
-    """Of every implementation of the suites, those with fewer than two distributions left out.
+    """The sensitivity of every implementation of the suites that has two distributions or more.
 
     `defaults` are the distributions of workloads that name none, by family.
     """
@@ -140,17 +140,17 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
         and len({distribution for distribution, _ in drawn}) > 1
     ]
     factors = sum(_has_pair(drawn, compared) for _, compared, *_, drawn in varied)
-    return [_of(*each, max(factors, 1)) for each in varied]
+    return [_sensitivity(*each, max(factors, 1)) for each in varied]
 
 
 def _has_pair(drawn: Drawn, compared: Compared) -> bool:
-    """Whether two distributions have a value at one length: of what has none, no factor is told."""
+    """Whether two distributions have a value at one length; without such a pair there is no factor."""
     valued = Counter(records[0].seq for _, records in drawn if _has_value(records, compared))
     return any(count > 1 for count in valued.values())
 
 
 def _has_value(records: CaseRecords, compared: Compared) -> bool:
-    """Whether a case has a speedup, or of the baseline a time."""
+    """Whether a case has a speedup, or for the baseline a time."""
     comparison = compared.get(records[0].case)
     return (time_of(records).value if comparison is None else comparison.speedup) is not None
 
@@ -166,9 +166,11 @@ def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
     return canonical(case[0].workload.get(FIELD, defaults.get(case[0].family, "")))
 
 
-def _of(
+def _sensitivity(
     suite: SuiteRecords, compared: Compared, setting: str, label: str, drawn: Drawn, factors: int
 ) -> Sensitivity:
+    """The sensitivity of one implementation, whose factor is one of `factors` reported jointly."""
+
     def value(records: CaseRecords) -> Estimate:
         comparison = compared.get(records[0].case)
         if comparison is None:  # of the baseline
@@ -178,7 +180,7 @@ def _of(
         return ratio(suite.baselines[records.group], records, level_of(factors, len(drawn)))
 
     def between(a: DrawnCase, b: DrawnCase, level: float) -> Estimate:
-        """The factor from one distribution to another: of speedups, or of the baseline's times."""
+        """The factor between two distributions: of speedups, or of the baseline's times."""
         quotient = Estimate((a.value.value or 0.0) / (b.value.value or 1.0))
         if suite.interleaved != FIELD:
             return quotient._replace(reason=APART)
@@ -201,9 +203,9 @@ def _of(
 def largest_factor(
     cases: Sequence[DrawnCase], between: Callable[[DrawnCase, DrawnCase, float], Estimate], factors: int = 1
 ) -> Largest:
-    """The largest factor between two distributions at one length, told together with other `factors`.
+    """The largest factor between two distributions at one length; `factors` is how many are reported jointly.
 
-    `between` has the factor from one case to another with its interval at a level.
+    `between` gives the factor between two cases, with its interval at a level.
     """
     timed = [case for case in cases if case.value.value is not None]
     pairs = [(a, b) for a, b in itertools.permutations(timed, 2) if a.seq == b.seq]

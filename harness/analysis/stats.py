@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from harness.analysis.timing_warnings import doubts
+from harness.analysis.timing_warnings import timing_warnings
 from harness.core.median_interval import LEVEL, median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
         return self._replace(value=value, **bounds)
 
     def flat_fields(self, value: str, *others: str) -> dict[str, Any]:
-        """Its value under another name, and `others` of its fields, for figures that hold it flat."""
+        """The value under another name, and the fields in `others`, for dataclasses that hold them flat."""
         return {value: self.value, **{name: getattr(self, name) for name in others}}
 
 
@@ -73,7 +73,7 @@ def t_half_width(spread: float, count: int, probability: float = (1 + LEVEL) / 2
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Of a sample of two values or more, to the last digits of a float.
+    """The sample standard deviation of two values or more, to the last digits of a float.
 
     `statistics.stdev` sums fractions, in thirty times the time, which shows where cases are many.
     """
@@ -90,7 +90,8 @@ def time_of(records: Sequence[Record]) -> Estimate:
     timings = [record.timing for record in records if record.timing is not None]
     if not timings:
         return Estimate(None, reason="not timed")
-    warnings = tuple(dict.fromkeys([*_warnings(timings), *(doubt for t in timings for doubt in doubts(t))]))
+    own = (warning for timing in timings for warning in timing_warnings(timing))
+    warnings = tuple(dict.fromkeys([*_warnings(timings), *own]))
     if len(timings) == 1:
         only = timings[0]
         rounds = len(set(only.round))
@@ -120,7 +121,7 @@ def unanimous_ratio(of: Sequence[Record], to: Sequence[Record]) -> tuple[Estimat
     return estimate.map(math.exp), len(logs) > 1 and (min(logs) > 0 or max(logs) < 0)
 
 
-def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
+def time_saved(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     """Seconds that `of` saves against `to` in `layers` calls, from the same rounds as :func:`ratio`."""
     return _compare_medians((of, to), lambda mine, theirs: layers * (theirs - mine))[0]
 
@@ -134,9 +135,9 @@ def _timed_together(sides: Sequence[Sequence[Record]]) -> dict[Process, list[Tim
 def _compare_medians(
     sides: Sequence[Sequence[Record]], compare: Callable[..., float], level: float = LEVEL
 ) -> tuple[Estimate, Sequence[float]]:
-    """`compare` of all sides' medians, per round; over rounds of one process, or over processes.
+    """(the estimate of `compare` applied to all sides' medians in each round, the samples that it is over).
 
-    The estimate, and the samples that it is over.
+    The samples are the rounds of one process, or one median over rounds for each of several processes.
     """
     together = _timed_together(sides).values()
     if not together:
@@ -173,7 +174,7 @@ def _once_in_order(rounds: tuple[int, ...]) -> bool:
 def round_medians(timing: Timing) -> Mapping[int, float]:
     """Round → median of its samples, in seconds."""
     alone = dict(zip(timing.round, timing.samples_s, strict=True))
-    if len(alone) == len(timing.round):  # as of every case that takes long
+    if len(alone) == len(timing.round):  # one reading in each round, as slow cases have
         return alone
     rounds: dict[int, list[float]] = {}
     for sample, number in zip(timing.samples_s, timing.round, strict=True):

@@ -19,10 +19,10 @@ from harness.analysis.results import (
     targets,
 )
 from harness.analysis.roofline import Roofline, RoofShare, case_share
-from harness.analysis.same_program import programs
+from harness.analysis.same_program import same_programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
-from harness.analysis.target_flips import turnings
+from harness.analysis.target_flips import target_flips
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -89,8 +89,8 @@ class SuiteResults(SuiteRecords):
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
 
     comparisons = cached_property(comparisons)
-    programs = cached_property(programs)
-    flips = cached_property(turnings)
+    programs = cached_property(same_programs)
+    flips = cached_property(target_flips)
     document_losses = cached_property(document_losses)
     compiled_targets = cached_property(targets)
 
@@ -132,7 +132,7 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def bounds(self) -> dict[str, str]:
-        """How close, by implementation, an author says that results come; without those of a family's."""
+        """Label → the bound that the implementation's author states, where its semantics is the author's."""
         return {label_of(record): record.bound for record in self.records if record.bound}
 
     def cases_on(self, target: str) -> list[CaseResult]:
@@ -168,7 +168,7 @@ class SuiteResults(SuiteRecords):
         """The results of all records of some cases, shortest first."""
         ordered = sorted(records, key=lambda record: (record.seq, record.replicate))
         narrowed = replace(self, records=tuple(ordered))
-        # In place of grouping them anew: so what a case has computed serves the suite and its panel.
+        # Shares the groups, so that what a case has computed serves the suite and its panel.
         cases = dict.fromkeys(record.case for record in ordered)
         vars(narrowed)["by_case"] = {case: self.by_case[case] for case in cases}
         return narrowed

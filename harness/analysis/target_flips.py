@@ -31,7 +31,7 @@ class TargetFlip:
     unavailable: Mapping[str, str] = field(default_factory=dict)
 
 
-def turnings(suite: SuiteRecords) -> list[TargetFlip]:
+def target_flips(suite: SuiteRecords) -> list[TargetFlip]:
     """A flip per case and figure but the baseline's; empty where only one target was compiled for."""
     compiled = targets(suite)
     if len(compiled) < 2:
@@ -47,6 +47,7 @@ def turnings(suite: SuiteRecords) -> list[TargetFlip]:
 def _flip(
     suite: str, records: CaseRecords, base: CaseRecords, figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
+    """One figure of a case against its baseline's, target by target."""
     unavailable: dict[str, str] = {}
     verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     for target in compiled:

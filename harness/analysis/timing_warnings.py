@@ -18,7 +18,7 @@ LEVEL_SHARE = 0.2  # the least share of the readings that each level must hold
 SHORTEST_S = 2e-4  # a reading below this is mostly the clock and the call
 
 
-def doubts(timing: Timing) -> tuple[str, ...]:
+def timing_warnings(timing: Timing) -> tuple[str, ...]:
     """The warnings about a timing, one sentence each; empty where nothing is suspicious."""
     return tuple(filter(None, (_drift(timing), _two_levels(timing.samples_s), _short(timing))))
 

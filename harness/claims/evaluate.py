@@ -16,8 +16,11 @@ from harness.report.tables.reproductions_table import agreement
 PEAK_DTYPE = "bf16"
 DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}
 COUNTED = {"flops", "bytes_accessed"}  # per execution of a loop's body
-ANSWERS = {"ok", "incorrect"}  # a contract's statuses that judge the implementation; the others do not
-FOILED: Mapping[str, str] = {  # statuses that may be due to the machine, which may be slow or small
+DECIDED_STATUSES = {
+    "ok",
+    "incorrect",
+}  # a contract's statuses that judge the implementation; the others do not
+MACHINE_FAILURES: Mapping[str, str] = {  # statuses that may be due to the machine, which may be slow or small
     "timeout": "took too long",
     "crashed": "crashed",
     "skipped": "was skipped",
@@ -58,14 +61,15 @@ class Evaluator:
         return bool(self.calls & {*functions.TESTED, *functions.DEVICE, *functions.ANALYTIC})
 
     def value(self, expression: Expression, names: Mapping[str, Value]) -> Value:
-        """The expression's value. Missing: something that it needs has no value; ValueError: no sense."""
+        """The expression's value. Missing where a part of it has none; ValueError where it is invalid."""
         return expression.value(names, self._answer)
 
     def _answer(self, name: str, arguments: tuple[Value, ...], keywords: Mapping[str, Value]) -> Value:
+        """The value of a function call; notes what it was read from."""
         call = FunctionCall(name, arguments, keywords)
         self.calls.add(name)
         if name in functions.COLUMNS:
-            return self._of_columns(call)
+            return self._column_value(call)
         if name in functions.DEVICE:
             self.by["the device's file"] = None
             return _of_device(name, str(arguments[0]))
@@ -79,7 +83,8 @@ class Evaluator:
         if name == functions.SPEEDUP:
             return self._speedup(wanted)
         self.by[ORIGINS.get(name) or f"compiled for {wanted.target}"] = None
-        return self._verified(call, wanted) if name in functions.JUDGED else self._compiled(call, wanted)
+        value_of = self._judged_value if name in functions.JUDGED else self._compiled_value
+        return value_of(call, wanted)
 
     def _speedup(self, wanted: Need) -> Value:
         """The speedup nearest to 1 of the machines that agree: what all of them have."""
@@ -104,12 +109,13 @@ class Evaluator:
         *_, low, high = call.arguments
         return math.log(ends[1] / ends[0]) / math.log(float(high) / float(low))
 
-    def _compiled(self, call: FunctionCall, wanted: Need) -> Value:
+    def _compiled_value(self, call: FunctionCall, wanted: Need) -> Value:
+        """A figure, fact, program hash or count of operations of a compiled case."""
         compiled, name = self.evidence.compiled[wanted], call.name
         static = compiled.static
         if compiled.absent:
             raise Missing(compiled.reason, incomplete=True)
-        _refuse_foiled(wanted, compiled)
+        _refuse_machine_failure(wanted, compiled)
         if name == functions.FACT:
             if (fact := compiled.facts.get(str(call.arguments[1]))) is None:
                 facts = ", ".join(compiled.facts) or "none"
@@ -141,21 +147,22 @@ class Evaluator:
             raise Missing(f"the family has no formula of {figure} for {wanted.id}")
         return value
 
-    def _verified(self, call: FunctionCall, wanted: Need) -> Value:
+    def _judged_value(self, call: FunctionCall, wanted: Need) -> Value:
+        """The status of a contract, or whether a check passed."""
         judged = self.evidence.judged[wanted]
         if judged.status is None:
             raise Missing(judged.reason, incomplete=True)
-        _refuse_foiled(wanted, judged)
+        _refuse_machine_failure(wanted, judged)
         if call.name == "check":
             passed = judged.checks.get(wanted.check)
             if passed is None:
                 raise Missing(f"{wanted.check} decides nothing of {wanted.id}")
             return passed
-        if judged.status not in ANSWERS:
+        if judged.status not in DECIDED_STATUSES:
             raise Missing(f"{wanted.id} is {judged.status}: {judged.reason or 'no reason was given'}")
         return judged.status
 
-    def _of_columns(self, call: FunctionCall) -> Value:
+    def _column_value(self, call: FunctionCall) -> Value:
         self.by["the published table"] = None
         texts = [value for value in call.arguments if isinstance(value, str)]
         column_values = [self._column(parse(text)) for text in texts]
@@ -192,7 +199,7 @@ def _of_device(name: str, target: str) -> float:
     return value
 
 
-def _refuse_foiled(wanted: Need, answer: Compiled | Judged) -> None:
-    if foiled := FOILED.get(answer.status or ""):
+def _refuse_machine_failure(wanted: Need, answer: Compiled | Judged) -> None:
+    if failure := MACHINE_FAILURES.get(answer.status or ""):
         detail = f": {answer.reason}" if answer.reason else ""
-        raise Missing(f"{wanted.id} {foiled} here{detail}", incomplete=True)
+        raise Missing(f"{wanted.id} {failure} here{detail}", incomplete=True)

@@ -16,7 +16,7 @@ from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
 from harness.core.version import VERSION
 from harness.store.find import KEPT, runs_in
-from harness.sweep.case_schedule import schedule_of
+from harness.sweep.case_schedule import schedule_cases
 
 if TYPE_CHECKING:
     from harness.analysis.reproduction import Reproduction
@@ -118,7 +118,7 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
 
 
 def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproduction]:
-    """What the runs that are kept for good say of each pair of cases, machine by machine."""
+    """The reproductions of each pair of cases in the runs that are kept for good."""
     from harness.analysis.reproduction import reproductions
     from harness.analysis.results import SuiteRecords
 
@@ -141,7 +141,7 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
-    schedule = schedule_of([case.id for case in cases], place.project.catalog, place.project.config)
+    schedule = schedule_cases([case.id for case in cases], place.project.catalog, place.project.config)
     _, records = run_and_delete(place, schedule, "claims", "check", checks=checks)
     judged_by_case = {
         r.case: Judged(r.status, r.reason or "", {check.check: check.passed for check in r.checks})

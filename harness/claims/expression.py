@@ -82,7 +82,7 @@ class Expression:
         """Every function called, except the mathematical ones."""
         return frozenset(_name(node) for node in self._calls()) - MATHS
 
-    def quoted(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def quoted_arguments(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Every call as (its name, its quoted arguments)."""
         for node in self._calls():
             values = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
@@ -113,7 +113,7 @@ def parse(text: str) -> Expression:
             tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         tree = None
-    if tree is None or not all(map(_accepted, ast.walk(tree))):
+    if tree is None or not all(map(_is_accepted, ast.walk(tree))):
         raise ValueError(
             f'"{_short(text)}" is not arithmetic; use numbers, words in quotes, names and functions, '
             "+ - * / **, == != < <= > >=, and, or, not"
@@ -128,7 +128,7 @@ def _count(size: str) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _accepted(node: ast.AST) -> bool:
+def _is_accepted(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=function, keywords=keywords):
             return isinstance(function, ast.Name) and all(word.arg for word in keywords)
@@ -159,6 +159,8 @@ def _no_function(name: str, _: tuple[Value, ...], _keywords: Mapping[str, Value]
 
 
 def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Value:
+    """Evaluate a node; `function` answers the calls that are not mathematical."""
+
     def value_of(inner: ast.expr) -> Value:
         return _value(inner, names, function)
 

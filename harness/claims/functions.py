@@ -6,7 +6,7 @@ from contextlib import suppress
 from harness.claims.expression import Expression, parse
 from harness.core.static_figures import STATIC_FIGURES
 
-# Not the compiler's guesses at time, which are evidence of none.
+# Without the compiler's estimates of time, which are no evidence of a time.
 COMPILED = (*STATIC_FIGURES, "generated_code_bytes", "planned_bytes")
 IDENTITY = ("program", "calls", "ops")
 TRACED, FACT = "trace_bytes", "fact"
@@ -16,7 +16,7 @@ SPEEDUP = "speedup"  # of stored runs, on as many machines as the claim requires
 DEVICE = ("memory", "peak", "bandwidth", "vector_ops")
 COLUMNS = ("first_win", "crossover", "growth", "fit")
 EXPONENT = "exponent"
-TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED, SPEEDUP})  # compiled, or run, for the answer
+TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED, SPEEDUP})  # answered by compiling or running
 
 NUMBER = "number"  # the kind of a numeric argument; every other kind is in quotes
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ def require_arguments(name: str, arguments: tuple[object, ...]) -> None:
 def functions_in(expression: Expression) -> frozenset[str]:
     """Every function that a value depends on, including those in quoted columns and an exponent's figure."""
     functions = set(expression.functions())
-    for name, words in expression.quoted():
+    for name, words in expression.quoted_arguments():
         if name == EXPONENT:
             functions.update(words[:1])
         elif name in COLUMNS:

@@ -13,7 +13,7 @@ from harness.sweep.yaml.nodes import Node
 
 
 class Word(StrEnum):
-    """What a verdict says in a word; CONTEXT is that of a claim which is not counted."""
+    """A verdict in a word; CONTEXT is that of a claim which is not counted."""
 
     CONTRADICTED = "contradicted"
     IMPLAUSIBLE = "implausible"

@@ -11,8 +11,8 @@ from harness.claims.model import Claim, Figure, Need
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value as Field
-from harness.core.workload import shown
-from harness.sweep.axes import missing
+from harness.core.workload import shown_fields
+from harness.sweep.axes import missing_fields
 from harness.sweep.axes import parse as parse_field
 from harness.sweep.variants import from_label, variant
 from harness.sweep.yaml.nodes import Scalar, at
@@ -131,7 +131,7 @@ def _case(label: str, keywords: Mapping[str, Value], claim: Claim, catalog: Cata
             field = family.field(name)
             text = str(value).lower() if isinstance(value, bool) else str(value)
             shape[name] = parse_field(field, Scalar(name, text, value if isinstance(value, bool) else text))
-    absent = [name for name in missing(family, shape) if shape.get(name) is None]
+    absent = [name for name in missing_fields(family, shape) if shape.get(name) is None]
     if absent:
         raise UsageError(f"{label} has no {' and '.join(absent)}; write it under shape")
-    return Case.of(info.id, dict(chosen.options), shown(family.fields, shape), mode)
+    return Case.of(info.id, dict(chosen.options), shown_fields(family.fields, shape), mode)

@@ -49,7 +49,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
         exact_for=", ".join(f"{name} {version}" for name, version in versions.items()),
         headlined=headlined,
         others_with=lambda *words: [verdict for verdict in others if verdict.word in words],
-        missing=collected((why, verdict.claim) for verdict in shown if (why := _missing(verdict))),
+        missing=collected((why, verdict.claim) for verdict in shown if (why := _open_question(verdict))),
         families=grouped(shown, lambda verdict: verdict.claim.family),
         count=[verdict.word for verdict in shown].count,
         drift=f"{100 * DRIFT:g} %",
@@ -64,8 +64,8 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     return TAG.sub("&lt;", clean_text(without_gaps(text))) + "\n"
 
 
-def _missing(verdict: Verdict) -> str:
-    """What it would take to settle a claim; empty where it is settled."""
+def _open_question(verdict: Verdict) -> str:
+    """The question that would settle a claim; empty where it is settled."""
     is_open = verdict.word == Word.NOT_CHECKABLE
     return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
 

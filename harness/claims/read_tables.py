@@ -17,7 +17,7 @@ _LINES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 class Sources(dict[str, Source]):
     """The documents of a file, by their ids."""
 
-    def cited(self, node: Node, name: str) -> tuple[Citation, ...]:
+    def citations(self, node: Node, name: str) -> tuple[Citation, ...]:
         """`id` or `id:lines`, once or in a list."""
         return tuple(self._citation(raw) for raw in yaml_nodes.scalars(node, name))
 
@@ -41,7 +41,7 @@ def table_of(name: str, node: Node, sources: Sources) -> Table:
     given = fields(
         node,
         "a table",
-        {"source": sources.cited, "columns": _columns, "rows": items, "units": _units, "curves": items},
+        {"source": sources.citations, "columns": _columns, "rows": items, "units": _units, "curves": items},
         required=("source", "columns", "rows"),
     )
     rows = [_row(row, given["columns"]) for row in given["rows"]]

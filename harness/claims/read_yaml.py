@@ -98,7 +98,7 @@ def _section(root: YamlMapping, name: str) -> Mapping[str, Node]:
 def _claim(node: Node, file: _File, *, context: bool) -> Claim:
     readers = {
         **dict.fromkeys(TEXTS, text),
-        "source": file.sources.cited,
+        "source": file.sources.citations,
         "target": _targets,
         "shape": file.shape,
         "table": file.named_table,
@@ -130,7 +130,7 @@ def _verdict(node: Node, name: str) -> str:
 
 
 def _machines(node: Node, name: str) -> int:
-    """On how many machines a speedup has to hold."""
+    """The number of machines that a speedup has to hold on."""
     number = text(node, name)
     if not number.isdecimal() or not int(number):
         raise UsageError(f"{node.where}: {name} is a number of machines, 1 or more; not {number}")

@@ -104,7 +104,7 @@ def _claim_data(verdict: Verdict) -> dict[str, Any]:
 
 
 def _fields_of(thing: object, *names: str) -> dict[str, Any]:
-    """These of its fields, an empty text as None."""
+    """The named fields of an object; an empty text is None."""
     values = {name: getattr(thing, name) for name in names}
     return {name: None if value == "" else value for name, value in values.items()}
 

@@ -20,7 +20,7 @@ NO_ROW = "no row of the table holds the numbers that it needs"
 
 def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
-    results = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
+    results = [_read_figure(figure, claim, catalog, evidence) for figure in claim.figures]
     readings = tuple(reading for reading, _ in results)
     word = _word(claim, readings)
     incomplete = next((lacking for _, lacking in results if lacking), "")
@@ -68,8 +68,10 @@ def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
     return bool(claim.targets) and targets >= set(claim.targets)
 
 
-def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> tuple[Reading, str]:
-    """(a figure at the row that disagrees most, what this machine lacked for any of its rows).
+def _read_figure(
+    figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidence
+) -> tuple[Reading, str]:
+    """(a figure at the row that disagrees most, what this machine lacks for any of its rows; empty: nothing).
 
     A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
@@ -87,7 +89,7 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
                 blank.append(reading)
                 lacking = lacking or (str(missing) if missing.incomplete else "")
             else:
-                distance, agrees = _judged(reading)
+                distance, agrees = _judge_reading(reading)
                 known.append((agrees is False, distance, replace(reading, agrees=agrees)))
         except OutsideTableError:
             continue
@@ -115,14 +117,14 @@ def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
         verdict = Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
         return Word.IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
     published, follows = reading.published, reading.follows
-    own = published and follows and _off(published, reading.upto, follows) > figure.within + ROUNDING
+    own = published and follows and _distance(published, reading.upto, follows) > figure.within + ROUNDING
     return Word.INCONSISTENT if own else Word.CONTRADICTED  # the document's own numbers differ, or ours do
 
 
 def _reading_at(
     figure: Figure, names: Mapping[str, Value], evaluator: Evaluator
 ) -> tuple[Reading, Missing | None]:
-    """(a figure's values where the names have these, why one is missing: the others are still shown)."""
+    """(the values of a figure at one row, why any of them is missing: the others are still shown)."""
     single = ((name, getattr(figure, name)) for name in ("follows", "found", "at_most", "at_least"))
     expressions = dict(zip(("published", "upto"), figure.published, strict=False)) | dict(single)
     sides: dict[str, FigureValue] = {}
@@ -140,29 +142,29 @@ def _reading_at(
     return replace(Reading(figure, missing=str(missing or "")), **sides), missing
 
 
-def _judged(reading: Reading) -> tuple[float, bool | None]:
-    """(the distance, as a share or a multiple of its bound; whether that agrees: None decides nothing)."""
+def _judge_reading(reading: Reading) -> tuple[float, bool | None]:
+    """(distance as a share or a multiple of a bound; whether it agrees, None where nothing is decided)."""
     if reading.figure.bounded:
-        return _bound(reading)
+        return _judge_bound(reading)
     if not reading.figure.compared:
         return 0.0, None
-    distance = max(_offs(reading))
+    distance = max(_distances(reading))
     return distance, distance <= reading.figure.within + ROUNDING
 
 
-def _offs(reading: Reading) -> Iterator[float]:
+def _distances(reading: Reading) -> Iterator[float]:
     """The distance of each pair of columns, relative to the first of the pair."""
     published, follows, found = reading.published, reading.follows, reading.found
     if published is not None:
         for side in (follows, found):
             if side is not None:
-                yield _off(published, reading.upto, side)
+                yield _distance(published, reading.upto, side)
     elif follows is not None and found is not None:
-        yield _off(follows, None, found)
+        yield _distance(follows, None, found)
 
 
-def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
-    """How far a value lies outside the range, as a share of the nearer end; infinite for unequal words."""
+def _distance(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
+    """The distance of a value from a range, as a share of the nearer end; infinite for unequal words."""
     low, high, value = measure.value, (upto or measure).value, other.value
     if any(isinstance(side, bool | str) for side in (low, high, value)):
         if {type(low), type(high)} != {type(value)}:
@@ -176,7 +178,8 @@ def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> 
     return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
 
 
-def _bound(reading: Reading) -> tuple[float, bool]:
+def _judge_bound(reading: Reading) -> tuple[float, bool]:
+    """(the number as a multiple of its bound, whether it keeps to it)."""
     side = reading.published or reading.follows or reading.found
     if side is None:
         raise ValueError("there is no number to hold to its bound")

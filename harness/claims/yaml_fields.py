@@ -19,7 +19,7 @@ Reader = Callable[[Node, str], Any]
 def fields(
     node: Node, what: str, readers: Mapping[str, Reader], required: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What a mapping says, by key. UsageError for a key that has no reader or is required and missing."""
+    """A mapping's values by key, as read. UsageError for a key without a reader, or a missing one."""
     mapping = yaml_nodes.table(node, what)
     mapping.refuse_unknown(tuple(readers), f"of {what}")
     for name in required:

@@ -20,7 +20,7 @@ from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, 
 
 @dataclass(frozen=True)
 class Collection:
-    """What collecting did, or would do.
+    """The outcome of collecting, or of a dry run of it.
 
     `joined` are all sweeps in shards of the folder, `copied` the ids of whole runs that it lacked. `problems`
     are sentences about what could not be taken. `stale` are sentences about joined runs of the folder that
@@ -50,7 +50,7 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
     pieces: dict[str, Piece] = {}
     for folder in [*present, *found]:
         for piece in read_pieces(folder, problems):
-            pieces[piece.run] = piece.merged(pieces[piece.run]) if piece.run in pieces else piece
+            pieces[piece.run] = piece.merge(pieces[piece.run]) if piece.run in pieces else piece
     contents = {folder.id: run_files(folder.path) for folder in present if _is_joined(folder)}
     joined = joined_runs(pieces.values())
     wanted = {run.id: run.files() for run in joined}
@@ -126,7 +126,7 @@ def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) ->
 
 
 def _lags(ours: Path, theirs: Path) -> bool:
-    """Whether collecting was ended before run.json, which is written last."""
+    """Whether an earlier collecting was ended before it wrote run.json, which comes last."""
     infos = [RunFolder(path).readable_info([]) for path in (ours, theirs)]
     return not infos[0] or bool(infos[1].get("finished") and not infos[0].get("finished"))
 

@@ -18,15 +18,15 @@ from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, 
 
 @dataclass(frozen=True)
 class JoinedRun:
-    """Pieces by ascending shard, no two of the same one."""
+    """Pieces by ascending shard, at most one of each shard."""
 
     pieces: tuple[Piece, ...]
 
     @property
     def id(self) -> str:
-        """By the earliest start; another one where it joins other shards' runs of that second.
+        """An id by the earliest start and the first run, so that joins of one second have different ids.
 
-        Shards without a case are in the runs of several kinds of machine, which are to have different names.
+        Shards without a case do not count: they belong to the joined runs of several kinds of machine.
         """
         measured = [piece for piece in self.pieces if not piece.is_empty] or self.pieces
         started = min(piece.info["started"] for piece in measured)
@@ -56,7 +56,7 @@ class JoinedRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Its run.json: that of a run, with each piece's own under `shards`. An open one lacks shards."""
+        """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
         ends = [end for piece in self.pieces if (end := piece.info.get("finished"))]
         whole = len(ends) == self.count and not self.problems
@@ -146,12 +146,13 @@ def joined_lines(run: JoinedRun) -> list[str]:
     suites = ", ".join(run.pieces[0].info["suites"])
     machine = next((facts.get("cpu") for facts in run.pieces[0].fingerprints.values()), None)
     on = f" on {machine}" if machine else ""
-    absent = f"; absent: {_listed(run.absent)}" if run.absent else ""
-    head = f"{run.id}: {suites}, shards {_listed(run.shards)} of {run.count}, {records} records{on}{absent}"
+    absent = f"; absent: {_format_ranges(run.absent)}" if run.absent else ""
+    shards = f"shards {_format_ranges(run.shards)} of {run.count}"
+    head = f"{run.id}: {suites}, {shards}, {records} records{on}{absent}"
     return [head, *(f"  {problem}" for problem in run.problems)]
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _format_ranges(numbers: Sequence[int]) -> str:
     """`1-3, 7`."""
     spans: list[list[int]] = []
     for number in numbers:

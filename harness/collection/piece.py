@@ -58,19 +58,19 @@ class Piece:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no case fell to it, so that nothing tells its kind of machine."""
-        return not self._planned()
+        """Whether no case fell to it, so that its kind of machine is not known."""
+        return not self._planned_cases()
 
     @property
     def missing(self) -> int:
         """How many of its cases have no record."""
-        return len(self._planned() - {record.case for record in self.records})
+        return len(self._planned_cases() - {record.case for record in self.records})
 
-    def _planned(self) -> set[str]:
+    def _planned_cases(self) -> set[str]:
         return {case for suite in self.info["suites"].values() for case in suite["cases"]}
 
-    def merged(self, other: Piece) -> Piece:
-        """Both copies of one run together: one may have been collected before the run went on."""
+    def merge(self, other: Piece) -> Piece:
+        """Merge two copies of one run: one may have been collected before the run went on."""
         newer = max(self.info, other.info, key=lambda info: (info.get("finished") is not None, str(info)))
         return Piece(
             self.run,
@@ -108,6 +108,7 @@ def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
 
 
 def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
+    """The pieces of a folder, each with its own appends, definitions, facts and crashes."""
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
     for run, piece_info in infos.items():

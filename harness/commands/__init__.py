@@ -1,5 +1,5 @@
-"""One module per command: flags in, one call per stage, what to print, the exit code.
+"""The commands: flags in, one call per stage, output, and the exit code; a module each.
 
 Only cli.py and harness/entry import this room, and heavy modules load only where a command needs them:
-`seqsweep list` starts without numpy. A rule that two commands share belongs in a room below.
+`seqsweep list` starts without numpy. A rule that two commands share belongs in a layer below.
 """

@@ -1,4 +1,4 @@
-"""The commands about what is there: implementations, published claims, this machine."""
+"""The commands on implementations, published claims and this machine."""
 
 from pathlib import Path
 
@@ -37,8 +37,8 @@ def list_(
     else:
         from harness.commands.list_family import probe_family
 
-        told = probe_family(project, family)
-        output.print_family(project.catalog, family, *told, contracts=contracts, json=json)
+        semantics, reason = probe_family(project, family)
+        output.print_family(project.catalog, family, semantics, reason, contracts=contracts, json=json)
 
 
 @command(group, "new")

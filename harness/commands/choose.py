@@ -1,4 +1,4 @@
-"""`dispatch`: the choices of one suite of a stored run, and what is printed of them."""
+"""`dispatch`: the choices of one suite of a stored run, printed as a function or as JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -23,25 +23,25 @@ def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoic
     return suite_choices(suites[0], defaults, inexact=inexact)
 
 
-def print_dispatch(found: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
-    """Print the function, or write it; what stands in the way of a choice goes to standard error."""
-    code = choose_function(found, stored.info)
+def print_dispatch(choices: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
+    """Print the function, or write it; problems of the stored run go to standard error."""
+    code = choose_function(choices, stored.info)
     for problem in stored.problems:
         output.print_note(problem)
     if into is not None:
         output.write_data(code.encode(), into, "--into")
     if json:
-        output.print_json({**_data(found), "code": code})
+        output.print_json({**_data(choices), "code": code})
     elif into is None:
         output.write_data(code.encode(), None)
     else:
         output.print_note(f"wrote {into}")
 
 
-def _data(found: SuiteChoices) -> dict[str, Any]:
+def _data(choices: SuiteChoices) -> dict[str, Any]:
     points = [
         {
-            **dict(zip(found.axes, values, strict=True)),
+            **dict(zip(choices.axes, values, strict=True)),
             "choices": [
                 {
                     **vars(choice),
@@ -51,6 +51,6 @@ def _data(found: SuiteChoices) -> dict[str, Any]:
             ],
             "undecided": {str(seq): label for seq, label in point.undecided.items()},
         }
-        for values, point in found.points.items()
+        for values, point in choices.points.items()
     ]
-    return {"suite": found.suite.name, "axes": found.axes, "points": points, "left_out": found.left_out}
+    return {"suite": choices.suite.name, "axes": choices.axes, "points": points, "left_out": choices.left_out}

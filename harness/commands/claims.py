@@ -28,7 +28,7 @@ FOLDER = Path("docs")
 
 @dataclass(frozen=True)
 class ClaimsOutcome:
-    """`notes` are sentences for the reader, `problems` those that `--check` fails for."""
+    """The verdicts; `notes` are sentences for the reader, `problems` those that `--check` fails for."""
 
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""`collect`: say what was brought together, which shards are missing, and what could not be taken."""
+"""`collect`: join runs, and print what was joined, which shards are missing, and what could not be read."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.compare_runs import SideBySide, across, differing, within
+from harness.analysis.compare_runs import SideBySide, across, describe_differences, within
 from harness.analysis.reproduction import Reproduction, reproductions
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
@@ -36,7 +36,7 @@ def compare_machines(
 ) -> list[Reproduction]:
     """Every comparison of the suites (none: all) in these runs, or in all that are stored, by machine.
 
-    What cannot be read is told. UsageError for a suite that none has, and where no time has a baseline's.
+    `tell` is called for what cannot be read. UsageError for a suite that none has, and without any speedup.
     """
     folders = [find(results, name) for name in runs] or all_runs(results) or [find(results)]
     known: set[str] = set()
@@ -89,7 +89,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
     UsageError for fingerprints that differ, unless forced.
     """
     first, second = find(results, earlier), find(results, later)
-    differences = differing(_facts(first), _facts(second))
+    differences = describe_differences(_facts(first), _facts(second))
     if differences and not force:
         raise UsageError(
             f"the runs differ in {', '.join(differences)}: their timings are of different machines; "
@@ -105,7 +105,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:
-    """The fingerprint of a run. Of a run with several: per fact the value they share, or the list of all."""
+    """The fingerprint of a run; of several, per fact the value that they share, or the list of all values."""
     known = list(folder.fingerprints().values())
     names = sorted({name for facts in known for name in facts})
     merged: dict[str, object] = {}

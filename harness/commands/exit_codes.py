@@ -1,4 +1,4 @@
-"""Exit codes: what a command raises becomes one sentence on stderr and a documented code."""
+"""Exit codes: an exception becomes one sentence on stderr and a documented code."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ STALE, NOTHING, INCORRECT, STOPPED = 1, 3, 4, 130
 
 
 def refusal_of(error: OSError) -> str:
-    """What the machine refuses, where nothing below has said it better."""
+    """A sentence on an error of the machine that no layer below has turned into one."""
     why = error.strerror or str(error)
     if error.filename is None:
         return f"the machine refuses: {why}"
@@ -53,6 +53,6 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
             streams.discard_output()
         elif isinstance(error, OSError):
             print_error(f"seqsweep: {refusal_of(error)}")
-        else:  # a fault of this program; Python's own code is 1, too
+        else:  # a fault of this program. Python would end with 1, which means stale or regressed here
             traceback.print_exc()
     return code or 0

@@ -1,4 +1,4 @@
-"""`export`: a stored run in the form of another program: rows, Markdown, or a service's JSON."""
+"""`export`: a stored run for other programs: rows, Markdown, or a service's JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def export_rows(
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    """Numbers with every digit; text without what a terminal would take for a command."""
+    """The frame as CSV: numbers with every digit, texts without control sequences."""
     texts = frame.select_dtypes(exclude=["number", "boolean", "datetimetz"])
     cleaned = {name: texts[name].map(clean_line, na_action="ignore") for name in texts}
     shown = frame.assign(**cleaned).rename(columns=clean_line)

@@ -86,7 +86,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     With `check` nothing is written, and the sentences name what is stale.
     """
     folder = file.parent / file.stem.lower()
-    known = _read(file)
+    known = _read_if_present(file)
     text = decode_utf8(known, str(file)) if known is not None else None
     new = (
         whole_page(document, "Findings", folder.name)
@@ -94,7 +94,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
         else fill_blocks(text, document, folder.name, str(file))
     )
     wanted = {file: new.encode(), **{folder / name: svg for name, svg in document.pictures.items()}}
-    stale = [path for path, data in wanted.items() if _read(path) != data]
+    stale = [path for path, data in wanted.items() if _read_if_present(path) != data]
     if check:
         return [f"{path} is not what its records say" for path in stale], STALE if stale else 0
     for path in stale:
@@ -137,14 +137,16 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
 
 def read_text(path: Path) -> str:
     """The text of a file. UsageError where there is none."""
-    data = _read(path)
+    data = _read_if_present(path)
     if data is None:
         raise UsageError(f"{path}: does not exist; name a file with a receipt")
     return data.decode(errors="replace")
 
 
-def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
-    """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
+def print_receipt_check(
+    receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool
+) -> int:
+    """Print the outcome of each line; the exit code: 1 where the receipt was edited, or a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:
         lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
@@ -160,7 +162,7 @@ def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str
     return 0 if outcomes[HOLDS] else NOTHING
 
 
-def _read(path: Path) -> bytes | None:
+def _read_if_present(path: Path) -> bytes | None:
     try:
         return read_regular(path)
     except FileNotFoundError:
@@ -173,7 +175,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def find_record(project: Project, beginning: str, run: str | None) -> Record:
-    """The record whose hash begins so: of one run, or of all that are stored, the newest first."""
+    """The record whose hash begins with `beginning`, of one run, or of all stored ones, newest first."""
     if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
         raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
     results = project.results

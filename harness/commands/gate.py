@@ -1,4 +1,4 @@
-"""`gate` and `doctor --noise`: measure, compile, show again or write the file of figures; then print."""
+"""`gate` and `doctor --noise`: run a gate, show the newest, or write the file of figures; then print."""
 
 import shlex
 from collections.abc import Mapping

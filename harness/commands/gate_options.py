@@ -39,7 +39,7 @@ class GateFlags:
         """The options of a gate. UsageError where the flags contradict each other."""
         from harness.gate.options import GateOptions, parse_budget
 
-        # The others are options as they were typed, under the same names.
+        # The other flags are options of the same names, as typed.
         typed = {name: value for name, value in vars(self).items() if name not in {"cases", "budget"}}
         return GateOptions(
             suites=tuple(suites or ()),

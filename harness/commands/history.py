@@ -10,7 +10,7 @@ from harness.analysis.results import CaseRecords
 from harness.commands.compare import TREND
 from harness.commands.output import console, print_json, write_data
 from harness.core.errors import UsageError
-from harness.core.patterns import chosen, matches
+from harness.core.patterns import matches, matching_ids
 from harness.core.record import Record
 from harness.gate.report.wording import change, in_words, interval
 from harness.gate.store import gates
@@ -28,7 +28,7 @@ class Histories:
 
 
 def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
-    """The histories of the cases that a pattern matches; what cannot be read is told and left out.
+    """The histories of the cases that a pattern matches; `tell` is called for what cannot be read.
 
     UsageError where it matches none, or more than MOST.
     """
@@ -50,7 +50,7 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
                 problems.append(str(error))
         for problem in problems:
             tell(f"{folder.id}: {problem}")
-    cases = chosen([pattern], known, "CASE")
+    cases = matching_ids([pattern], known, "CASE")
     if len(cases) > MOST:
         raise UsageError(
             f'CASE: {len(cases)} cases match "{pattern}", and {MOST} are shown at most; '
@@ -83,7 +83,7 @@ def print_histories(histories: Histories, out: Path | None, *, json: bool) -> No
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:
-    """What stored gates said, by case; an interrupted gate said nothing."""
+    """Case → the verdicts of stored gates; an interrupted gate has none."""
     found: dict[str, list[GateVerdict]] = {}
     for gate in gates(results):
         try:

@@ -1,4 +1,4 @@
-"""The ceilings that were measured here, for the columns and charts that ask for them."""
+"""The measured ceilings of stored machines, for the columns and charts that show them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.core.errors import UsageError
 if TYPE_CHECKING:
     from harness.analysis.roofline import Roofline
 
-ROOF = "roof"  # the column of the share of them
+ROOF = "roof"  # the column that needs them
 
 
 def known_rooflines(results: Path) -> dict[str, Roofline]:

@@ -1,4 +1,4 @@
-"""`list FAMILY`: what the catalog knows of a family, and what its own code says of its semantics."""
+"""`list FAMILY`: a family's semantics, as its own code describes them in a process of its own."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ PROBE_SECONDS = 60.0
 
 
 def probe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:
-    """(the semantics of a family as :mod:`harness.worker.family_probe` describes them, why there are none).
+    """(a family's semantics as :mod:`harness.worker.family_probe` describes them, why there are none).
 
     They are described at the shortest workload of a suite, because bench.yaml says which sizes make sense.
     UsageError, with the nearest name, where there is no such family.

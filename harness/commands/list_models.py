@@ -22,7 +22,7 @@ def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
         output.print_table(data, lambda: models_table(presets), json=json)
         return
     preset = model(name)
-    derived = [_derived(catalog, family, preset, phase) for family in catalog.families for phase in PHASES]
+    derived = [_derive(catalog, family, preset, phase) for family in catalog.families for phase in PHASES]
     workloads = [
         {"family": family, "phase": phase, **({"reason": found} if isinstance(found, str) else vars(found))}
         for family, phase, found in derived
@@ -31,7 +31,8 @@ def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
     output.print_table(data, lambda: model_page(preset, derived), json=json)
 
 
-def _derived(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived:
+def _derive(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived:
+    """A family's workload of a model in a phase, or why it has none."""
     try:
         return family, phase, derive(catalog.family(family), preset.name, phase)
     except UsageError as error:

@@ -16,7 +16,7 @@ from harness.core.typed_command import typed_command
 from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
-from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
+from harness.machines.sweep import SweepOutcome, admit, describe_node, measure_on
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.machine_pool import MachinePool
@@ -28,7 +28,7 @@ SHOWN = 5  # open groups that are named
 
 
 def list_machines(project: Project, name: str | None, *, json: bool) -> int:
-    """Print what is there in each pool of bench.yaml, or in one, and what is refused; the exit code."""
+    """Print the nodes in each pool of bench.yaml, or in one, and why any is refused; the exit code."""
     pools = [pool_of(project, name)] if name else list(project.config.machines.values())
     if not pools:
         raise UsageError(
@@ -40,7 +40,7 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
             found = admit(cluster, project.plugins, project.catalog, list(project.catalog.implementations))
         listed[pool.name] = {node: _data(answer) for node, answer in found.items()}
         for node, answer in found.items():
-            said = describe(answer) if isinstance(answer, NodeInfo) else f"refused: {answer}"
+            said = describe_node(answer) if isinstance(answer, NodeInfo) else f"refused: {answer}"
             if not json:
                 print_line(f"{pool.name}: {node}: {said}")
     if json:
@@ -80,7 +80,7 @@ def run_on(
     notes: bool = True,
     json: bool,
 ) -> int:
-    """Measure suites on the machines of a pool, and print what came of it; the exit code."""
+    """Measure suites on the machines of a pool, and print the joined runs; the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
     tell_left_out(schedule)
@@ -105,7 +105,7 @@ def run_on(
 
 
 def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:
-    """Say what is open, and how to go on; the exit code."""
+    """Print which groups are open, and how to go on; the exit code."""
     for problem in outcome.problems:
         print_note(problem)
     if outcome.open:

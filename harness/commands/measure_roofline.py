@@ -1,4 +1,4 @@
-"""`doctor --roofline`: measure what this machine does per second at most, keep it, and print it."""
+"""`doctor --roofline`: measure this machine's ceilings of FLOP/s and bytes/s, keep and print them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from typing import Any
 from harness.analysis.roofline import Roofline, roofline_of
 from harness.catalog.accelerators import accelerator_called
 from harness.commands.output import console, print_json, print_note
+from harness.core.fingerprint_identity import gpu_name
 from harness.report.tables.ceilings_table import print_roofline
 from harness.run.machine.probes import measure_ceilings, probe_fingerprint
 from harness.store import rooflines
@@ -17,7 +18,7 @@ Facts = Mapping[str, Any]
 
 
 def measure_rooflines(project: Project, *, json: bool) -> None:
-    """Of the processor with the threads that cases have, and of a CUDA device where there is one."""
+    """Measure the processor, with the threads that cases have, and a CUDA device where there is one."""
     threads = project.config.settings.threads
     here = probe_fingerprint("cpu", threads)
     found = [_measure(project, here["fingerprint"])]
@@ -27,7 +28,7 @@ def measure_rooflines(project: Project, *, json: bool) -> None:
         print_json({"rooflines": [_data(facts, roofline) for facts, roofline in found]})
         return
     for facts, roofline in found:
-        gpu = (facts.get("gpu") or {}).get("name")
+        gpu = gpu_name(facts)
         machine = gpu or f"{facts['cpu']}, {facts['threads']} threads"
         print_roofline(console(), machine, facts["cores"], roofline, accelerator_called(gpu or ""))
 

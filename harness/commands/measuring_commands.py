@@ -122,10 +122,7 @@ def static(
     if kernel := launch.kernel_in(words):
         from harness.commands.static_kernel import print_kernel
 
-        if pages.max_seq or pages.stages or pages.owners or pages.against or shard.on or tables.columns:
-            raise UsageError(
-                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
-            )
+        pages.refuse_for_kernel(columns=bool(tables.columns), divided=bool(shard.on))
         print_kernel(
             *(kernel, targets, launch.args or "", launch.grid, overrides),
             results=place.project().results,
@@ -207,7 +204,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.records, done.folder.path.parents[1], json=json)
+    print_profile(done.records, done.folder.results, json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

@@ -31,7 +31,7 @@ def require_graphs(cases: "Sequence[Case]") -> None:
 
 @option_group
 class ProfileFlags:
-    """What a profile has beside its stages, and how long it may take."""
+    """Flags of a profile: what it has beside its stages, and how long it may take."""
 
     ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
     trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
@@ -44,7 +44,7 @@ class ProfileFlags:
         return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
-        """The same for the runner of these cases. UsageError where a trace cannot be written, or no graph."""
+        """The extras to profile of these cases. UsageError where a trace or a graph is not possible."""
         from harness.run.group.run_context import ProfileExtras
 
         if self.graphs:
@@ -75,7 +75,7 @@ class SamplingFlags:
 
 @option_group
 class RunFlags(SamplingFlags):
-    """The same, and what else is measured, or only planned."""
+    """Flags of a run: those of sampling, and what else is measured, or only planned."""
 
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
     figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
@@ -98,7 +98,7 @@ class RunFlags(SamplingFlags):
 
 @option_group
 class PageFlags:
-    """What is found out of compiled programs, and which pages show it in place of a run's tables."""
+    """Flags of `static`: searches over compiled programs, and the page shown in place of a run's tables."""
 
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
     stages: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow.")
@@ -107,7 +107,7 @@ class PageFlags:
     against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")
 
     def require_one(self, *, columns: bool, divided: bool) -> None:
-        """UsageError where two pages are asked for, or one with columns or on machines that divide it."""
+        """UsageError for two pages, or for a page with columns or on several machines."""
         pages = {"--stages": self.stages, "--kernels": self.kernels, "--owners": self.owners}
         beside = {"--max-seq": self.max_seq, "--columns": columns, "--on": divided}
         asked = [name for name, given in {**pages, **beside}.items() if given]
@@ -120,10 +120,17 @@ class PageFlags:
                 "--against: goes with --owners; to judge a change: seqsweep gate --static --against"
             )
 
+    def refuse_for_kernel(self, *, columns: bool, divided: bool) -> None:
+        """UsageError where a kernel that stands alone in a file is asked for what only suites have."""
+        if self.max_seq or self.stages or self.owners or self.against or columns or divided:
+            raise UsageError(
+                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
+            )
+
 
 @option_group
 class LaunchFlags:
-    """How a kernel is launched that stands alone in a file: FILE.py::KERNEL in place of a suite."""
+    """Flags of a kernel in a file, FILE.py::KERNEL in place of a suite: how it is launched."""
 
     args: Text = option(TARGETS, "FILE.py::KERNEL: its arguments, x=f32[64Ki], n=65536, BLOCK=1024.")
     grid: Text = option(TARGETS, "FILE.py::KERNEL: its blocks, 64 or n/BLOCK, which is rounded up.")

@@ -95,7 +95,7 @@ def _write_family(project: Project, name: str, folder: Path) -> tuple[Path, list
 
 
 def _require_free(name: str, identity: str, known: Collection[str]) -> None:
-    """UsageError for what is no name of a function and a file, or belongs to something else already."""
+    """UsageError for a text that cannot name a function and a file, or that is taken."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or iskeyword(name):
         raise UsageError(f'"{name}" cannot name a function in Python; use letters, digits and _')
     if identity in known:

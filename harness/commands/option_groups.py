@@ -36,7 +36,7 @@ class SectionedCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # of which typer would make a bare 130, and nobody says "stopped"
+        except KeyboardInterrupt:  # typer would end with 130 and no message
             raise Abort from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -95,7 +95,7 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
             flat[given.name] = given
 
     @functools.wraps(command)
-    def spliced(**values: Any) -> None:
+    def call_with_groups(**values: Any) -> None:
         built = {
             name: group(**{field.name: values.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
@@ -103,9 +103,10 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**values, **built)
 
     # typer reads both: the one by inspect.signature(), the other by typing.get_type_hints()
-    spliced.__signature__ = Signature(list(flat.values()))  # pyright: ignore[reportAttributeAccessIssue]
-    spliced.__annotations__ = {name: given.annotation for name, given in flat.items()}
-    return spliced
+    signature_of_all = Signature(list(flat.values()))
+    call_with_groups.__signature__ = signature_of_all  # pyright: ignore[reportAttributeAccessIssue]
+    call_with_groups.__annotations__ = {name: given.annotation for name, given in flat.items()}
+    return call_with_groups
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The options that several commands share, most of them in groups: frozen dataclasses, a flag a field.
+"""The options that several commands share, most of them in groups: frozen dataclasses with a field per flag.
 
 Fields hold what was typed. Methods turn it into what the layers below take: overrides of bench.yaml,
 a project, names of columns.
@@ -74,14 +74,14 @@ RESULTS = option(PLACES, "Folder of stored runs.")
 
 @option_group
 class TableFlags:
-    """What the tables show."""
+    """The columns and footnotes of the tables."""
 
     columns: Words = option(OUTPUT, "Columns to add or prefer: temp/base,95 %.")
 
     notes: bool = NOTES
 
     def column_names(self) -> tuple[str, ...]:
-        """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
+        """The columns to add, or to prefer in a narrow terminal. UsageError for an unknown one."""
         from harness.report.tables.suite import check_columns
 
         names = split_words(self.columns)
@@ -194,7 +194,7 @@ class PlaceFlags(CatalogFlags):
 
 
 def _writable(results: str | None) -> Path | None:
-    """UsageError for a URL."""
+    """The folder of results, to be written to. UsageError for a URL."""
     if results is not None and "://" in results:
         raise UsageError(
             f"--results {results}: runs are written to local folders; name one, and copy it then"

@@ -47,13 +47,13 @@ def print_json(data: Mapping[str, Any]) -> None:
 
     try:
         text = msgspec.json.encode(data, enc_hook=plain_number).decode()
-    except UnicodeEncodeError:  # a file's name, whose bytes are no UTF-8: json writes them by their number
+    except UnicodeEncodeError:  # a file's name that is not UTF-8: json escapes its bytes
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
     sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
 def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:
-    """Print data as JSON, or the table of it, which is made for a terminal alone."""
+    """Print data as JSON, or the table of it, which is built only for a terminal."""
     if json:
         print_json(data)
     else:
@@ -75,7 +75,7 @@ def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
     folder, stored = done.folder, done.stored
     info = {**stored.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
-        info["rooflines"] = known_rooflines(folder.path.parents[1])
+        info["rooflines"] = known_rooflines(folder.results)
     return replace(stored, info=info)
 
 
@@ -132,10 +132,10 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
     if json:
         print_json({**catalog.to_json(), "targets": [asdict(target) for target in targets]})
     else:
-        from harness.report.tables.listing import families_table, targets_table
+        from harness.report.tables.listing import families_table, known_targets_table
 
         missing = {target.kind: why for target in targets if (why := absent(target.kind))}
-        console().print(families_table(catalog), targets_table(targets, missing))
+        console().print(families_table(catalog), known_targets_table(targets, missing))
 
 
 def print_family(
@@ -178,9 +178,9 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
     from harness.report.tables.reproductions_table import RULE, sentence
 
     if json:
-        machines = {machine.fingerprint: machine for one in found for machine in one.machines}
+        machines = {machine.fingerprint: machine for r in found for machine in r.machines}
         facts = {fingerprint: hashed_facts(machine.facts) for fingerprint, machine in machines.items()}
-        data = [{**one.to_json(), "sentence": sentence(one)} for one in found]
+        data = [{**r.to_json(), "sentence": sentence(r)} for r in found]
         print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
     else:
         from harness.report.tables.reproductions_table import print_reproductions
@@ -189,7 +189,7 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
 
 
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
-    """Print which runs are deleted, or would be, as that goes on, and which are left."""
+    """Print, one by one, which runs are deleted, or would be, and which are left."""
     if json:
         print_json({"dry_run": dry_run, "runs": [vars(run) for run in pruned]})
         return

@@ -1,4 +1,4 @@
-"""`profile` and `static --stages`: print the stages of a run, and what has none."""
+"""`profile` and `static --stages`: print the stages of a run, and which cases have none."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from harness.commands.known_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.record import Record
 from harness.profile.cold_start import cold_cases, cold_data, cold_sentences, cold_table
-from harness.profile.planned_stages import planned_case, planned_data, print_planned
+from harness.profile.planned_stages import plan_stages, planned_data, print_planned
 from harness.profile.report import print_profiles, profile_data
 from harness.profile.roof_cell import roof_data
 from harness.profile.stage_times import profiled_series
@@ -46,7 +46,7 @@ def print_planned_stages(
 ) -> None:
     """Print the stages of every traced case; standard error has a line for each that has none."""
     rooflines = known_rooflines(results)
-    cases = {record.case: planned_case(record, targets, rooflines) for record in records}
+    cases = {record.case: plan_stages(record, targets, rooflines) for record in records}
     planned = sorted(
         filter(None, cases.values()), key=lambda case: (case.record.as_case.series, case.record.seq)
     )

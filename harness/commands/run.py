@@ -16,8 +16,8 @@ from harness.core.record import PLANNED, TIMED
 from harness.core.typed_command import resuming_command, typed_command
 from harness.core.version import VERSION
 
-FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
-# What became of a case, by depth.
+FAILURES = ("crashed", "timeout", "unsupported")  # statuses that --strict does not let pass
+# The verb for a finished case, by depth.
 DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": "compiled"}
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run_schedule(
 
 
 def tell_left_out(schedule: Schedule) -> None:
-    """Say on standard error which suites have nothing of the model that flags name."""
+    """Print to standard error which suites are left out, as their family has nothing of a named model."""
     for why in schedule.left_out:
         print_line(f"left out: {why}", err=True)
 
@@ -111,7 +111,7 @@ def end_run(done: Done, *, strict: bool) -> int:
 
 
 def _is_empty_shard(done: Done) -> bool:
-    """Whether a run is a shard without a case, and say so: of more parts than groups, some have none."""
+    """Whether a run is a shard without a case, which is noted: of more parts than groups, some have none."""
     shard = done.folder.info.get("shard")
     if shard is None or any(suite["cases"] for suite in done.folder.info["suites"].values()):
         return False
@@ -122,7 +122,7 @@ def _is_empty_shard(done: Done) -> bool:
 
 
 def _is_measured(record: Record, *, timed: bool) -> bool:
-    """Whether a case was timed, or found as incorrect as it is declared; judged at all where no clock is."""
+    """Whether a case was timed, or is incorrect as declared; without a clock, whether it was judged."""
     if record.status == PLANNED:
         timed = False
     declared = record.status == "incorrect" and record.expected

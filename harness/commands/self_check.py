@@ -1,7 +1,7 @@
 """`doctor --self-check`: does a case take as long in the harness as in a plain loop in a fresh process?
 
 The unit is a pair: one measurement by the harness and one plain loop, one after the other, in an order that
-changes from pair to pair. Of the pairs' log ratios the mean, with Student's t.
+alternates from pair to pair. The estimate is the mean of the pairs' log ratios, its interval by Student's t.
 """
 
 import math
@@ -49,7 +49,7 @@ class Agreement:
 
 
 def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) -> Agreement:
-    """What the pairs of a case say: its seconds per call in the harness and in the loop, pair by pair."""
+    """The agreement of a case from its seconds per call in the harness and in the loop, pair by pair."""
     ratios = [math.log(ours / loop) for ours, loop in zip(harness, plain, strict=True)]
     mean, half = statistics.fmean(ratios), t_half_width(statistics.stdev(ratios), len(ratios))
     interval = (math.exp(mean), math.exp(mean - half), math.exp(mean + half))

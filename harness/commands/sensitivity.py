@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def plan_distributions(project: Project, suites: Sequence[str], overrides: Overrides) -> Schedule:
-    """The suites on every distribution of their family, or on those that they or flags list, all in turns.
+    """The suites on every distribution of their family, or on those that they or flags list, interleaved.
 
-    Sampling looks at intervals at the level of what is to be told, so that it gets the rounds for them.
-    UsageError for a family that draws its inputs in one way only, and where all suites have one distribution.
+    Sampling stops by intervals at the joint level of the factors to be reported, so that it takes enough
+    rounds for them. UsageError where a family, or all suites, have a single distribution.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
     if all(len(suite.axes[FIELD]) < 2 for suite in schedule.suites):
@@ -45,7 +45,7 @@ def _all_else(case: Case) -> tuple[object, ...]:
 
 
 def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: bool) -> None:
-    """Print what a run's suites say. UsageError where none has two distributions."""
+    """Print the sensitivities of a run's suites. UsageError where none has two distributions."""
     from harness.report.sensitivity import RULE, sentence
     from harness.report.tables.sensitivity_table import print_sensitivities
 

@@ -1,4 +1,4 @@
-"""`sentinel`: what other installed versions of the compilers make of the same code."""
+"""`sentinel`: compare what environments with other versions of the compilers make of the same code."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`static FILE.py::KERNEL`: what a Triton kernel takes of GPUs that are not here, though it has no family."""
+"""`static FILE.py::KERNEL`: the figures of a single Triton kernel, without a family, on absent GPUs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def print_kernel(
 
 
 def _question(word: str, targets: Sequence[str], args: str, grid: str | None) -> dict[str, Any]:
-    """What :mod:`harness.worker.frameworks.triton.kernel_file` is asked. UsageError for a missing part."""
+    """The request to :mod:`harness.worker.frameworks.triton.kernel_file`. UsageError for a missing part."""
     file, _, kernel = word.partition("::")
     if not kernel:
         raise UsageError(f"{word}: name a kernel of the file, as in {word}::my_kernel")
@@ -108,7 +108,7 @@ def _plan(word: str, question: Mapping[str, Any], seconds: float, cache: Compile
 
 
 def _key(question: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Everything that the figures for a target depend on; the file's hash is that of what it imports, too."""
+    """Everything that the figures for a target depend on; the source hash covers the file's imports, too."""
     file = Path(question["file"])
     return {
         **{part: question[part] for part in ("kernel", "args", "grid")},

@@ -1,4 +1,4 @@
-"""`static --owners`: who owns the planned peaks, and what became of them since a base."""
+"""`static --owners`: the buffers at the planned peaks, and which of them grew since a base."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from harness.run.session import Done
 
 
 def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures | None, *, json: bool) -> None:
-    """Print a run's owners, with a base first what grew since; as JSON the run, and the base's figures."""
+    """Print a run's owners, with a base first what has grown; as JSON the run and the base's figures."""
     stored = stored_of(done)
     records = stored.records
     for problem in stored.problems:
@@ -29,7 +29,7 @@ def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures |
 
 
 def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFigures) -> None:
-    """Print by how much each planned peak grew since a base, and which buffers did."""
+    """Print how much each planned peak grew since a base, and which buffers did."""
     for record in records:
         for target in targets:
             before = base.figures.get((record.case, target))
@@ -45,7 +45,7 @@ def _base_data(base: BaseFigures) -> dict[str, object]:
 
 
 def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
-    """Print who owns every planned peak: the answers first, then a table each, longest length first."""
+    """Print the owners of every planned peak: the answers first, then tables of the longest lengths."""
     for target in targets:
         for line in (line for record in records for line in owners_lines(record, target)):
             print_line(line)

@@ -62,7 +62,7 @@ def _print_pages(
     if pages.stages:
         from harness.commands.profile import print_planned_stages
 
-        print_planned_stages(done.records, done.folder.path.parents[1], targets, json=json)
+        print_planned_stages(done.records, done.folder.results, targets, json=json)
     elif pages.kernels and not json:
         output.print_kernels(done.records, targets)
     else:

@@ -20,7 +20,7 @@ def read_run(
     folder = find(project.results, name)
     problems: list[str] = []
     with without_collector():
-        info, records = selection.of(folder.described(problems), folder.records(problems))
+        info, records = selection.of(folder.info_with_fingerprints(problems), folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
     if rooflines:
         info = {**info, "rooflines": known_rooflines(project.results)}
@@ -30,8 +30,9 @@ def read_run(
 def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:
     """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files.
 
-    Curves that claims publish of a family in the run are drawn beside it.
+    The curves that claims publish of the run's families are drawn beside its own.
     """
+    from harness.analysis.suite_results import results_of
     from harness.claims.curves import published_curves
     from harness.profile.charts.draw import draw_profiles
     from harness.report.charts import draw_run
@@ -40,8 +41,9 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
     catalog = project.catalog
     drawn = {record.family for record in stored.records} & set(catalog.families)
     curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
-    charts = draw_run(stored.info, stored.records, curves, png=png)
-    charts.update(draw_profiles(stored.info, stored.records, png=png))
+    suites = results_of(stored.info, stored.records)
+    charts = draw_run(stored.info, suites, curves, png=png)
+    charts.update(draw_profiles(stored.info, suites, png=png))
     return write_files(folder or project.config.home / "charts", charts)
 
 

@@ -202,7 +202,7 @@ def verify(
     json: bool = options.JSON,
 ) -> None:
     """Run a receipt again here. What holds, what differs, what cannot be checked."""
-    from harness.commands.findings import print_checks, read_text
+    from harness.commands.findings import print_receipt_check, read_text
     from harness.findings.receipt_text import read_receipt
     from harness.findings.recheck import check_statements, run_again
 
@@ -210,7 +210,7 @@ def verify(
     checks = []
     if not edited:
         checks = check_statements(read, run_again(place.project(), read, output.progress_of, wait=wait))
-    raise typer.Exit(print_checks(read, checks, edited, json=json))
+    raise typer.Exit(print_receipt_check(read, checks, edited, json=json))
 
 
 @command(group, "export")

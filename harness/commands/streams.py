@@ -1,4 +1,4 @@
-"""The standard streams and the folder that a command is started with: any of them may be missing."""
+"""The standard streams and the current folder that a command starts with, each of which may be missing."""
 
 import errno
 import io
@@ -17,7 +17,7 @@ NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EB
 
 
 def prepare() -> None:
-    """Let any text be printed. MachineError where nothing can be, or the current folder does not exist."""
+    """Make the streams take any text. MachineError without standard output, or without a current folder."""
     # The next file to be opened would get the number of a stream that is closed, and with it all that
     # this process and its children print.
     for descriptor in range(3):
@@ -52,14 +52,14 @@ def print_error(text: str) -> None:
 
 
 def output_failure(error: Exception) -> str | None:
-    """Why standard output takes no more, where an exception says so: one about a file names the file."""
+    """Why standard output takes no more; None for another exception, such as one that names a file."""
     if isinstance(error, OSError) and error.filename is None and error.errno in NOWHERE_TO_WRITE:
         return error.strerror
     return None
 
 
 def discard_output() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter's end does not fail for it, too."""
+    """Discard what is still buffered, so that the interpreter's exit does not fail to write it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -1,8 +1,8 @@
-"""The form of every answer: what a worker may say to each verb, checked where the runner receives it.
+"""The form of a worker's answer to each verb, checked where the runner receives it.
 
 A worker shares its process with an implementation, so that its answer is no more to be trusted than the
-implementation is. An answer that lacks a field here, or has one of another type, is the end of one case; what
-no form names is left alone. A figure that a verb is to give from now on is one more line in its form.
+implementation is. An answer that lacks a field here, or has one of another type, ends that one case; fields
+that no form names are ignored. To have a verb answer with another figure, add a line to its form.
 """
 
 import math
@@ -23,7 +23,7 @@ Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0, lt=LONGEST_SECONDS)]
 Reading = Annotated[float, Meta(gt=0, lt=LONGEST_SECONDS)]  # of a clock around a call: some time has passed
-Maybe = Count | None  # where nobody may know
+Maybe = Count | None  # None where it is not known
 
 
 def _form(**fields: Any) -> type[Any]:
@@ -71,7 +71,7 @@ FORMS: Mapping[str, type[Any]] = {
     "check": _form(
         seconds=Seconds,  # of the shortest of its calls
         warmup_s=Seconds,  # of all of them
-        high_water_bytes=Maybe,  # resident peak over the first call; None where the kernel tells none
+        high_water_bytes=Maybe,  # resident peak over the first call; None where the kernel gives none
         recompiled=Count,  # compilations in calls after the first
     ),
     "examine": _form(checks=tuple[Checked, ...]),
@@ -91,8 +91,8 @@ FORMS: Mapping[str, type[Any]] = {
     "replay": _form(replay_s=Reading, eager_s=Reading),  # of one replay, and of one eager call
     "attempt": _form(
         peak_bytes=Maybe,  # the highest that was allocated for it
-        outside_bytes=Maybe,  # what its device or process held beside that
-        by=_one_of("allocator", "resident"),  # who counted: the device's allocator, or the kernel
+        outside_bytes=Maybe,  # held by its device or process beyond that
+        by=_one_of("allocator", "resident"),  # counted by the device's allocator, or as resident memory
     ),
     "finish": _form(
         threads=tuple[str, ...],  # names of those that run
@@ -124,7 +124,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Reply:
-    """What comes back for a question: the answer in `ok`, or why there is none, in one of the others."""
+    """A worker's reply to a request: the answer in `ok`, or the reason why there is none in another field."""
 
     ok: Any = None
     unsupported: str | None = None
@@ -134,7 +134,7 @@ class Reply:
 
 
 def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
-    """The reply that a message holds. ValueError, with a remedy, for another form than `verb` asks for."""
+    """Parse a message as the reply to `verb`. ValueError, with a remedy, where it has another form."""
     try:
         reply = from_plain(Reply, message)
         refusals = (reply.unsupported, reply.misplaced, reply.scratch_full, reply.failed)
@@ -149,7 +149,7 @@ def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
 
 
 def check_answer(verb: str, answer: Any) -> Mapping[str, Any]:
-    """The same answer, which has the form of one to `verb`. ValueError, with a remedy, for any other."""
+    """Return the answer if it has the form of one to `verb`. ValueError, with a remedy, where it has not."""
     try:
         _require_storable(answer)
         from_plain(FORMS[verb], answer)
@@ -166,9 +166,9 @@ def _odd_answer(verb: str, error: ValueError) -> ValueError:
 
 
 def _require_storable(data: Any) -> None:
-    """ValueError for a number or a text, however deep, that a record could hold and no file."""
+    """ValueError for a number or a text, at any depth, that a record can hold and its file cannot."""
     waiting = [data]
-    while waiting:  # no recursion: how deep it is was the other's choice
+    while waiting:  # no recursion: the worker chose how deep its answer is
         value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"a figure is {value}")

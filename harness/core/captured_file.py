@@ -1,4 +1,4 @@
-"""Captured inputs: a file of tensors that stands for a distribution, called by its path and its content."""
+"""Captured inputs: a file of tensors in place of a distribution, identified by its path and content hash."""
 
 import hashlib
 from functools import lru_cache

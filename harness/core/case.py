@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.core.workload import Value, canonical
 
@@ -65,10 +65,15 @@ class Case:
         return f"{self.family}@{self.point}:{self.mode}:{self.device}"
 
     @property
+    def panel(self) -> str:
+        """What a table or chart holds fixed, `batch=1,rows=128:fwd:cpu`: not implementation and length."""
+        rest = [pair for pair in self.workload if pair[0] != "seq"]
+        return f"{_spell(rest)}:{self.mode}:{self.device}"
+
+    @property
     def series(self) -> str:
         """Equal for the cases that differ in their sequence length only."""
-        rest = [pair for pair in self.workload if pair[0] != "seq"]
-        return f"{self.label}@{_spell(rest)}:{self.mode}:{self.device}"
+        return f"{self.label}@{self.panel}"
 
 
 def label(implementation: str, options: tuple[tuple[str, Value], ...] | Mapping[str, Value]) -> str:
@@ -97,6 +102,35 @@ def split_label(text: str) -> tuple[str, dict[str, str]]:
             raise ValueError(f'option "{name.strip()}" stands twice in "{text}"; give it one value')
         options[name.strip()] = value.strip()
     return match[1].strip(), options
+
+
+class IdParts(NamedTuple):
+    """The parts of a case's id."""
+
+    label: str
+    point: str
+    mode: str
+    device: str
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The workload's fields, with their values as the id spells them."""
+        pairs = (pair.partition("=") for pair in self.point.split(",") if pair)
+        return {name: value for name, _, value in pairs}
+
+
+def split_id(case_id: str) -> IdParts:
+    """`mask/scatter@batch=1,seq=64:fwd:cpu` → its parts. ValueError for a text of another form."""
+    label, _, setting = case_id.partition("@")
+    return IdParts(label, *split_setting(setting))
+
+
+def split_setting(text: str) -> tuple[str, str, str]:
+    """`batch=1,seq=64:fwd:cpu`, the end of an id, → (`batch=1,seq=64`, `fwd`, `cpu`)."""
+    parts = text.rsplit(":", 2)  # from the right, as a text field may hold anything
+    if len(parts) < 3:
+        raise ValueError(f'"{text}" does not end a case id; write field=value,…:mode:device')
+    return parts[0], parts[1], parts[2]
 
 
 def split_list(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What two nested mappings, such as fingerprints and settings, do not share."""
+"""The difference of two nested mappings, such as fingerprints and settings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What can go wrong before or around a measurement, each with the exit code it stands for.
+"""The errors before or around a measurement, each with its exit code.
 
 What goes wrong *inside* a case (out of memory, a hang, a wrong answer) is a result, not an
 exception: see :mod:`harness.core.record`.

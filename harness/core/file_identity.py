@@ -20,7 +20,7 @@ def path_of(identity: str) -> Path:
 def identify(text: str, hash_content: Callable[[str], Any]) -> str:
     """`a.npz` → `a.npz#1a2b3c4d5e6f`, of the digest that `hash_content` makes of the file of that name.
 
-    ValueError where its name cannot stand in an id, and where the hash is given and is another's.
+    ValueError where its name cannot stand in an id, and where a hash is given that its content does not have.
     """
     name, _, given = text.partition("#")
     if not _NAME.fullmatch(name):

@@ -65,7 +65,7 @@ class FileLock:
         return True
 
     def holder(self) -> Holder:
-        """Who signed it; UNSIGNED where nobody has, or not legibly."""
+        """The holder who signed the lock; UNSIGNED where the signature is missing or illegible."""
         return _signature(self.descriptor)
 
     def release(self) -> None:
@@ -83,7 +83,7 @@ class FileLock:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """Who holds the lock file at `path`; None where it is free or does not exist.
+    """The holder of the lock file at `path`; None where it is free or does not exist.
 
     Raises OSError where it cannot be opened.
     """

@@ -1,10 +1,10 @@
 """A machine's fingerprint: the facts that must be equal before two timings are compared.
 
-`caches` stand among the facts and outside of the hash that records, histories and ceilings name a machine by.
-Stored runs were measured before caches were read: with them in the hash, each of those machines would become
-another one on the day that it says more of itself. So caches count the other way round: where both of two
-fingerprints tell the size of a cache and it is not the same, the machines differ, even under one hash, as
-virtual machines do whose processors have no name but their maker's. Where one is silent, nothing follows.
+`caches` are facts, but not part of the hash by which records, histories and ceilings name a machine. Runs
+were stored before caches were read: with caches in the hash, no old run would match a new one on its machine.
+Instead caches are compared one by one: fingerprints of one hash are of different machines where both give the
+size of a cache and the sizes differ. Virtual machines need that: some name a processor by its maker alone.
+A size that only one of the two gives decides nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,8 +21,18 @@ def hashed_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name != CACHES}
 
 
+def gpu_name(facts: Mapping[str, Any]) -> str | None:
+    """The GPU that a fingerprint names; None where it is of a processor alone."""
+    return (facts.get("gpu") or {}).get("name")
+
+
+def device_name(facts: Mapping[str, Any]) -> str | None:
+    """The GPU of a fingerprint, else its processor; None where neither is known."""
+    return gpu_name(facts) or facts.get("cpu")
+
+
 def cache_texts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches that a fingerprint tells the size of."""
+    """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches whose size a fingerprint gives."""
     caches = facts.get(CACHES)
     return {
         name: _text(cache)
@@ -41,7 +51,7 @@ def _text(cache: Mapping[str, Any]) -> str:
 def fingerprint_differences(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """As :func:`differences`, then caches of unequal size, as text; of silence nothing follows."""
+    """As :func:`differences`, then the caches whose size both give and differ in, as text."""
     yield from differences(hashed_facts(before), hashed_facts(now))
     known = cache_texts(now)
     for name, text in cache_texts(before).items():

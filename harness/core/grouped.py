@@ -1,4 +1,4 @@
-"""Items by what they have in common."""
+"""Grouping of items by a key."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

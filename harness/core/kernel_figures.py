@@ -1,11 +1,11 @@
-"""The static figures of one GPU kernel: what its machine code for one target takes of a multiprocessor."""
+"""The static figures of one GPU kernel: the resources that its machine code takes on one target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Exact figures of which less is better, by the words of a sentence about them.
+# Exact figures (less is better) → their words in a sentence.
 KERNEL_WORDS = {
     "registers": "registers a thread",
     "spilled_bytes": "bytes spilled a thread",
@@ -62,5 +62,5 @@ class KernelFigures:
 
 
 def by_need(kernel: KernelFigures) -> tuple[int, int]:
-    """What orders kernels by need: bytes spilled, and among those that spill alike registers."""
+    """The key that orders kernels by need: bytes spilled, then registers."""
     return kernel.spilled_bytes, kernel.registers

@@ -1,4 +1,4 @@
-"""A table of document lengths: a CSV file, checked line by line, and called by its path and its content."""
+"""A table of document lengths: a CSV file, checked line by line, identified by its path and content hash."""
 
 import hashlib
 from functools import lru_cache
@@ -14,7 +14,7 @@ MOST_DOCUMENTS = 1 << 50  # of a line: sums of them stay exact
 
 
 class LengthBin(NamedTuple):
-    """`documents` of `shortest` to `longest` tokens, both ends included."""
+    """A bin of a table: `documents` of `shortest` to `longest` tokens, both ends included."""
 
     shortest: int
     longest: int
@@ -35,7 +35,7 @@ def identify_table(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def read_table(identity: str) -> tuple[LengthBin, ...]:
-    """The lines of the file that :func:`identify_table` called so. ValueError as there."""
+    """The lines of the file that :func:`identify_table` gave this identity. ValueError as there."""
     return _parse_file(identify_table(identity))
 
 

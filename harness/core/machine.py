@@ -1,4 +1,4 @@
-"""What this machine offers a run: its processor, and memory and cores as far as this process may use them."""
+"""The resources of this machine: its processor, and the memory and cores that this process may use."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """`features` are the names, sorted, by which compilers and kernels choose instructions."""
+    """A processor; `features` are the sorted names by which compilers and kernels choose instructions."""
 
     name: str
     features: tuple[str, ...]
@@ -68,7 +68,7 @@ def data_caches(core: int, system: Path = CPUS) -> list[DataCache]:
 
 
 def caches(cores: Iterable[int], system: Path = CPUS) -> dict[str, int]:
-    """`L1`, `L2`, … → the bytes of data that these cores have there together; empty where nobody says."""
+    """`L1`, `L2`, … → the bytes of these cores' data caches together; empty where they are not known."""
     distinct = {cache for core in cores for cache in data_caches(core, system)}
     levels: dict[str, int] = {}
     for cache in sorted(distinct, key=lambda cache: cache.level):
@@ -115,7 +115,7 @@ def control_group_limit(
 
 
 def kernel_text(path: Path) -> str:
-    """What a file of the kernel says; empty where there is none, or it may not be read."""
+    """The text of a file of the kernel; empty where it does not exist or may not be read."""
     try:
         return path.read_text()
     except OSError:

@@ -11,6 +11,8 @@ from harness.core.units import format_big, format_bytes
 
 @dataclass(frozen=True)
 class Metric:
+    """A figure's name, and the function that formats it."""
+
     label: str
     format: Callable[[float], str]
 

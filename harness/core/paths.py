@@ -1,4 +1,4 @@
-"""Where this program lies. No other file counts folders upward."""
+"""The folders of this program. No other file counts folders upward."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def shown_path(file: str) -> str:
     path = Path(file)
     if path.is_relative_to(PROJECT) and "site-packages" not in path.relative_to(PROJECT).parts:
         return path.relative_to(PROJECT).as_posix()
-    # Of a base `impls` lies in a worktree, or behind a link: its files have the names of this checkout's.
+    # A base's `impls` lies in a worktree, or behind a link: its files are shown by their names in a checkout.
     is_ours = "impls" in path.parts and "site-packages" not in path.parts
     beyond = path.parts[::-1].index("impls") + 1 if is_ours else 1
     return Path(*path.parts[-beyond:]).as_posix()

@@ -15,18 +15,18 @@ def matches(pattern: str, case_id: str) -> bool:
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 
-def chosen(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
+def matching_ids(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
     """The ids that any pattern matches, in their order. UsageError for a pattern that matches none."""
     known = tuple(ids)
     for pattern in patterns:
-        if not any(matches(pattern, one) for one in known):
+        if not any(matches(pattern, case_id) for case_id in known):
             raise UsageError(f'{where}: no case matches "{pattern}"{_near(pattern, known)}')
-    return tuple(one for one in known if any(matches(pattern, one) for pattern in patterns))
+    return tuple(case_id for case_id in known if any(matches(pattern, case_id) for pattern in patterns))
 
 
 def _near(pattern: str, ids: Sequence[str]) -> str:
     """The id or the implementation that was meant; one id as an example where nothing is near."""
-    whole = {f"{one.split('@', 1)[0]}@*": None for one in ids}
+    whole = {f"{case_id.partition('@')[0]}@*": None for case_id in ids}
     close = difflib.get_close_matches(pattern, [*whole, *ids], n=1, cutoff=0.6)
     if close:
         return f'; nearest: "{close[0]}"'

@@ -1,4 +1,4 @@
-"""Who owns a program's planned peak: the buffers that are alive there, with the lines that made them."""
+"""The owners of a program's planned peak: the buffers that are alive there, with the lines that made them."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class Owners:
 
     @property
     def curve_difference(self) -> float:
-        """How far the curve's highest point is above the buffers at the peak, as a share of these."""
+        """The curve's highest point over the bytes of the buffers at the peak, less 1."""
         buffers = self.peak_bytes - self.gap_bytes
         return max(alive for _, alive in self.curve) / buffers - 1 if self.curve and buffers else 0.0
 
@@ -76,7 +76,7 @@ def live_curve(steps: int, lives: list[tuple[int, int, int]], base: int = 0) -> 
     return tuple(corners)
 
 
-def thinned(curve: Curve) -> Curve:
+def thin_curve(curve: Curve) -> Curve:
     """A curve of at most CORNERS corners: of each stretch of them the highest, so that the peak stays."""
     stretch = -(-len(curve) // CORNERS)
     parts = [curve[at : at + stretch] for at in range(0, len(curve), stretch or 1)]

@@ -1,4 +1,4 @@
-"""Plain data, as JSON holds it: dataclasses out of it with every type checked, and values made fit for it."""
+"""Plain data, as JSON holds it: read into dataclasses with every type checked, and made from figures."""
 
 import math
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def plain_number(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name.
 
-    TypeError for what is no figure, as a list: a record that held one could be written and not read.
+    TypeError for anything else, such as a list: a record could be written with it, but not read again.
     """
     number: Callable[[], Any] | None = getattr(value, "item", None)
     value = number() if number else value

@@ -1,7 +1,7 @@
-"""Processes below another one, from the kernel's own lists.
+"""The descendants of a process, from the kernel's own lists.
 
-A scan of /proc, as psutil's, costs a hundred times that, and is refused where other users' processes are
-hidden (hidepid). A list may lack a process while a brother of it ends (proc_pid_task_children(5)).
+A scan of /proc, as psutil does it, takes a hundred times as long, and fails where other users' processes are
+hidden (hidepid). A list may lack a process while a sibling of it ends (proc_pid_task_children(5)).
 """
 
 import os
@@ -20,7 +20,7 @@ def with_descendants(pid: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Those of all threads of a process; none where it has ended."""
+    """The child processes of all threads of a process; empty where it has ended."""
     if not LISTED:
         return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == pid]
     found: list[int] = []
@@ -41,14 +41,14 @@ def allowed_cores(pid: int) -> set[int]:
 
 
 def _children(task: Path) -> list[int]:
-    """Those of a thread; none where it has ended."""
+    """The child processes of one thread; empty where it has ended."""
     with suppress(OSError):
         return [int(child) for child in (task / "children").read_text().split()]
     return []
 
 
 def _parent(stat: Path) -> int | None:
-    """Of the process of a /proc/PID/stat (proc_pid_stat(5)): its name, in brackets, may hold any."""
+    """The parent's id in /proc/PID/stat (proc_pid_stat(5)), behind a name that may itself hold brackets."""
     with suppress(OSError):
         return int(stat.read_bytes().rpartition(b")")[2].split()[1])
     return None

@@ -1,4 +1,4 @@
-"""What the runner and its processes say to each other: one JSON object per packet.
+"""The protocol between the runner and its processes: one JSON object per packet.
 
 The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
 what comes back is one of the fields of :class:`harness.core.answer_forms.Reply`. Before it a worker may
@@ -22,7 +22,7 @@ PACKET = 1 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """All a process needs to know, given at its fork.
+    """The job of a process, given at its fork.
 
     `role` is `case` (measures one case), `trial` (calls one once, for its memory), `reference` (draws a
     group's inputs, computes references and verifies results), `side` (one side of a gate: it holds several
@@ -52,7 +52,7 @@ class Job:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """What :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         values: dict[str, Any] = {**data, "case": Case.of(**data["case"])}
         return cls(**values)
 
@@ -71,15 +71,15 @@ def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()
 
 
 def has_message(end: socket.socket, seconds: float) -> bool:
-    """Whether there is something to receive within so many seconds, be it that the other end is gone."""
-    # select(2) takes no descriptor from 1024 on, and a group may have as many processes.
+    """Whether, within so many seconds, there is a message to receive or the other end has closed."""
+    # Not select(2), which takes no descriptor from 1024 on: a group may have as many processes.
     waiting = select.poll()
     waiting.register(end, select.POLLIN)
     return bool(waiting.poll(1000 * seconds))
 
 
 def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """(message, descriptors); the message is None when the other end is gone, or speaks no sense."""
+    """(message, descriptors); the message is None where the other end has closed, or sent no JSON object."""
     fds = array.array("i")
     try:
         data, ancillary, _, _ = end.recvmsg(PACKET, socket.CMSG_LEN(4 * fds.itemsize))

@@ -35,7 +35,7 @@ TIMED = ("run", "profile")  # depths of a run that read the clock
 
 
 def state_bound(bound: str) -> tuple[str, ...]:
-    """The sentence that stands beside every figure of a case whose author says how close it comes."""
+    """The sentence beside every figure of a case whose author states a bound; none without a bound."""
     return (f"its author's bound: {bound}",) if bound else ()
 
 
@@ -54,7 +54,7 @@ class Correctness:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of a check on one case."""
+    """The outcome of a check on one case."""
 
     check: str  # `family/name`
     objection: str  # the doubt that it answers
@@ -70,7 +70,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
-    """A GPU between two rounds of samples, as NVML tells it; None where its driver tells nothing."""
+    """A GPU between two rounds of samples, as NVML reads it; None where its driver gives no value."""
 
     round: int  # the round that came next
     sm_mhz: int | None  # clock of its multiprocessors
@@ -82,7 +82,7 @@ class GpuReading:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """All readings of a case, and how they were taken."""
+    """The timing of a case: all readings, and how they were taken."""
 
     samples_s: tuple[float, ...]  # seconds per call, one for each reading, in the order taken
     round: tuple[int, ...]  # the round in which each reading was taken
@@ -103,7 +103,7 @@ class Timing:
         require_member("stopped", self.stopped, STOPS)
         if not self.samples_s or len(self.samples_s) != len(self.round):
             raise ValueError("a timing needs samples, each with its round")
-        # In C, because a stored run has millions: the sum is infinite or no number where a sample is.
+        # By two built-ins, as a stored run has millions of samples: the sum is inf or NaN where a sample is.
         if not (min(self.samples_s) > 0 and sum(self.samples_s) < math.inf):
             raise ValueError("a sample must be a positive number of seconds")
 
@@ -115,7 +115,7 @@ class StageFigures:
     stage: str  # the family's name, `outer/inner`, or `a + b` of operators of several; empty for none
     samples_s: tuple[float, ...]  # seconds of one call in each round, without the stages inside it
     entered: int | None  # how often a call begins it; None where that is not known
-    operators: int | None = None  # dispatched in one call, views apart; None where nobody counts them
+    operators: int | None = None  # dispatched in one call, without views; None where they are not counted
     flops: int | None = None  # of matrix products and attention kernels
     bytes: int | None = None  # read and written by its operators, by their operands' sizes
     beside_s: tuple[float, ...] = ()  # seconds more in which it ran, beside stages that have that time
@@ -123,18 +123,18 @@ class StageFigures:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
-    """An operator of one call that a profiler has watched, in one of the stages that use it."""
+    """An operator of one profiled call, in one of the stages that use it."""
 
     operator: str  # by the name that its framework or compiler has for it
     stage: str  # in which it ran; empty for none
     seconds: float  # its own, without the operators that it calls
     calls: int  # how often it ran
-    bytes: int | None = None  # of its operands and results; None where nobody counts them
+    bytes: int | None = None  # of its operands and results; None where they are not counted
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Where the time of a call goes, round by round. In each round the stages add up to the marked call."""
+    """The profile of a call by stages, round by round; in each round they add up to the marked call."""
 
     plain_s: tuple[float, ...]  # seconds of a call without marks in each round, of the same method
     stages: tuple[StageFigures, ...]  # in the order in which a call begins them
@@ -201,7 +201,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What became of one case in one run."""
+    """The record of one case in one run: its outcome and the evidence."""
 
     run: str  # the run's id
     case: str  # the case's id, which holds the fields from `implementation` to `workload`
@@ -264,12 +264,12 @@ class Record:
 
     @property
     def key(self) -> tuple[str, int, str | None]:
-        """What may stand once in a run."""
+        """The record's identity in its run, which holds it once."""
         return (self.case, self.replicate, self.side)
 
     @property
     def unexpected(self) -> bool:
-        """An implementation that is wrong where it should be right, or right where it should not."""
+        """Whether the result is wrong without being declared so, or right although declared wrong."""
         right = self.correctness is not None and self.correctness.passed
         is_odd = right if self.expected else self.status == "incorrect"
         return is_odd or any(checked.unexpected for checked in self.checks)

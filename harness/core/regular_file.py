@@ -1,4 +1,4 @@
-"""Opening what is a file with an end: a FIFO would wait for its other end, a device may never end."""
+"""Opening regular files only: a FIFO would wait for its other end, and a device may have no end."""
 
 import errno
 import os

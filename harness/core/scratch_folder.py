@@ -1,6 +1,6 @@
 """A scratch folder in TMPDIR under a lock; what killed commands have left is removed by the next one.
 
-The lock file gets its name once it is held: one that is free means an owner that is dead, however it died.
+The lock file gets its name only once it is held, so a free one means that its owner is dead.
 """
 
 import shutil
@@ -25,9 +25,9 @@ def temporary_root() -> Path:
 
 
 class ScratchFolder:
-    """A folder with nothing but its lock, for as long as the block, or until `close`.
+    """An empty folder but for its lock, deleted at the end of the block, or by `close`.
 
-    MachineError where none can be made. On a filesystem without locks it is nobody's to remove.
+    MachineError where none can be made. On a filesystem without locks no later command removes it.
     """
 
     def __init__(self, kind: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Text of others, made fit to be shown: of plugins, compilers, configurations and files.
+"""Sanitising text of others before it is shown: of plugins, compilers, configurations and files.
 
 It may hold whatever its author put there: colours, a window's title, a NUL that no XML allows, marks that
 turn the direction of writing. All that leaves for a terminal, a chart, a page, a report or a workflow
@@ -28,7 +28,7 @@ NO_WIDTH = "&#8203;"
 
 
 def clean_text(text: str) -> str:
-    """`text` in signs, blanks and newlines. Other white space becomes a blank, and the rest goes."""
+    """`text` without what is neither visible, space nor newline; other white space becomes a space."""
     if text.isprintable():  # nearly always
         return text
     text = _SEQUENCES.sub("", text.replace("\r\n", "\n"))
@@ -37,12 +37,12 @@ def clean_text(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The same on one line, with single spaces."""
+    """The cleaned text on one line, with single spaces."""
     return " ".join(clean_text(text).split())
 
 
 def file_name(text: str) -> str:
-    """The same as a part of a file's name: no way out of a folder; of what no file may be called its hash."""
+    """The cleaned text as part of a file's name, without `/`; cut, with a checksum, where it changed."""
     name = clean_line(text).replace("/", "-")
     if name == text and len(name.encode()) <= MOST_BYTES:
         return name
@@ -50,23 +50,23 @@ def file_name(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """The same, with nothing in it that Markdown, HTML, a table's cell or GitHub would take for its own."""
+    """The cleaned line, escaped for Markdown, HTML, the cells of a table, and GitHub's references."""
     flat = _MARKDOWN.sub(r"\\\g<0>", clean_line(text))
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _REFERENCE.sub(rf"\g<0>{NO_WIDTH}", flat)
 
 
 def escape_html(text: str) -> str:
-    """The same, with nothing in it that HTML would take for its own, in a text or an attribute's quotes."""
+    """The cleaned text, escaped for HTML, in a text or in a quoted attribute."""
     return html.escape(clean_text(text))
 
 
 def escape_json(text: str) -> str:
-    """A JSON document on one line: the same values, and what does not show is written by its number."""
+    """A JSON document of the same values, whose invisible characters are written as escapes."""
     odd = {c for c in set(text) if not _shows(c)}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd})
 
 
 def _shows(character: str) -> bool:
-    """Whether it is a sign or a blank: Python counts of the blanks only the usual one among what prints."""
+    """Whether a character is visible or a space; of all spaces `isprintable` accepts U+0020 alone."""
     return character.isprintable() or unicodedata.category(character) == "Zs"

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _Unrecorded:
-    """The context of a stage that nobody records; one serves all, as it holds nothing.
+    """The context of a stage outside a profile; one instance serves all, as it holds nothing.
 
     Its methods are builtins that take these arguments and return something false: calling a function
     of Python's twice would take as long again as the whole mark.
@@ -23,7 +23,7 @@ class _Unrecorded:
 BACKWARD = "backward"  # the stage of every family in which a backward runs, all of it
 
 SCOPE = "stage:"  # before a stage's name among the names of a compiler's or a profiler's own
-JOINED = " + "  # between the stages of work that is several ones' at once
+JOINED = " + "  # between the names of stages that share one piece of work, as a fused kernel does
 
 Recorder = Callable[[str], AbstractContextManager[Any]]
 
@@ -42,7 +42,7 @@ def stage(name: str) -> AbstractContextManager[Any]:
 
 @contextmanager
 def recording(recorder: Recorder) -> Generator[None]:
-    """Have every stage that begins in this block entered through `recorder`."""
+    """Enter every stage that begins in this block through `recorder`."""
     global _recorder  # noqa: PLW0603 - the cheapest state that a mark can look at
     before, _recorder = _recorder, recorder
     try:

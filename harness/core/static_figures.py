@@ -50,7 +50,7 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class OperatorWeight:
-    """What a compiler expects one operator to weigh in a single run. No time, and in no verdict."""
+    """A compiler's estimate of one operator's cost in a single run: not a time, and part of no verdict."""
 
     operator: str  # the instruction's name in the optimised module
     opcode: str
@@ -62,18 +62,18 @@ class OperatorWeight:
 
 @dataclass(frozen=True, slots=True)
 class StageWork:
-    """What a stage of one call has to do, without the stages inside it, as a trace of the call has it."""
+    """The work of one stage of a call, without the stages inside it, as counted in a trace of the call."""
 
     stage: str  # `outer/inner` for one inside another; empty for what none holds
     entered: int  # how often the call begins it
-    operators: int  # dispatched, views apart
+    operators: int  # dispatched, without views
     flops: int  # of matrix products and attention kernels
     bytes: int  # read and written by its operators, by their operands' sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """What the compiler says of one target. Every figure that is None has its reason.
+    """A compiler's static figures of a case for one target. Every figure that is None has its reason.
 
     All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
     count. `program` is None, `opcodes` and `operator_weights` are empty, where the optimised module
@@ -86,7 +86,7 @@ class Static:
     alias_bytes: int | None = None  # bytes of results that take an input's place
     peak_bytes: int | None = None  # bytes live at once, as the compiler itself sums them up
     flops: int | float | None = None  # floating-point operations of one call
-    flops_source: str | None = None  # who counted them: one of FLOPS_SOURCES
+    flops_source: str | None = None  # how they were counted: one of FLOPS_SOURCES
     bytes_accessed: int | float | None = None  # bytes read and written by all operators of one call
     program: str | None = None  # `sha256:…` of the optimised module without names and places
     custom_calls: tuple[str, ...] = ()  # kernels that the compiler calls and does not count
@@ -125,7 +125,7 @@ class Static:
 
     @classmethod
     def none(cls, reason: str) -> "Static":
-        """No figure at all, and why."""
+        """Static figures that are all missing, for one reason."""
         return cls(unavailable=dict.fromkeys((*ALL_FIGURES, "program"), reason))
 
     @property
@@ -135,19 +135,19 @@ class Static:
 
     @property
     def all_kernels(self) -> tuple[AnyKernel, ...]:
-        """Those on a GPU, or on a TPU."""
+        """The kernels on a GPU, or on a TPU."""
         return (*self.kernels, *self.tpu_kernels)
 
     @property
     def planned_bytes(self) -> int | None:
-        """What the program needs at once: arguments + outputs + temporaries − aliases."""
+        """The memory that the program needs at once: arguments + outputs + temporaries − aliases."""
         if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:
             return None
         return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)
 
 
-def known(value: float | None) -> float | None:
-    """The figure, or None for whatever stands for unavailable: −1 and no number are no figures."""
+def known_figure(value: float | None) -> float | None:
+    """The figure, or None where a compiler gives a negative number or NaN in place of one."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 

@@ -20,10 +20,10 @@ def _ignore(*_: object) -> None:
 
 @contextmanager
 def terminable() -> Generator[None]:
-    """Let the first of them raise KeyboardInterrupt in the block; what nohup ignores stays ignored.
+    """Raise KeyboardInterrupt in the block at the first of these signals; what nohup ignores stays ignored.
 
-    A terminal that goes away sends two: the second must not interrupt what the first has begun to put away,
-    until the end of the outermost block. A handler that is not Python's (None) stays as well.
+    A terminal that goes away sends two. The second is ignored until the end of the outermost block, so that
+    the clean-up after the first is not interrupted. A handler that is not Python's (None) stays as well.
     """
     known = {number: signal.getsignal(number) for number in STOPPING}
     before = {

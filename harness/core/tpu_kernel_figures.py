@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from harness.core.units import format_bytes
 
-# Exact figures of which less is better, by the words of a sentence about them.
+# Exact figures (less is better) → their words in a sentence.
 TPU_KERNEL_WORDS = {"vmem_bytes": "bytes of VMEM"}
 LANES = 128  # a vector register's columns; its 8 rows hold 32-bit words, which narrower numbers share
 
 
 @dataclass(frozen=True, slots=True)
 class OperandBlock:
-    """What one step of the grid sees of an operand, in VMEM unless `memory` is another."""
+    """The block of an operand in one step of the grid, in VMEM unless `memory` is another."""
 
     operand: str  # as the kernel calls its reference
     array: tuple[int, ...]
@@ -83,5 +83,5 @@ class TpuKernelFigures:
 
 
 def vmem_share(kernel: TpuKernelFigures) -> float:
-    """How much of the VMEM that it gets a kernel needs, above 1 where it does not fit; 0 where unknown."""
+    """The share of its VMEM limit that a kernel needs, above 1 where it does not fit; 0 where unknown."""
     return (kernel.vmem_bytes or 0) / kernel.vmem_limit_bytes

@@ -6,11 +6,11 @@ import sys
 
 
 def typed_command() -> list[str]:
-    """Its words; a byte that is no UTF-8 is written by its number, for no JSON holds it."""
+    """The command's words; bytes that are not UTF-8 are escaped, as JSON cannot hold them."""
     words = (os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])
     return ["seqsweep", *words]
 
 
 def resuming_command() -> str:
-    """The same, as a shell takes it, with --resume once and at its end."""
+    """The command for a shell, with --resume once, at its end."""
     return shlex.join([*(word for word in typed_command() if word != "--resume"), "--resume"])

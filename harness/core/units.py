@@ -14,7 +14,7 @@ Amount = TypeVar("Amount", "Fraction | int", float)
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-# What has more digits than these is meant by nobody, and takes long to compute with.
+# More digits than these are a mistake, and take long to compute with.
 _QUANTITY = re.compile(
     r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
 )
@@ -27,14 +27,14 @@ def _split(text: object, example: str) -> tuple[Fraction | int, str]:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
     digits = match[1].replace("_", "")
     if digits.isdecimal():  # nearly always
-        return _bounded(text, int(digits)), match[2]
+        return _refuse_huge(text, int(digits)), match[2]
     from fractions import Fraction  # loads in 4 ms
 
-    return _bounded(text, Fraction(digits)), match[2]
+    return _refuse_huge(text, Fraction(digits)), match[2]
 
 
-def _bounded(text: object, amount: Amount) -> Amount:
-    """The same amount. ValueError where it is beyond what a float holds."""
+def _refuse_huge(text: object, amount: Amount) -> Amount:
+    """The amount. ValueError where it is beyond what a float holds."""
     if amount > sys.float_info.max:
         raise ValueError(f'"{text}" is too large')
     return amount
@@ -48,7 +48,7 @@ def parse_count(text: object) -> int:
         raise ValueError(f'"{text}" may mean either: write {binary} for {parse_count(binary)}, or the number')
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
-    count = _bounded(text, number * _BINARY[prefix])
+    count = _refuse_huge(text, number * _BINARY[prefix])
     if count.denominator != 1:
         raise ValueError(f'"{text}" is not a whole number')
     return int(count)
@@ -60,7 +60,7 @@ def parse_bytes(text: object) -> int:
     prefix = unit.removesuffix("B")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
-    return int(_bounded(text, number * _BINARY[prefix]))
+    return int(_refuse_huge(text, number * _BINARY[prefix]))
 
 
 def parse_seconds(text: object) -> float:
@@ -68,7 +68,7 @@ def parse_seconds(text: object) -> float:
     number, unit = _split(text, "4s or 250ms")
     if unit not in _SECONDS:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use us, ms, s, m or h')
-    return _bounded(text, float(number) * _SECONDS[unit])
+    return _refuse_huge(text, float(number) * _SECONDS[unit])
 
 
 def parse_share(text: object) -> float:

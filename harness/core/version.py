@@ -4,7 +4,7 @@ VERSION = "0.1.0"
 
 
 def version_of(package: str) -> str | None:
-    """An installed package's version, from its metadata: nothing is imported for it. None where it is not."""
+    """A package's version, from its metadata, so that nothing is imported. None where it is not installed."""
     from importlib import metadata
 
     try:

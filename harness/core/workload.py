@@ -19,7 +19,7 @@ from harness.core.length_table import identify_table, is_table
 from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
-LARGEST = 2**63 - 1  # what a record can store
+LARGEST = 2**63 - 1  # that a record can store
 
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -80,10 +80,10 @@ class Field:
             return self.check(_number(raw), str(raw))
         if self.kind == "bool" and str(raw).lower() in {"true", "false"}:
             return str(raw).lower() == "true"
-        return self.check(raw if self.kind == "bool" else self._identified(str(raw)))
+        return self.check(raw if self.kind == "bool" else self._identify(str(raw)))
 
     def check(self, value: object, written: str | None = None) -> Value:
-        """The value, which the field can have; a whole number is a float where the field is one.
+        """The value, if the field can have it; a whole number becomes a float in a float field.
 
         ValueError says why it cannot, with the value as it was `written`.
         """
@@ -117,15 +117,15 @@ class Field:
         if text is None:
             raise ValueError(f"{self.name} must be a text, not {shown}")
         if (self.table and is_table(text)) or (self.captured and is_captured(text)):
-            return text if "#" in text else self._identified(text)  # what reads it holds it to its hash
+            return text if "#" in text else self._identify(text)  # whoever reads the file checks the hash
         if self.choices and text not in self.choices:
             file = ", or a CSV file" if self.table else ""
             file += f", or a file: {', '.join(SUFFIXES)}" if self.captured else ""
             raise ValueError(f'unknown {self.name} "{text}"{nearest(text, self.choices)}{file}')
         return text
 
-    def _identified(self, text: str) -> str:
-        """The text, or the file that it names with its hash. ValueError where the file has another."""
+    def _identify(self, text: str) -> str:
+        """The text, or where it names a file, the file's identity. ValueError for a hash of other content."""
         if self.table and is_table(text):
             return identify_table(text)
         return identify_captured(text) if self.captured and is_captured(text) else text
@@ -140,10 +140,10 @@ def _number(raw: object) -> object:
 
 
 class Workload:
-    """What a family's workload derives from: built by whomever, it holds what its fields declare."""
+    """Base class of the families' workloads; however one is built, its values are checked by its fields."""
 
     def __post_init__(self) -> None:
-        """Hold every value but a default to its field. UsageError says what bench.yaml would say."""
+        """Check every value but a default by its field; the UsageError says what it says of bench.yaml."""
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
             if not field.required and value is field.default:
@@ -197,7 +197,7 @@ def fields_of(workload: type) -> tuple[Field, ...]:
     return tuple(found)
 
 
-def shown(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
+def shown_fields(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
     """The fields of a point that its id shows, sorted: all but later ones at their default."""
     by_name = {field.name: field for field in fields}
     return {

@@ -6,7 +6,7 @@ from harness.catalog.accelerators import Target
 from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.kernel_figures import KernelFigures
 from harness.cubin.machine_code import MachineCode
-from harness.cubin.occupancy import occupancy, on_device
+from harness.cubin.occupancy import Occupancy, occupancy, on_device
 
 NO_COLUMNS = "how many columns of tensor memory a kernel takes stands nowhere in XLA's executable"
 
@@ -28,13 +28,6 @@ def launched_kernel(
     capability = str(wanted.capability)
     shared = code.static_shared_bytes + dynamic_shared_bytes
     held = occupancy(capability, warps, code.registers, shared)
-    refused = ""
-    if not held.blocks and held.limiter == "shared memory":
-        limit = CAPABILITIES[capability].shared_block_bytes
-        refused = f"a block needs {shared} B of shared memory; capability {capability} gives one {limit} B"
-    elif not held.blocks:
-        threads = f"{warps} warps of {code.registers} registers a thread"
-        refused = f"a block is {threads}, which no multiprocessor of capability {capability} holds"
     alone = KernelFigures(
         kernel=kernel,
         source=source,
@@ -53,9 +46,18 @@ def launched_kernel(
         program=code.program,
         launches=launches,
         configuration=configuration,
-        refused=refused,
+        refused="" if held.blocks else _refusal(held, capability, warps, code.registers, shared),
         spilled_at=code.spilled_at,
         occupancy=held.share,
         unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
     return on_device(alone, wanted)
+
+
+def _refusal(held: Occupancy, capability: str, warps: int, registers: int, shared_bytes: int) -> str:
+    """Why no multiprocessor holds a block."""
+    if held.limiter == "shared memory":
+        limit = CAPABILITIES[capability].shared_block_bytes
+        return f"a block needs {shared_bytes} B of shared memory; capability {capability} gives one {limit} B"
+    threads = f"{warps} warps of {registers} registers a thread"
+    return f"a block is {threads}, which no multiprocessor of capability {capability} holds"

@@ -44,7 +44,7 @@ RESOURCES = re.compile(r"REG:(?P<registers>\d+) STACK:(?P<stack>\d+) SHARED:(?P<
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What one kernel's machine code takes, and the instructions that it consists of."""
+    """The resources of one kernel's machine code, and its instructions."""
 
     registers: int  # a thread
     spilled_bytes: int  # a thread's local memory
@@ -70,7 +70,7 @@ def instruction_class(opcode: str) -> str:
 
 
 def tools_folder() -> Path:
-    """Where Triton, which is not loaded for it, has its copies of NVIDIA's tools. Unsupported without it."""
+    """The folder of NVIDIA's tools in Triton, which is not imported for it. Unsupported without Triton."""
     triton = find_spec("triton")
     if triton is None or triton.origin is None:
         raise Unsupported("machine code is read by tools that come with Triton; pip install -e '.[triton]'")
@@ -79,9 +79,9 @@ def tools_folder() -> Path:
 
 @cache
 def read(cubin: bytes, tools: Path) -> MachineCode:
-    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it.
+    """Read a cubin with one kernel by the tools in a folder. Unsupported where they cannot read it.
 
-    Once each: `nvdisasm` takes a third of a second for the smallest kernel.
+    Cached, because `nvdisasm` takes a third of a second for the smallest kernel.
     """
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
@@ -91,11 +91,11 @@ def read(cubin: bytes, tools: Path) -> MachineCode:
     resources = RESOURCES.search(usage)
     if resources is None:
         raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")
-    return of_listings(usage, listing)
+    return parse_listings(usage, listing)
 
 
-def of_listings(usage: str, listing: str) -> MachineCode:
-    """The same, from what `cuobjdump -res-usage` and `nvdisasm -c -gi` have printed."""
+def parse_listings(usage: str, listing: str) -> MachineCode:
+    """Parse what `cuobjdump -res-usage` and `nvdisasm -c -gi` print of a kernel."""
     resources = RESOURCES.search(usage)
     assert resources is not None
     opcodes: Counter[str] = Counter()
@@ -116,7 +116,7 @@ def of_listings(usage: str, listing: str) -> MachineCode:
         registers=int(resources["registers"]),
         spilled_bytes=int(resources["stack"]),
         static_shared_bytes=max(0, int(resources["shared"]) - reserved),
-        opcodes=dict(opcodes),  # of a Counter, dataclasses.asdict would count the pairs
+        opcodes=dict(opcodes),  # no Counter: dataclasses.asdict would rebuild it by counting the pairs
         spilled_at=dict(spilled),
         program=f"sha256:{digest.hexdigest()}",
     )

@@ -31,7 +31,7 @@ class Occupancy(NamedTuple):
 
 
 def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) -> Occupancy:
-    """Of blocks of so many `warps`, `registers` a thread and `shared_bytes` a block (none reserved).
+    """The occupancy by blocks of so many `warps`, `registers` a thread and `shared_bytes`, none reserved.
 
     0 blocks where a single one does not fit. KeyError for an unknown capability.
     """
@@ -48,7 +48,7 @@ def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) ->
 
 
 def _by_registers(warps: int, registers: int) -> int:
-    """Each partition of a multiprocessor holds whole warps of a quarter of the registers."""
+    """Blocks by registers: each partition of a multiprocessor holds whole warps in its quarter of them."""
     a_warp = _round_up(registers * THREADS_PER_WARP, REGISTER_UNIT)
     if a_warp == 0:
         return REGISTERS_PER_SM

@@ -1,4 +1,4 @@
-"""What stands behind the figures: how to replay them, their known errors, machine, noise and method."""
+"""The provenance of the figures: how to replay them, their known errors, machine, noise and method."""
 
 import shlex
 import statistics
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.stats import Estimate
+from harness.core.fingerprint_identity import device_name
 from harness.core.units import format_bytes
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
@@ -35,7 +36,7 @@ def command_of(run: KeptRun) -> str:
 
 
 def replay_part(run: KeptRun, lock: Path | None) -> Part:
-    """One command line; the commit, and the file that pins versions where there is one."""
+    """The command line that replays a run, at its commit, with the file that pins versions, if any."""
     commit, _ = commit_of(run)
     steps = [f"git checkout {commit}"] if commit else []
     steps += [f"pip install -c {lock.name} -e ."] if lock else []
@@ -45,7 +46,7 @@ def replay_part(run: KeptRun, lock: Path | None) -> Part:
 
 
 def errors_part(run: KeptRun) -> Part | None:
-    """What is known to be wrong with a run: the notes kept with it, and what could not be read."""
+    """The known errors of a run: the notes kept with it, and what could not be read."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
     quick = [QUICK_NOTE] if QUICK in command_of(run).split() else []
     dirty = [DIRTY] if commit_of(run)[1] else []
@@ -76,7 +77,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
 
 def describe_machine(facts: Mapping[str, Any]) -> str:
     """`AMD EPYC, 2 cores, 2 threads, 24 GiB, kernel 6.18, Python 3.11.7, torch 2.13.0, jax 0.10.2`."""
-    name = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "unknown processor"
+    name = device_name(facts) or "unknown processor"
     counted = [f"{facts[key]} {key}" for key in ("cores", "threads") if facts.get(key)]
     memory = [format_bytes(facts["memory_gib"] * 2**30)] if facts.get("memory_gib") else []
     versions = [
@@ -89,7 +90,7 @@ def describe_machine(facts: Mapping[str, Any]) -> str:
 
 
 def _noise(times: Sequence[Estimate]) -> str:
-    """How wide the intervals of the times are, against their medians."""
+    """The widths of the times' intervals, relative to their medians."""
     halves = sorted(
         (time.high - time.low) / 2 / time.value
         for time in times

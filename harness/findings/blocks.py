@@ -31,9 +31,9 @@ def whole_page(document: Document, title: str, folder: str) -> str:
 
 
 def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
-    """`text` with every marked block filled anew, and all else as it is, also how its lines end.
+    """`text` with every marked block filled anew; all else stays as it is, its line endings too.
 
-    UsageError, with its line, for a mark that is none.
+    UsageError, with its line, for an unknown or unpaired mark.
     """
     if text.count("\n") == text.count(_CRLF) > 0:
         filled = fill_blocks(text.replace(_CRLF, "\n"), document, folder, name)
@@ -71,7 +71,7 @@ def _mark(key: str) -> str:
 def to_markdown(section: Section, folder: str, suite: str = "") -> str:
     """The body of a section, or what it says of one suite. Charts lie in `folder`, as seen from the file."""
     parts = [part for part in section.parts if not suite or part.suite == suite]
-    functions = {"table_lines": _table_lines, "fenced": _fenced}
+    functions = {"table_lines": _table_lines, "fenced": _fence}
     return without_gaps(fill(TEMPLATE, escape_markdown, parts=parts, folder=folder, **functions))
 
 
@@ -89,7 +89,7 @@ def _place(slot: Slot, reasons: dict[str, int]) -> str:
     return f"{text}<sup>{reasons.setdefault(slot.reason, len(reasons) + 1)}</sup>"
 
 
-def _fenced(command: str) -> str:
+def _fence(command: str) -> str:
     """A line of code in a fence longer than any row of backticks in it: nothing of it can end the fence."""
     line, fence = clean_line(command), "```"
     while fence in line:

@@ -27,7 +27,7 @@ class FindingsTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart: the name of its file, the SVG, and what it says to those who do not see it."""
+    """A chart: the name of its file, the SVG, and its alternative text."""
 
     name: str
     svg: bytes
@@ -36,7 +36,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Part:
-    """What a section says of one suite, or (`suite` empty) of everything. `lead` is to be read first."""
+    """The part of a section on one suite, or (`suite` empty) on everything. `lead` is to be read first."""
 
     suite: str = ""
     heading: str = ""
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """`key` names its block in a Markdown file: `<!-- seqsweep:verdict -->`."""
+    """A section of the document; `key` names its block in a Markdown file: `<!-- seqsweep:verdict -->`."""
 
     key: str
     title: str

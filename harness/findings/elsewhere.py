@@ -1,4 +1,4 @@
-"""What else there is: other machines, profiles, plans for devices that are absent, published claims."""
+"""Further sections of the findings: other machines, profiles, plans for absent devices, published claims."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")
 
 
 def reproduction_parts(runs: Sequence[KeptRun]) -> Iterable[Part]:
-    """Per panel that the runs have on several fingerprints how many machines agree, and who does not."""
+    """Per panel that the runs have on several fingerprints, which machines agree and which do not."""
     swept = [suite for run in runs if run.depth == "run" for suite in run.suites]
     if len({record.fingerprint for suite in swept for record in suite.records}) < 2:
         return
@@ -34,7 +34,7 @@ def reproduction_parts(runs: Sequence[KeptRun]) -> Iterable[Part]:
 
 
 def profile_parts(run: KeptRun) -> Iterable[Part]:
-    """Per profiled series what its profile says, and the stages of its longest call."""
+    """Per profiled series, what its profile says, and the stages of its longest call."""
     for cases in profiled_series(run.records).values():
         longest = cases[-1]
         rows = tuple(_stage_row(run, longest, entry) for entry in longest.stages)
@@ -51,11 +51,10 @@ def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:
-    """Per target and implementation the longest length that fits, with its plan, and what was asked beside.
+    """Per target and implementation, the longest length that fits, with its plan.
 
-    That is who owns its peak, what kernels take, and the bounds that documented rates give.
-
-    None for the host alone, where nobody asked for owners.
+    Beside it the owners of its peak, the figures of kernels, and the bounds by documented rates, where they
+    were asked for. None for the host alone without owners.
     """
     run, panel = judged.run, judged.panel
     targets, owned = panel.compiled_targets, tuple(longest_owned(panel))
@@ -97,7 +96,7 @@ def _plan(rows: list[CaseResult]) -> Slot:
 
 
 def claims_part(claims: Iterable[Claim]) -> Part:
-    """Published claims that do not hold, by the verdicts that `claims --check` holds to the figures."""
+    """Published claims that do not hold, by their expected verdicts, which `claims --check` tests."""
     against = [claim for claim in claims if claim.expect in AGAINST and not claim.context]
     against.sort(key=lambda claim: not claim.headline)
     rows = tuple((Slot(c.name), Slot(c.headline or c.says), Slot(c.expect)) for c in against)

@@ -59,8 +59,7 @@ def _speedup(row: CaseResult) -> Slot:
     if compared is None:
         return Slot("baseline")
     if compared.speedup is None:
-        reason = (compared.reason or "").removeprefix("n/a (").removesuffix(")")
-        return Slot(empty=reason or "no baseline")
+        return Slot(empty=compared.cause or "no baseline")
     text = ratio_text(compared)
     notes = [note for note in compared.notes if note not in row.time.warnings]
     if compared.low is None:

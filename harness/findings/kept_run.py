@@ -51,7 +51,7 @@ class KeptRun:
         return str(self.info.get("depth") or "run")
 
     def name_records(self, records: Iterable[Record]) -> str:
-        """Their short hashes."""
+        """The short hashes of records, with spaces between."""
         return " ".join(self.hashes[record.key][:SHORT] for record in records if record.key in self.hashes)
 
 
@@ -59,7 +59,7 @@ def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptR
     """The run of a folder; of these suites only, where the run has any of them."""
     problems: list[str] = []
     hashes: dict[RecordKey, str] = {}
-    described = folder.described(problems)
+    described = folder.info_with_fingerprints(problems)
     known = described.get("suites") or {}
     wanted = tuple(suite for suite in suites if suite in known)
     with without_collector():

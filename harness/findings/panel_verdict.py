@@ -1,16 +1,16 @@
-"""What a panel's records show, how far that holds, and what would overturn it."""
+"""The verdict of a panel's records: what they show, how far that holds, and what would overturn it."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.compare import Comparison
-from harness.analysis.scaling import Crossover, near
+from harness.analysis.scaling import Crossover, approx_length
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
 from harness.report import format as fmt
-from harness.report.answer import answer, describe
+from harness.report.answer import answer, describe_finding
 from harness.report.finding import UNCLEAR, PanelFinding, panel_finding
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
@@ -94,11 +94,11 @@ class PanelVerdict:
             return f"{finding.sentence()}{self._interval(finding)}."
         other = ", not mathematically equivalent" if finding.semantics else ""
         none = f"no interval at {format_count(finding.compared.seq)} ({finding.compared.reason})"
-        said = f"{describe(finding, None)}{other}; {none}{self._interval(finding)}"
+        said = f"{describe_finding(finding, None)}{other}; {none}{self._interval(finding)}"
         return f"{finding.implementation} against {finding.baseline}: {said}."
 
     def _interval(self, finding: PanelFinding) -> str:
-        """That of the finding's ratio, else the longest length's that has one; empty without any."""
+        """The interval of the finding's ratio, else the longest length's that has one; empty without any."""
         if finding.compared.low is not None:
             return f", 95 % {ratio_text(finding.compared).partition('× ')[2]}"
         bounded = [compared for compared in self.series if compared.low is not None]
@@ -113,7 +113,7 @@ class PanelVerdict:
         if crossing is None:
             return ""
         name = short_label(crossing.implementation)
-        at = f", {near(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
+        at = f", {approx_length(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
         if crossing.first_grid is not None and self.before is not None:
             between = f"between {format_count(self.before.seq)} and {format_count(crossing.first_grid)}"
             if not at:

@@ -26,7 +26,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]{,2000}")
 
 @dataclass(frozen=True)
 class TimedRatio:
-    """How much faster a case was than its base, from the same rounds. No bounds: there was no interval."""
+    """The speedup of a case over its base, from the same rounds; without bounds there was no interval."""
 
     case: str
     base: str
@@ -41,7 +41,7 @@ class TimedRatio:
 
 @dataclass(frozen=True)
 class CasePlan:
-    """What a compiler plans for a case, in bytes, and whether that fits the target."""
+    """The memory that a compiler plans for a case, in bytes, and whether it fits the target."""
 
     case: str
     bytes: int | None
@@ -50,7 +50,7 @@ class CasePlan:
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """What a case's contract said. `figures` are the numbers that it was decided on."""
+    """The verdict of a case's contract. `figures` are the numbers that it was decided on."""
 
     case: str
     contract: str
@@ -60,7 +60,7 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class TargetPlans:
-    """Per implementation the longest case that fits a target, and the shortest that does not."""
+    """The plans at a target's limit: per implementation the longest that fits, the shortest that does not."""
 
     target: str
     plans: tuple[CasePlan, ...]
@@ -93,10 +93,11 @@ class ReceiptRow:
 
 @dataclass(frozen=True)
 class ReceiptPanel:
-    """What is compared with each other: `about` says what sets it apart from the receipt's other panels.
+    """A panel of the run; `about` says what sets it apart from the receipt's other panels.
 
-    `owners` are sentences on who owns a planned peak, where that was asked; no statements: `verify` holds the
-    bytes of a plan to those here, and not their owners. `models` say where a model's fields come from.
+    `owners` are sentences on the owners of a planned peak, where these were asked for. They are no
+    statements: `verify` compares the bytes of a plan, not its owners. `models` say where a model's fields
+    come from.
     """
 
     about: str
@@ -109,15 +110,16 @@ class ReceiptPanel:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """What another machine can check, one by one."""
+        """The statements that another machine can check one by one."""
         ratios = (row.ratio for row in self.rows if row.ratio is not None)
         return (*ratios, *self.fits, *((self.judged,) if self.judged else ()))
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """`budget_s` is the longest that a suite sampled a case for, in seconds; 0 where that is not known.
+    """The receipt of a run.
 
+    `budget_s` is the longest sampling budget of a case in its suites, in seconds; 0 where it is not known.
     `shape` has the workload's fields that all panels share. `machine` is the fingerprint, `digest` is over
     the hashes of all records' lines, in their order. `gate` is a sentence on the newest gate stored where the
     receipt was made; `chart` is a picture's URL. Both are empty without one.
@@ -205,7 +207,7 @@ def _row(panel: SuiteResults, row: CaseResult) -> ReceiptRow:
     missing = why if failed or time.value is None else time.reason
     ratio, why_no_ratio = None, "baseline" if row.label == panel.baseline else "no baseline"
     if compared is not None:
-        why_no_ratio = (compared.reason or "").removeprefix("n/a (").removesuffix(")")
+        why_no_ratio = compared.cause
     if compared is not None and compared.speedup is not None:
         base = next(r[0].case for r in panel.by_label[panel.baseline] if r[0].seq == compared.seq)
         ratio = TimedRatio(compared.case, base, compared.speedup, compared.low, compared.high)

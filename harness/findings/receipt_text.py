@@ -37,8 +37,8 @@ from harness.report.answer import OTHER
 from harness.report.format import short_label
 from harness.report.templates import fill, without_gaps
 
-# The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels,
-# sentences on owners of a panel.
+# Limits of the text, as a comment on GitHub ends at 64 KiB: a panel's open and folded rows, panels, and a
+# panel's sentences on owners. The rest is in the data.
 MOST_ROWS, MOST_FOLDED, MOST_PANELS, MOST_OWNED = 10, 28, 12, 6
 MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200
@@ -93,12 +93,12 @@ def read_receipt(text: str, name: str) -> tuple[Receipt, str]:
 
 
 def _lines(text: str) -> list[str]:
-    plain = text.replace(NO_WIDTH, "")  # which receipts of before have not
+    plain = text.replace(NO_WIDTH, "")  # receipts of earlier versions lack it
     return [line.rstrip() for line in plain.strip().split("\n")]
 
 
 def _visible(receipt: Receipt, data: str) -> str:
-    """What is seen of it. A seal at its end, the hash of the data, holds text and data together."""
+    """The visible text of a receipt. The seal at its end, a hash of the data, ties the text to the data."""
     state = f"{receipt.commit[:12] or 'unknown'}{', with files that differed' if receipt.dirty else ''}"
     text = fill(
         TEMPLATE,
@@ -123,7 +123,7 @@ def _visible(receipt: Receipt, data: str) -> str:
 
 
 def _by_length(rows: Sequence[ReceiptRow]) -> tuple[Sequence[ReceiptRow], Sequence[ReceiptRow]]:
-    """(the rows to fold, those of the longest lengths, which make up ten rows at most)."""
+    """(the rows to fold away, the rows of the longest lengths, MOST_ROWS at most)."""
     shown, by_seq = 0, grouped(rows, lambda row: _name(row.case).seq)
     for group in reversed(by_seq.values()):
         if shown + len(group) > MOST_ROWS:
@@ -137,7 +137,7 @@ def _base_of(rows: Sequence[ReceiptRow]) -> str:
 
 
 def _cells(row: ReceiptRow) -> tuple[str, ...]:
-    """A ratio without an interval is in the data alone: in its place stands why there is none."""
+    """The cells of a row. In place of a ratio without an interval stands the reason why there is none."""
     label, seq = _name(row.case)
     time, interval = fmt.ABSENT, row.why
     if row.seconds is not None:
@@ -158,7 +158,7 @@ def _memory(panel: ReceiptPanel) -> str:
 def _correctness(panel: ReceiptPanel) -> str:
     unjudged = len({row.case for row in panel.rows} - {judged.case for judged in panel.judged})
     more = f"; {unjudged} more gave no answer to check" if unjudged else ""
-    return f"{_judged(panel.judged)}{more}"
+    return f"{_contract_summary(panel.judged)}{more}"
 
 
 def _fits(fit: TargetPlans) -> str:
@@ -166,7 +166,7 @@ def _fits(fit: TargetPlans) -> str:
     return ", ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
 
 
-def _judged(judged: Sequence[JudgedCase]) -> str:
+def _contract_summary(judged: Sequence[JudgedCase]) -> str:
     """`17 of 18 cases checked meet their contract, not sparse at 4Ki; recall 0.991 to 1`."""
     if not judged:
         return "nothing was checked"
@@ -185,7 +185,7 @@ def text_of(about: str, statement: Statement) -> str:
         case TargetPlans():
             return f"{about}: fits {statement.target}: {_fits(statement)}"
         case _:
-            return f"{about}: {_judged(statement)}"
+            return f"{about}: {_contract_summary(statement)}"
 
 
 def _ratio(ratio: TimedRatio) -> str:
@@ -197,20 +197,20 @@ def _ratio(ratio: TimedRatio) -> str:
 
 def _fit(plans: list[CasePlan]) -> str:
     """`≥ 64Ki (142 MiB)`, `64Ki (8.2 GiB), not 512Ki (33.1 GiB)`."""
-    inside = [_sized(plan) for plan in plans if plan.fits]
-    outside = [_sized(plan) for plan in plans if not plan.fits]
+    inside = [_length_with_plan(plan) for plan in plans if plan.fits]
+    outside = [_length_with_plan(plan) for plan in plans if not plan.fits]
     if not inside:
         return f"not {outside[0]}"
     return f"{inside[0]}, not {outside[0]}" if outside else f"≥ {inside[0]}"
 
 
-def _sized(plan: CasePlan) -> str:
+def _length_with_plan(plan: CasePlan) -> str:
     size = f" ({format_bytes(plan.bytes)})" if plan.bytes is not None else ""
     return f"{format_count(_name(plan.case).seq)}{size}"
 
 
 def _name(case: str) -> _Name:
-    """Implementation and length of a case's id. ValueError for what is none."""
+    """Implementation and length of a case's id. ValueError for what is not an id."""
     match = _CASE.match(case)
     if match is None:
         raise ValueError(f"{case} is no case")
@@ -218,13 +218,13 @@ def _name(case: str) -> _Name:
 
 
 def pack(receipt: Receipt) -> str:
-    """Its data as they stand in its text: JSON, compressed, in letters that end no HTML comment."""
+    """The receipt as compressed JSON in base64, which cannot end the HTML comment that it stands in."""
     plain = msgspec.json.encode(receipt, enc_hook=plain_number)
     return b64encode(zlib.compress(plain, 9)).decode()
 
 
 def unpack(packed: str) -> Receipt:
-    """ValueError for what :func:`pack` did not write, or not in this version."""
+    """The receipt that :func:`pack` wrote. ValueError for other text, and for another version's."""
     stream = zlib.decompressobj()
     try:
         plain = stream.decompress(b64decode(packed, validate=True), MOST_BYTES)

@@ -18,7 +18,7 @@ from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
-from harness.sweep.case_schedule import schedule_of
+from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
@@ -29,7 +29,7 @@ PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what ex
 
 @dataclass(frozen=True)
 class Here:
-    """What this machine gives: its fingerprint, records by case, plans by case and target.
+    """This machine's figures: its fingerprint, records by case, plans by case and target.
 
     `missing` says which cases and targets are not known here, and why.
     """
@@ -42,7 +42,7 @@ class Here:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """`outcome` is HOLDS, DIFFERS or UNCHECKED; `why` has ours beside theirs, or what stands in the way."""
+    """The check of a statement: HOLDS, DIFFERS or UNCHECKED; `why` has both figures, or what is missing."""
 
     about: str
     statement: Statement
@@ -51,7 +51,7 @@ class StatementCheck:
 
 
 def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
-    """Every statement of a receipt, held beside what this machine gives. Edits are for others to find."""
+    """Compare every statement of a receipt with this machine's figures. `read_receipt` finds edits."""
     return [
         StatementCheck(panel.about, statement, *_check(statement, receipt, here))
         for panel in receipt.panels
@@ -79,7 +79,7 @@ def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str
 
 
 def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
-    """By intervals: they overlap, or they do not."""
+    """Compare speedups by their intervals: they hold where these overlap."""
     case, base = here.records.get(theirs.case), here.records.get(theirs.base)
     if case is None or base is None:
         lost = theirs.base if case else theirs.case
@@ -101,7 +101,7 @@ def _ratio(estimate: Estimate) -> str:
 
 
 def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
-    """Exactly. Whether it fits the host is a matter of its limit, and not held against the receipt."""
+    """Compare planned bytes exactly; not whether they fit the host, which depends on its limit."""
     compiled = here.plans.get((theirs.case, on))
     if compiled is None or not compiled.static.has_figures:
         why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
@@ -110,7 +110,7 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
         return HOLDS, ""
     plans = f"plans {_bytes(static.planned_bytes)} here, {_bytes(theirs.bytes)} there"
-    return _unequal(f"{theirs.case} {plans}", unlike)
+    return _difference(f"{theirs.case} {plans}", unlike)
 
 
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
@@ -122,12 +122,12 @@ def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tupl
         return UNCHECKED, f"{theirs.case}: {why}"
     ours = record.correctness
     if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
-        return _unequal(f"{theirs.case}: {_verdict(ours)} here, {_verdict(theirs)} there", unlike)
+        return _difference(f"{theirs.case}: {_verdict(ours)} here, {_verdict(theirs)} there", unlike)
     other = [name for name, mine, other in differences(ours.figures, theirs.figures) if mine != other]
     if other:
         name = other[0]
         said = f"{name} {ours.figures.get(name)} here, {theirs.figures.get(name)} there"
-        return _unequal(f"{theirs.case}: {said}", unlike)
+        return _difference(f"{theirs.case}: {said}", unlike)
     return HOLDS, ""
 
 
@@ -135,8 +135,8 @@ def _verdict(judged: Any) -> str:
     return f"{judged.contract} {'met' if judged.passed else 'not met'}"
 
 
-def _unequal(said: str, unlike: Sequence[str]) -> tuple[str, str]:
-    """A difference, unless the machine is another: then what is other stands in the way of checking."""
+def _difference(said: str, unlike: Sequence[str]) -> tuple[str, str]:
+    """The outcome for unequal figures: a difference on an equal machine, else nothing can be checked."""
     if not unlike:
         return DIFFERS, said
     return UNCHECKED, f"{said}, and this machine differs in {', '.join(unlike)}"
@@ -163,7 +163,7 @@ def run_again(
     asked: dict[tuple[str, str], Need] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
-            cases[case] = schedule_of([case], project.catalog, project.config).suites[0].cases[0]
+            cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
         except UsageError as error:
             missing[case] = str(error)
     for case, on in planned:
@@ -178,7 +178,7 @@ def run_again(
     machine: Mapping[str, Any] = {}
     for ids, depth in ((timed, "run"), (judged, "check")):
         if known := [case for case in ids if case in cases]:
-            schedule = schedule_of(known, project.catalog, project.config, overrides)
+            schedule = schedule_cases(known, project.catalog, project.config, overrides)
             machine, made = run_and_delete(place, schedule, "verify", depth, wait=wait)
             records |= {record.case: record for record in made}
     compiled = gather(place, list(asked.values())).compiled

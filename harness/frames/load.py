@@ -52,8 +52,8 @@ def load(
 
 
 def _split(given: Words) -> tuple[str, ...]:
-    several = (given,) if isinstance(given, (str, int)) else given
-    return tuple(word for one in several for word in split_list(str(one)))
+    values = (given,) if isinstance(given, (str, int)) else given
+    return tuple(word for value in values for word in split_list(str(value)))
 
 
 def _folders(path: Path, run: str | None) -> list[RunFolder]:
@@ -70,7 +70,7 @@ def _warn(problem: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class RunFrames:
-    """Stored runs, read anew for each DataFrame. What cannot be read is told to `tell`, and left out."""
+    """Stored runs, read anew for each DataFrame. `tell` is called for what cannot be read."""
 
     path: Path  # as it was given
     folders: tuple[RunFolder, ...]  # oldest first
@@ -126,7 +126,7 @@ class RunFrames:
         for folder in self.folders:
             whole: list[str] = []
             lines: list[str] = []
-            info = folder.described(whole)
+            info = folder.info_with_fingerprints(whole)
             yield info if self.baseline is None else rebase(info, self.baseline), folder.records(lines)
             problems += [f"{folder.path}: {problem}" for problem in whole]
             problems += [f"{folder.path}/{problem}" for problem in lines]

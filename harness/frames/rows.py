@@ -15,6 +15,7 @@ import pandas as pd
 from harness.analysis.filter import Selection
 from harness.analysis.results import COUNTED, HOST, StepModel, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
+from harness.core.fingerprint_identity import device_name
 from harness.core.grouped import collected
 from harness.core.kernel_figures import KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
@@ -48,7 +49,7 @@ class FrameBuilder:
         self._columns = COLUMNS[name]
         sources = [source.split(".", 1) for _, source, _ in self._columns.values() if source]
         self._fields = {part: [field for other, field in sources if other == part] for part, _ in sources}
-        # The first field once more at the end: of a single one both getters would give no tuple.
+        # The first field stands at the end once more: a getter of a single field would give no tuple.
         self._getters: dict[str, Any] = {
             part: (itemgetter if part == COMPUTED else attrgetter)(*names, names[0])
             for part, names in self._fields.items()
@@ -58,7 +59,7 @@ class FrameBuilder:
         self._further: list[Mapping[str, Any]] = []
 
     def append(self, further: Mapping[str, Any], **parts: Any) -> None:
-        """Add a row from what the sources name; of a part that is None all values are missing.
+        """Add a row from the parts that the sources name; all values of a part that is None are missing.
 
         `further` are the values of further columns, by name.
         """
@@ -67,7 +68,7 @@ class FrameBuilder:
         self._further.append(further)
 
     def frame(self) -> pd.DataFrame:
-        """The table; without a source a column is NaN; a further one of its name is `workload_NAME`."""
+        """The table. Columns without a source are NaN; further ones of a taken name are `workload_NAME`."""
         data: dict[str, pd.Series] = {}
         for name, (kind, source, _) in self._columns.items():
             part, _, field = source.partition(".")
@@ -106,7 +107,7 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
         if info is not known:
             suites = (info.get("suites") or {}).values()
             known, baselines = info, {suite.get("baseline") for suite in suites}
-            described = [StepModel.of(told) for suite in suites for told in suite.get("models") or ()]
+            described = [StepModel.of(model) for suite in suites for model in suite.get("models") or ()]
             models = collected((case, model) for model in described for case in model.cases)
         timing, static, label = record.timing, static_of((record,)), label_of(record)
         facts = info["fingerprints"].get(record.fingerprint) or {}
@@ -125,7 +126,7 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
             "compiled_bytes": moved,
             "model": "; ".join(model.label for model in models.get(record.case, ())) or None,
             "model_source": "; ".join(model.whole_origin for model in models.get(record.case, ())) or None,
-            "machine": (facts.get("gpu") or {}).get("name") or facts.get("cpu"),
+            "machine": device_name(facts),
         }
         parts = {"record": record, "correctness": record.correctness, "timing": timing, "static": static}
         builder.append(record.workload, computed=computed, **parts)
@@ -181,7 +182,7 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
             for kernel in static.all_kernels:
                 on_gpu = isinstance(kernel, KernelFigures)
                 computed = {
-                    **_described(kernel),
+                    **_computed_columns(kernel),
                     "label": label_of(record),
                     "target": target,
                     "grid": "×".join("?" if size < 0 else str(size) for size in kernel.grid),
@@ -191,8 +192,8 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
     return builder.frame()
 
 
-def _described(kernel: AnyKernel) -> dict[str, Any]:
-    """What of a kernel's columns is no field of its figures; absent are those of the other kind of device."""
+def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
+    """A kernel's columns beside its figures' fields; those of the other kind of device are None."""
     described: dict[str, Any] = dict.fromkeys((*CLASSES, OTHER, "grid_blocks", "instructions", "unaligned"))
     if isinstance(kernel, KernelFigures):
         blocks, total = math.prod(kernel.grid), sum(kernel.instructions.values())

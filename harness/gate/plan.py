@@ -14,7 +14,7 @@ from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
 from harness.gate.sides.same_code import SAME_CODE
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.sweep.margins import Accept, accepted
+from harness.sweep.margins import Accept, why_accepted
 from harness.sweep.schedule import Group, Schedule
 
 
@@ -72,7 +72,7 @@ class GatePlan:
         return not self.patterns or any(matches(pattern, case) for pattern in self.patterns)
 
     def accept(self, case: str, figure: str) -> str | None:
-        return accepted(case, figure, self.accepts)
+        return why_accepted(case, figure, self.accepts)
 
     def bound_notes(self, case: Case) -> tuple[str, ...]:
         """How close the authors of a case's implementations, of both sides, say that they come."""

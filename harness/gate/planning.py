@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from harness.core.case import Case
 from harness.core.errors import UsageError
-from harness.core.patterns import chosen
+from harness.core.patterns import matching_ids
 from harness.core.scratch_folder import ScratchFolder
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
@@ -28,7 +28,7 @@ def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[
     """(the schedule, reduced to the cases that --cases names; these cases)."""
     schedule = project.plan(options.suites, options.overrides)
     everything = {case.id: case for suite in schedule.suites for case in suite.cases}
-    ids = chosen(options.cases, everything) if options.cases else tuple(everything)
+    ids = matching_ids(options.cases, everything) if options.cases else tuple(everything)
     selected = set(ids)
     groups = (select_group(group, selected) for group in schedule.groups)
     skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
@@ -176,7 +176,7 @@ def _accepts(project: Project, schedule: Schedule) -> tuple[Accept, ...]:
 
 def single_match(pattern: str, ids: Iterable[str]) -> str:
     """The one case that the pattern of --explain matches. UsageError where it matches none, or several."""
-    case_ids = chosen([pattern], ids, "--explain")
+    case_ids = matching_ids([pattern], ids, "--explain")
     if len(case_ids) != 1:
         raise UsageError(
             f'--explain: "{pattern}" means {len(case_ids)} cases; write one of them, as {case_ids[0]}'

@@ -19,7 +19,7 @@ from harness.core.regular_file import read_regular
 from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.outcome import GateOutcome
 from harness.store import json_file
-from harness.store.atomic import refused, replace
+from harness.store.atomic import replace, write_error
 from harness.store.jsonl import seal, unseal
 from harness.store.run_lock import run_lock
 
@@ -56,7 +56,7 @@ class GateFolder:
         try:
             folder.path.mkdir(parents=True)
         except OSError as error:
-            raise refused(folder.path, error) from None
+            raise write_error(folder.path, error) from None
         folder.write_header(header)
         return folder
 

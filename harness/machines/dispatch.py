@@ -1,4 +1,4 @@
-"""Which node gets which unit: every unit once, and again only on another node of the same kind."""
+"""Dispatch of units to nodes: every unit once, and again only on another node of the same kind."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +46,7 @@ class Dispatch:
     ) -> dict[int, str]:
         """Hand out all units, and `keep` what comes; the units that stay open, each with the reason.
 
-        `begin` is told each node and its unit, `tell` in a sentence what went otherwise.
+        `begin` is called with each node and its unit, `tell` with a sentence on whatever goes wrong.
         """
         idle = list(self.kinds)
         while True:
@@ -97,7 +97,7 @@ class Dispatch:
         return "its group stays open, for no other machine of its kind is left"
 
     def _leave_open(self) -> dict[int, str]:
-        """The open units; all nodes are idle or lost, so what is still queued finds none."""
+        """The open units, with the queued ones: all nodes are idle or lost, so none will take them."""
         for tasks in self.again.values():
             self.open |= {task.unit: task.why for task in tasks}
         self.open |= dict.fromkeys(self.fresh, "no machine was left to measure it")

@@ -14,7 +14,7 @@ from harness.collection.piece import read_pieces
 from harness.core.errors import MachineError, UsageError
 from harness.machines.measured_unit import MeasuredUnit
 from harness.store import json_file
-from harness.store.atomic import refused, write_files
+from harness.store.atomic import write_error, write_files
 from harness.store.find import runs_in
 from harness.store.run_id import is_run_id, new_run_id
 from harness.store.run_lock import run_lock
@@ -36,7 +36,7 @@ class Inbox:
 
     @classmethod
     def create(cls, results: Path, facts: dict[str, Any]) -> Inbox:
-        """A new one, which `facts` tell from those of other sweeps."""
+        """A new inbox; `facts` tell its sweep from others."""
         parent, now = results / "machines", datetime.now(UTC)
         present = [path.name for path in parent.iterdir()] if parent.is_dir() else []
         inbox = cls(parent / new_run_id(now, str(facts), present))
@@ -77,7 +77,7 @@ class Inbox:
             place.parent.mkdir(parents=True, exist_ok=True)
             arriving.rename(place)  # whole or not at all, also when Ctrl-C comes now
         except OSError as error:
-            raise refused(place, error) from None
+            raise write_error(place, error) from None
 
     def digests(self) -> dict[str, str]:
         """Every run that arrived, doubtful ones too, with the hash of its files as they lie here."""

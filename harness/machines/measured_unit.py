@@ -1,4 +1,4 @@
-"""What a node sends of a unit of a sweep, and how the driver hears of it."""
+"""What a node sends to the driver for a unit of a sweep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class MeasuredUnit:
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """What a node made of the unit that it had. Without `measured` the node is lost, and `why` says how."""
+    """A node's answer for its unit. Without `measured` the node is lost, and `why` says how."""
 
     node: str
     measured: MeasuredUnit | None

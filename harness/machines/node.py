@@ -40,7 +40,7 @@ from harness.sweep.shard import Shard
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """A sweep as every node gets it: what to plan, how deep to measure it, and in how many units.
+    """A sweep as it is sent to every node: what to plan, how deep to measure it, and in how many units.
 
     `sweep` is the hash of the driver's plan, `session` names this attempt at it. `plugins` are the files that
     the command named; `noise` as in MachinePool.
@@ -62,7 +62,7 @@ class SweepOrder:
 
 @dataclass
 class MeasuringNode:
-    """Lives in a process of its engine on the node. `apart`: beside other nodes of the same machine."""
+    """The actor that measures on a node, in a process of Ray's. `apart`: other nodes share its machine."""
 
     name: str
     apart: bool = False
@@ -144,12 +144,12 @@ class MeasuringNode:
         if doubt:
             return measured
         self.finished[unit] = done.folder
-        return replace(measured, compiled=self._compiled(unit))
+        return replace(measured, compiled=self._new_answers(unit))
 
     def _part(self, unit: int) -> Schedule:
         return part_of(self.whole, Shard(unit, self.order.units, self.order.sweep))
 
-    def _compiled(self, unit: int) -> dict[str, bytes]:
+    def _new_answers(self, unit: int) -> dict[str, bytes]:
         """The answers to a unit's requests to compilers that the driver does not have."""
         found = kept_answers(self._part(unit), self.order.targets, self.catalog, self.results)
         return {name: data for name, data in found.items() if name not in self.answers}
@@ -177,7 +177,7 @@ def _unit_in(folder: RunFolder, unit: int, doubt: str | None, messages: Sequence
 
 
 class _Messages:
-    """A listener that keeps what a run says, and shows nothing: who asked for the unit is elsewhere."""
+    """A listener that keeps the messages of a run for the driver, and shows nothing on the node."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

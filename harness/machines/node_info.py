@@ -1,4 +1,4 @@
-"""What a machine is, and whether it may measure for a driver: the same code and frameworks on both."""
+"""A node's description, and whether it may measure for a driver: both need the same code and frameworks."""
 
 import hashlib
 import os
@@ -62,7 +62,7 @@ class NodeInfo:
 
 
 def installed_code(catalog: Catalog) -> dict[str, str | None]:
-    """What must be equal on driver and node: versions, and the hashes of all that is registered here."""
+    """The code that driver and node must share: versions, and the hashes of all that is registered here."""
     return {
         "seqsweep": f"{VERSION} ({_own_hash()})",
         "python": platform.python_version(),

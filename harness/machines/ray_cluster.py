@@ -123,7 +123,7 @@ def seats(
 
 
 def _cause(error: Exception) -> SeqsweepError:
-    """What a node raised itself, or in a sentence what became of it."""
+    """The error that a node raised, or one that says what became of the node."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, SeqsweepError):
         return cause

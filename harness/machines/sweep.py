@@ -1,6 +1,6 @@
-"""A sweep on the nodes of a cluster: which may measure, who has what, and what came of it, joined."""
+"""A sweep on the nodes of a cluster: admitting them, dispatching units, and joining their runs."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +28,7 @@ PROGRAMS_PER_CORE = 4  # in a unit of programs to compile
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """`joined` are the runs that hold what was measured; `open` the groups that are not, with the reason."""
+    """The outcome of a sweep: the `joined` runs, and the `open`, unmeasured groups with the reasons."""
 
     joined: tuple[JoinedRun, ...]
     open: Mapping[str, str]
@@ -37,7 +37,7 @@ class SweepOutcome:
     inbox: Path
 
 
-def describe(info: NodeInfo) -> str:
+def describe_node(info: NodeInfo) -> str:
     """`AMD EPYC, 2 cores, fingerprint 1a2b3c4, noise probe 484 µs a turn [480 µs, 490 µs], 3% …`."""
     facts, noise = info.facts, info.noise
     what = ", ".join(filter(None, [facts["cpu"], f"{facts['cores']} cores", info.accelerator]))
@@ -74,12 +74,7 @@ def measure_on(
     keep nothing of what has arrived here. MachineError where no node may measure.
     """
     keys = group_keys(schedule)
-    plugins = (*order.config.plugins, *order.plugins)
-    admitted = _accepted(admit(cluster, plugins, catalog, sorted(schedule.implementations)), tell)
-    for node, info in admitted.items():
-        tell(f"{node}: {describe(info)}")
-    if not admitted:
-        raise MachineError("no machine may measure this sweep; the reasons stand above")
+    admitted = _admitted_nodes(cluster, order, schedule, catalog, tell)
     kinds = {node: info.kind for node, info in admitted.items()}
     is_static = order.depth == "static"
     units = static_units(schedule, len(order.targets), admitted.values()) if is_static else len(keys)
@@ -91,20 +86,19 @@ def measure_on(
     with inbox.writing(order.command), terminable():
         done = set(inbox.runs().values())
         try:
-            kept = _accepted(cluster.ask("prepare", order, answers, nodes=list(kinds)), tell)
+            kept = _without_refusals(cluster.ask("prepare", order, answers, nodes=list(kinds)), tell)
             todo = [unit for unit in range(1, units + 1) if unit not in done]
-            if is_static:  # long programs first, so that none is the last alone
-                lengths = {group.key: sum(case.seq for case in group.cases) for group in schedule.groups}
-                todo.sort(key=lambda unit: -sum(lengths.get(key, 0) for key in keys[unit - 1 :: units]))
+            if is_static:
+                todo = _longest_first(todo, schedule, units)
             dispatch = Dispatch({node: kinds[node] for node in kept}, todo, kept)
             progress = _Progress(tell, keys, units, len(done))
 
             def keep(node: str, measured: MeasuredUnit) -> None:
                 inbox.take(measured)
                 CompileCache(results).add(measured.compiled)
-                progress.arrived(node, measured)
+                progress.unit_arrived(node, measured)
 
-            left = dispatch.run(cluster, keep, tell, progress.begins)
+            left = dispatch.run(cluster, keep, tell, progress.unit_begins)
             idle = list(dispatch.kinds)
         except KeyboardInterrupt:
             interrupted = True
@@ -122,11 +116,31 @@ def measure_on(
     )
 
 
-def static_units(schedule: Schedule, targets: int, nodes: Collection[NodeInfo]) -> int:
-    """In how many units to compile: single groups where these keep all cores of a node busy.
+def _admitted_nodes(
+    cluster: RayCluster, order: SweepOrder, schedule: Schedule, catalog: Catalog, tell: Tell
+) -> dict[str, NodeInfo]:
+    """The nodes that may measure a sweep, with a line on each node. MachineError where there is none."""
+    plugins = (*order.config.plugins, *order.plugins)
+    admitted = _without_refusals(admit(cluster, plugins, catalog, sorted(schedule.implementations)), tell)
+    for node, info in admitted.items():
+        tell(f"{node}: {describe_node(info)}")
+    if not admitted:
+        raise MachineError("no machine may measure this sweep; the reasons stand above")
+    return admitted
 
-    A node has one unit at a time, and its cores wait for the last program of it: a unit has so many that this
-    is a small part. There are more units than nodes, so that the first one to end goes on.
+
+def _longest_first(todo: Iterable[int], schedule: Schedule, units: int) -> list[int]:
+    """The units by the lengths of their cases: a long program that came last would keep all nodes waiting."""
+    keys = group_keys(schedule)
+    lengths = {group.key: sum(case.seq for case in group.cases) for group in schedule.groups}
+    return sorted(todo, key=lambda unit: -sum(lengths.get(key, 0) for key in keys[unit - 1 :: units]))
+
+
+def static_units(schedule: Schedule, targets: int, nodes: Collection[NodeInfo]) -> int:
+    """The number of units to compile in: one for each group where a group keeps all cores of a node busy.
+
+    A node has one unit at a time, and its cores wait for the unit's last program: a unit has so many programs
+    that this is a small part. There are more units than nodes, so that a node that is done early goes on.
     """
     groups = len(group_keys(schedule))
     programs = targets * sum(len(group.cases) for group in schedule.groups)
@@ -135,7 +149,7 @@ def static_units(schedule: Schedule, targets: int, nodes: Collection[NodeInfo]) 
 
 
 def _tidy(cluster: RayCluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -> None:
-    """Let the nodes delete what lies here, and say what stays there."""
+    """Let the nodes delete the runs that arrived here, and report those that stay there."""
     for node, left in cluster.ask("finish", inbox.digests(), nodes=nodes).items():
         if isinstance(left, SeqsweepError):
             tell(f"{node}: its runs stay there: {left}")
@@ -147,15 +161,15 @@ def _tidy(cluster: RayCluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -
             )
 
 
-def _accepted(answers: Mapping[str, Answer | SeqsweepError], tell: Tell) -> dict[str, Answer]:
-    """The answers of nodes, without the refusals, which are told."""
-    accepted: dict[str, Answer] = {}
+def _without_refusals(answers: Mapping[str, Answer | SeqsweepError], tell: Tell) -> dict[str, Answer]:
+    """The answers of the nodes that did not refuse; each refusal is a line of its own."""
+    others: dict[str, Answer] = {}
     for node, answer in answers.items():
         if isinstance(answer, SeqsweepError):
             tell(f"{node}: refused: {answer}")
         else:
-            accepted[node] = answer
-    return accepted
+            others[node] = answer
+    return others
 
 
 @dataclass
@@ -167,10 +181,10 @@ class _Progress:
     units: int
     done: int
 
-    def begins(self, node: str, unit: int) -> None:
+    def unit_begins(self, node: str, unit: int) -> None:
         self.tell(f"{node} begins {self._name(unit)}")
 
-    def arrived(self, node: str, measured: MeasuredUnit) -> None:
+    def unit_arrived(self, node: str, measured: MeasuredUnit) -> None:
         for message in measured.messages:
             self.tell(f"{node}: {message}")
         if measured.doubt is None:

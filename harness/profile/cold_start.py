@@ -1,6 +1,6 @@
 """Cold starts: from a new interpreter to the first result, and the calls after which that has paid back.
 
-What is computed, then what is said: a sentence per case, a table of its steps, and plain data.
+First the figures, then their presentation: a sentence per case, a table of its steps, and plain data.
 All intervals are at 95 % over new processes.
 """
 
@@ -35,8 +35,8 @@ COLUMNS = (
 class ColdCase:
     """A case's cold start. `steps` has seconds by step, in the order of COLD_STEPS.
 
-    `to_first` are the seconds until the first result. `pays_back` is the call from whose end on a process has
-    taken no longer than one of its baseline, the start included. It is None where that never comes, or is
+    `to_first` are the seconds until the first result. `pays_back` is the call after which a process has taken
+    no longer in all than one of its baseline, the start included. It is None where that never happens, or is
     not known, and `reason` says which.
     """
 
@@ -85,7 +85,7 @@ def _pays_back(record: Record, baseline: Record | None) -> tuple[int | None, str
 
 
 def calls_to_pay_back(later_by_s: float, saved_s: float) -> int | None:
-    """The call at whose end a process has caught up with another whose first result was there so much sooner.
+    """The call after which a process has caught up with one whose first result came `later_by_s` sooner.
 
     >>> calls_to_pay_back(10.0, 2.0), calls_to_pay_back(-1.0, 2.0), calls_to_pay_back(1.0, 0.0)
     (6, 1, None)
@@ -133,7 +133,7 @@ def _lines(case: ColdCase) -> Iterator[tuple[str, ...]]:
 
 
 def cold_data(cases: Sequence[ColdCase]) -> list[dict[str, Any]]:
-    """The same as plain data: seconds, and the call at whose end a case is no longer behind its baseline."""
+    """The cold starts as plain data: seconds, and the call after which a case has caught up."""
     return [
         {
             "case": case.record.case,

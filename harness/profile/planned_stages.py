@@ -1,8 +1,8 @@
 """Stages of a call that is traced and not run: their work, and bounds of their time by targets' peaks.
 
-A bound is the larger of a stage's FLOPs over the target's FLOP/s and its bytes over bytes/s. It is no time:
-what keeps a machine below its peaks is not in it. Every operator moves its operands and results once.
-At the end what is said of them, on a terminal and as JSON.
+A bound is the larger of a stage's FLOPs over the target's FLOP/s and its bytes over bytes/s, where every
+operator moves its operands and results once. It is no time: nothing in it keeps a machine below its peaks.
+The bounds come first, then how they are printed and written as JSON.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,12 +47,12 @@ class Peaks:
 
     flops: float
     memory: Callable[[float], tuple[float, str]]
-    source: str  # who says so
+    source: str  # where the rates come from
 
 
 @dataclass(frozen=True)
 class StageBound:
-    """`seconds` are the least time that a target's peaks allow, `share` is of all stages' bounds, 0 to 1."""
+    """The least time of a stage by a target's peaks; `share` is that of all stages' bounds, 0 to 1."""
 
     seconds: float
     binds: str  # `compute`, or the level of memory
@@ -72,10 +72,10 @@ class StagePlan:
     missing: Mapping[str, str] = field(default_factory=dict[str, str])  # by target: why it has no bounds
 
 
-def planned_case(
+def plan_stages(
     record: Record, targets: Iterable[str], rooflines: Mapping[str, Roofline]
 ) -> StagePlan | None:
-    """The stages of a traced case; None where its trace has none."""
+    """The stages of a traced case with their bounds; None where its trace has no stages."""
     host = record.static.get(HOST)
     if host is None or not host.stages:
         return None
@@ -122,7 +122,7 @@ def _peaks(record: Record, name: str, rooflines: Mapping[str, Roofline]) -> Peak
 
 
 def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]:
-    """A stage that is entered n times works on an nth of its bytes at a time, as in a profile."""
+    """The bounds of the stages; the working set of one that is entered n times is an n-th of its bytes."""
     found: list[tuple[float, str]] = []
     for work in stages:
         rate, level = peaks.memory(work.bytes / max(1, work.entered))
@@ -132,7 +132,7 @@ def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]
 
 
 def print_planned(console: Console, cases: Sequence[StagePlan]) -> None:
-    """What takes most by each target's bounds, then a table; cases are in the order of series and length."""
+    """Print what takes most by each target's bounds, then a table; cases are ordered by series and length."""
     for series, found in groupby(cases, key=lambda case: case.record.as_case.series):
         of_series = list(found)
         sample = of_series[0].record
@@ -184,7 +184,7 @@ def _percent(share: float) -> str:
 
 
 def planned_data(cases: Sequence[StagePlan]) -> list[dict[str, Any]]:
-    """The same as plain data: seconds, shares from 0 to 1, counts of one call."""
+    """The planned stages as plain data: seconds, shares from 0 to 1, counts of one call."""
     return [
         {
             "case": case.record.case,

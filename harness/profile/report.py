@@ -70,7 +70,7 @@ CAPTION = (
 def print_profiles(
     console: Console, series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines | None = None
 ) -> None:
-    """Per series what its profile says, then its stages by length, with their shares of known ceilings."""
+    """Print per series the answer, then its stages by length, with their shares of known ceilings."""
     for cases in series.values():
         sample = cases[0].record
         console.print(Text(f"{label_of(sample)}, {sample.mode} on {sample.device}", style="bold"))
@@ -97,12 +97,12 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
     return [
         f"At {at} ({whole} a call): {largest}.",
         *_growth_sentence(longest, growths(cases)),
-        f"The stages are {_share(longest.covered)} of the call{_joined(longest)}.",
+        f"The stages are {_share(longest.covered)} of the call{_overlap_text(longest)}.",
     ]
 
 
-def _joined(case: ProfiledCase) -> str:
-    """What operators of several stages take, how much ran side by side, and what the marks take."""
+def _overlap_text(case: ProfiledCase) -> str:
+    """The shares of operators of several stages, the overlap on several cores, and the cost of the marks."""
     several = f", {_share(case.joined)} of it operators of several" if case.joined.value else ""
     if round(case.overlap.value or 1, 2) > 1:
         several += f"; side by side on several cores they ran {fmt.speedup(*bounds(case.overlap))} as long"
@@ -110,6 +110,7 @@ def _joined(case: ProfiledCase) -> str:
 
 
 def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
+    """The sentence on the stage that grows fastest, and on where it would be the largest; else none."""
     if not found:
         return []
     steepest = found[0]
@@ -126,7 +127,7 @@ def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str
 
 
 def _round_length(length: float) -> str:
-    """Two digits: `89Ki`."""
+    """A length in two digits: `89Ki`."""
     digits = 10 ** (math.floor(math.log10(length / 1024)) - 1)
     return f"{round(length / 1024 / digits) * digits:g}Ki"
 
@@ -149,7 +150,7 @@ def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str
 
 
 def _is_speck(entry: StageTime) -> bool:
-    """Whether a row is of operators of several stages for next to no time; JSON has them all."""
+    """Whether a row of operators of several stages takes next to no time; JSON has them all."""
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 

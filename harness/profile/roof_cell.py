@@ -1,4 +1,4 @@
-"""The share of the roof that binds each stage of a profile: its cell, its remarks and its data."""
+"""The share of the binding roof for each stage of a profile: its cell, its remarks and its data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def roof_cell(share: RoofShare) -> Cell:
 
 
 def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[str]:
-    """Which shares are refused, or above a level of memory, and why; or that there are none."""
+    """Which shares are refused, or above a level of memory, and why; or why there are no shares."""
     if not any(case.record.fingerprint in rooflines for case in cases):
         return [f"No roof: {UNMEASURED}."]
     stages: dict[str, dict[str, None]] = {}
@@ -41,7 +41,7 @@ def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[
 
 
 def roof_data(series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines) -> Iterator[dict[str, Any]]:
-    """Shares from 0 to 1, `stage` None for the whole; with a `reason`, or where `refused`, it is no share."""
+    """Shares from 0 to 1, `stage` None for the whole call; one with a `reason` or `refused` is no share."""
     for case in (case for cases in series.values() for case in cases):
         for name, share in roof_shares(case, rooflines).items():
             yield {

@@ -25,7 +25,7 @@ FARTHEST = 10.0  # doublings of the longest length: an extrapolation over more s
 class StageTime:
     """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1.
 
-    `busy` is the time in seconds in which its operators ran, that beside other stages' not shared with them.
+    `busy` is the time in seconds in which its operators ran; time beside other stages counts in full.
     """
 
     stage: str  # RESIDUAL for what no stage holds
@@ -36,7 +36,7 @@ class StageTime:
 
     @property
     def parts(self) -> list[str]:
-        """The stages of a row of operators that are several ones'; of any other the one."""
+        """The stages that a row's operators belong to: several for fused operators, else one."""
         return self.stage.split(JOINED)
 
     @property
@@ -46,7 +46,7 @@ class StageTime:
 
 
 class AloneTime(NamedTuple):
-    """What a stage takes as a program of its own: seconds a call of the fastest implementation."""
+    """The time of a stage as a program of its own: seconds a call of the fastest implementation."""
 
     implementation: str
     time: Estimate
@@ -58,9 +58,9 @@ class ProfiledCase:
 
     `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
     that sum over the marked call, `cost` the marked call over the plain one: what the marks take. `joined`
-    is the share of operators that are several stages' each. `overlap` is the sum of the times in which each
-    stage ran over that of their rows: more than 1 where several cores worked at different stages. `alone` are
-    stages as programs of their own, by name.
+    is the share of operators that belong to several stages at once. `overlap` is the sum of the stages'
+    `busy` times over `sum`: more than 1 where several cores worked at different stages. `alone` are stages
+    as programs of their own, by name.
     """
 
     record: Record
@@ -79,7 +79,7 @@ class ProfiledCase:
 
     @property
     def operators(self) -> tuple[OperatorFigures, ...]:
-        """Those of a watched call that took longest, the longest first; empty where nobody asked."""
+        """The operators of one profiled call that took longest, longest first; empty unless asked for."""
         return self.record.profile.operators if self.record.profile else ()
 
     def of(self, stage: str) -> StageTime | None:
@@ -88,7 +88,7 @@ class ProfiledCase:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a stage's time grows: ∝ seq^exponent, fitted over the lengths that have it.
+    """The growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have it.
 
     `overtakes` is the length at which it would take as long as the largest stage of the longest call, by
     both fits; None where it is that stage, or grows no faster. `surely`: the interval of its exponent lies
@@ -129,7 +129,7 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
 
 
 def _alone_times(record: Record, others: Iterable[Record]) -> dict[str, AloneTime]:
-    """By stage: the records of the same workload, mode, device and framework that measure it alone."""
+    """Stage → its fastest time alone, from records of the same workload, mode, device and framework."""
     own = record.workload.get(STAGE)
     timed = collected(
         (str(other.workload.get(STAGE)), AloneTime(label_of(other), time_of([other])))
@@ -155,7 +155,7 @@ def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
 
 
 def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
-    """How the stages of a series grow that matter at its longest length, the steepest first.
+    """The growth of the stages that matter at the longest length of a series, the steepest first.
 
     Empty with a single length.
     """

@@ -1,4 +1,4 @@
-"""What a panel says, in sentences before its table: the fastest, where others win, what did not run.
+"""The answer of a panel, in sentences before its table: the fastest, where others win, what did not run.
 
 Two cases are about the same where the interval of their ratio contains 1, or where they run one program;
 without an interval also where eager torch dispatches the same operators for both.
@@ -11,7 +11,7 @@ from itertools import groupby
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
-from harness.analysis.scaling import near
+from harness.analysis.scaling import approx_length
 from harness.analysis.stats import ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected, grouped
@@ -31,12 +31,12 @@ _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
 def answer(panel: SuiteResults) -> list[str]:
-    """Two to four sentences, and one for each model; none where nothing was timed."""
+    """Two to four sentences, and one for each model; without a time only what was judged, if anything."""
     if not any(row.timed for row in panel.cases):
-        return [sentence] if (sentence := _planned(panel)) else []
+        return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
         *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
-        *(_planned(panel), _not_run(panel), *map(describe_model, panel.models_here)),
+        *(_planned_sentence(panel), _not_run(panel), *map(describe_model, panel.models_here)),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -60,7 +60,7 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
-    """By length the cases that were timed and are as registered, fastest first."""
+    """Length → the cases that were timed and are as registered, fastest first."""
     timed = (row for row in panel.cases if row.time.value is not None)
     correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
@@ -71,16 +71,17 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
 
 
 def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
-    """Of cases of one length, fastest first: the fastest, and those about as fast."""
+    """The fastest of the cases of one length (sorted by time), and those about as fast."""
     return [row for row in rows if row is rows[0] or _is_about_the_same(row, rows[0])]
 
 
 def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
-    compared = _compared(row, best) or _compared(best, row)
+    """Whether two cases run one program, or the interval of their ratio contains 1."""
+    compared = _comparison_with(row, best) or _comparison_with(best, row)
     if compared is not None and compared.same_program:
         return True
     kind = same_kind(row.records, best.records, target=HOST)
-    # Turned round, an interval contains 1 as well: what is compared already need not be so again.
+    # An interval contains 1 in either direction, so a comparison that is known already serves for both.
     known = compared if compared is not None and compared.speedup is not None else None
     times = known or ratio(row.records, best.records)
     if times.low is None or times.high is None:
@@ -88,13 +89,13 @@ def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
     return kind == PROGRAM or times.low <= 1 <= times.high
 
 
-def _compared(row: CaseResult, base: CaseResult) -> Comparison | None:
-    """The comparison of a case with the baseline, where the other is the baseline's."""
+def _comparison_with(row: CaseResult, base: CaseResult) -> Comparison | None:
+    """The comparison of a case with another, which exists where the other is its baseline."""
     return row.compared if row.compared and row.compared.baseline == base.label else None
 
 
 def _fastest(panel: SuiteResults) -> str:
-    """The fastest at the longest length that has one, equivalent to the baseline where any is."""
+    """The fastest at the longest timed length, among those equivalent to the baseline if there are any."""
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
     won = _winners([row for row in rows if _is_equivalent(panel, row)]) or _winners(rows)
@@ -115,7 +116,7 @@ def _fastest(panel: SuiteResults) -> str:
 
 
 def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
-    """By how much: over the baseline, or over the next one where the baseline leads or did not run."""
+    """The winner's margin over the baseline, or over the next one where the baseline leads or did not run."""
     base = next((row for row in rows if row.label == panel.baseline), None)
     if base is not None and base not in won:
         return f", {_gain(won[0], base)} {short_label(base.label)}"
@@ -149,7 +150,7 @@ def _against_baseline(panel: SuiteResults) -> str:
         return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
     labels_by_text = collected(
-        (describe(finding, crossings.get(label)), short_label(label))
+        (describe_finding(finding, crossings.get(label)), short_label(label))
         for label in panel.implementations
         if (finding := finding_of(panel, label)) is not None
     )
@@ -164,9 +165,9 @@ def _rank(text: str) -> int:
     return next(place for place, word in enumerate(_ORDER) if text.startswith(word))
 
 
-def describe(finding: PanelFinding, crossing: float | None) -> str:
-    """Where an implementation is faster than the baseline: `faster from 16Ki (≈ 6.99Ki)`."""
-    about = f" ({near(crossing)})" if crossing is not None else ""
+def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
+    """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
+    about = f" ({approx_length(crossing)})" if crossing is not None else ""
     at = format_count(finding.compared.seq)
     match finding.verdict:
         case "unclear":
@@ -184,7 +185,7 @@ def describe(finding: PanelFinding, crossing: float | None) -> str:
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
-    """The same for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`, `about the same`."""
+    """The finding for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
     match finding.verdict:
         case "faster" if finding.faster_from is None and finding.same_until is not None:
             return f"beyond {format_count(finding.same_until)}"
@@ -195,29 +196,29 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
         case "slower" if finding.faster_until is None:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
-            return describe(finding, crossing).removeprefix("faster ")
+            return describe_finding(finding, crossing).removeprefix("faster ")
 
 
 def _in_a_step(panel: SuiteResults) -> str:
-    """What the panel's finding saves in a step of its models."""
+    """The time that the panel's finding saves in a step of its models."""
     finding = panel_finding(panel)
     return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
 
 
 def describe_model(model: StepModel) -> str:
-    """Where a model's fields come from, and in what the cases are not the model's."""
+    """Where a model's fields come from, and how the cases differ from the model's calls."""
     return f"Fields of {model.label}: {model.origin}{'; ' + model.note if model.note else ''}."
 
 
 def _not_equivalent(panel: SuiteResults) -> str:
-    """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
+    """The implementations whose result means something else than the baseline's."""
     meant = baseline_semantics(panel)
     names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
     base = short_label(panel.baseline)
     return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 
 
-def _planned(panel: SuiteResults) -> str:
+def _planned_sentence(panel: SuiteResults) -> str:
     """`Right in an interpreter, not timed here: triton_flash at 1Ki, 4Ki; not checked at 64Ki.`"""
     planned = [row for row in panel.cases if row.record.status == PLANNED]
     cases = collected(
@@ -231,7 +232,7 @@ def _planned(panel: SuiteResults) -> str:
 
 
 def _not_run(panel: SuiteResults) -> str:
-    """What was not timed, why, and the flag that mends it, as the reason names it."""
+    """What was not timed, why, and the flag in the reason that mends it."""
     lengths = collected(
         ((_cause(row.failed), short_label(row.label)), row.seq)
         for row in panel.cases
@@ -252,7 +253,7 @@ def _cause(failed: Record) -> str:
 
 
 def _name_lengths(lengths: Sequence[int]) -> str:
-    """Every length, or of many the first and the last."""
+    """Every length; of more than MOST_LENGTHS their number, the first and the last."""
     if len(lengths) <= MOST_LENGTHS:
         return ", ".join(map(format_count, lengths))
     return f"{len(lengths)} lengths from {format_count(min(lengths))} to {format_count(max(lengths))}"

@@ -1,4 +1,4 @@
-"""A suite's choices as Python to paste: a function of the axes that vary, and the test that holds it."""
+"""A suite's choices as Python code: a function of the axes that vary, and a test of it."""
 
 import json
 import textwrap
@@ -29,37 +29,37 @@ def test_choose_calls_nothing_that_another_is_faster_than_beyond_the_interval() 
 """
 
 
-def choose_function(found: SuiteChoices, info: Mapping[str, Any]) -> str:
+def choose_function(choices: SuiteChoices, info: Mapping[str, Any]) -> str:
     """The text of a module whose `choose` returns the label to call. `info` is the run's run.json."""
-    arguments = ["seq: int", *(f"{name}: {_type(found, at)}" for at, name in enumerate(found.axes))]
-    lines = [*_comments(_head(found, info)), "", "", f"def choose({', '.join(arguments)}) -> str:"]
+    arguments = ["seq: int", *(f"{name}: {_type(choices, at)}" for at, name in enumerate(choices.axes))]
+    lines = [*_comments(_head(choices, info)), "", "", f"def choose({', '.join(arguments)}) -> str:"]
     lines += ['    """The implementation to call."""']
-    for values, point in found.points.items():
-        equal = [_equal(*pair) for pair in zip(found.axes, values, strict=True)]
+    for values, point in choices.points.items():
+        equal = [_equal(*pair) for pair in zip(choices.axes, values, strict=True)]
         lines += [f"    if {' and '.join(equal)}:", *_branches(point, " " * 8)] if equal else _branches(point)
-    if found.axes:
-        other = f"Not measured: another {' or '.join(found.axes)}. The baseline."
-        lines += [*_comments([other], "    "), f"    return {_literal(found.suite.baseline)}"]
+    if choices.axes:
+        other = f"Not measured: another {' or '.join(choices.axes)}. The baseline."
+        lines += [*_comments([other], "    "), f"    return {_literal(choices.suite.baseline)}"]
     points = [
         f"    ({', '.join(map(_literal, (seq, *values)))},): {{{', '.join(map(_literal, labels))}}},"
-        for values, point in found.points.items()
+        for values, point in choices.points.items()
         for seq, labels in point.not_slower.items()
     ]
     return "\n".join(lines) + TEST.format(points="\n".join(points))
 
 
-def _head(found: SuiteChoices, info: Mapping[str, Any]) -> Iterator[str]:
-    lengths = sorted({seq for point in found.points.values() for seq in point.not_slower})
-    fixed = " ".join(f"{name}={canonical(value)}" for name, value in found.fixed.items())
-    yield f"Suite {found.suite.name}, by seqsweep dispatch from {provenance(found.suite.records, info)}."
+def _head(choices: SuiteChoices, info: Mapping[str, Any]) -> Iterator[str]:
+    lengths = sorted({seq for point in choices.points.values() for seq in point.not_slower})
+    fixed = " ".join(f"{name}={canonical(value)}" for name, value in choices.fixed.items())
+    yield f"Suite {choices.suite.name}, by seqsweep dispatch from {provenance(choices.suite.records, info)}."
     yield f"Measured: {fixed}; seq {', '.join(map(format_count, lengths))}, beyond them as at the nearest."
     yield "Intervals: 95 %; between measured lengths their ends are interpolated on log axes."
     yield "Undecided: the interval contains 1; what is called at shorter lengths is kept, first the baseline."
-    for label, why in found.left_out.items():
+    for label, why in choices.left_out.items():
         yield f"{label} is no candidate {why}."
-    called = {choice.implementation for point in found.points.values() for choice in point.choices}
-    for label in sorted(found.inexact & called):
-        yield f"{label} is not mathematically equivalent to {found.suite.baseline}."
+    called = {choice.implementation for point in choices.points.values() for choice in point.choices}
+    for label in sorted(choices.inexact & called):
+        yield f"{label} is not mathematically equivalent to {choices.suite.baseline}."
 
 
 def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:
@@ -78,7 +78,7 @@ def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:
 
 
 def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
-    """Why a choice was made, and where it might have been another, in sentences."""
+    """Sentences on why a choice was made, and where it is undecided."""
     ratio = choice.speedup
     if choice.reason:
         yield f"{choice.reason}."
@@ -94,8 +94,8 @@ def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
         yield f"Undecided at {lengths}: {label} has the lower median."
 
 
-def _type(found: SuiteChoices, at: int) -> str:
-    names = {"None" if values[at] is None else type(values[at]).__name__ for values in found.points}
+def _type(choices: SuiteChoices, at: int) -> str:
+    names = {"None" if values[at] is None else type(values[at]).__name__ for values in choices.points}
     return " | ".join(sorted(names))
 
 

@@ -14,7 +14,7 @@ UNKNOWN_WIDTH = 80
 
 
 class TextConsole(Console):
-    """It takes no markup and no `:emoji:`, and prints no control character but those of its own styles."""
+    """A rich console without markup and `:emoji:`, and without control characters but its own styles'."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
@@ -26,6 +26,6 @@ class TextConsole(Console):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        # Everything that is printed, and each part of a table before it is measured, comes by here.
+        # All output passes here, and so does each part of a table before it is measured.
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(clean_text(segment.text), segment.style)

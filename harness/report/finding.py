@@ -1,7 +1,7 @@
-"""What a panel says in one sentence: what beats the baseline, from which length on, and by how much.
+"""The finding of a panel in one sentence: what beats the baseline, from which length on, and by how much.
 
 No more is claimed than the intervals allow. A crossover has an interval that excludes 1 on either side of
-it; where it cannot be told on which side of 1 a speedup is, the sentence says that it is about the same.
+it; where an interval contains 1, the sentence says that both are about the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ class PanelFinding:
 
     @property
     def tendency(self) -> str:
-        """`faster in each of 3 rounds`, where that is all there is: no interval, yet no sample against it."""
+        """`faster in each of 3 rounds`: without an interval, but with all samples on one side of 1."""
         compared = self.compared
         if self.verdict != UNCLEAR or not compared.unanimous:
             return ""
@@ -76,6 +76,7 @@ class PanelFinding:
         return f"no interval: {self.compared.reason}" if self.verdict == UNCLEAR else "no interval"
 
     def _claim(self) -> str:
+        """The sentence's claim: what beats what, from which length on, and by how much."""
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
         beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
         same = f"about the same until {format_count(self.same_until)}, then " if self.same_until else ""
@@ -215,7 +216,7 @@ def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
 
 
 def _describe_time(saved: float, low: float | None, high: float | None) -> str:
-    """`saves 1.9 ms [1.7, 2.1] of`, `adds 1.9 ms [1.7, 2.1] to`, or that the interval allows of both."""
+    """`saves 1.9 ms [1.7, 2.1] of`, `adds 1.9 ms [1.7, 2.1] to`; `saves nothing certain` if both may be."""
     if low is None or high is None:
         word, link = ("saves", "of") if saved >= 0 else ("adds", "to")
         return f"{word} {fmt.saved_time(abs(saved), None, None)} (no interval) {link}"

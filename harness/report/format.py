@@ -75,7 +75,7 @@ def per_second(value: float, low: float | None, high: float | None, unit: str) -
 
 
 def roof(found: RoofShare) -> str:
-    """`71 % of compute`, `34 % of DRAM`; `refused` where it is above what nothing exceeds."""
+    """`71 % of compute`, `34 % of DRAM`; `refused` for one above the compute roof."""
     share = found.share
     if found.refused or share.value is None:
         return "refused" if found.refused else ABSENT
@@ -119,11 +119,16 @@ def status_words(status: str) -> str:
     return {"oom": "out of memory", "timeout": "timed out"}.get(status, status)
 
 
-def duration(seconds_: float) -> str:
-    """How long a person waits: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
-    if seconds_ < 9.95:
-        return f"{seconds_:.1f} s"
-    whole = round(seconds_)
+def minute(started: str) -> str:
+    """`2026-11-22 17:03` of a time in ISO 8601."""
+    return started[:16].replace("T", " ")
+
+
+def duration(wait_s: float) -> str:
+    """A wait in seconds for a person: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
+    if wait_s < 9.95:
+        return f"{wait_s:.1f} s"
+    whole = round(wait_s)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
@@ -132,19 +137,20 @@ def duration(seconds_: float) -> str:
 
 
 def figures(numbers: Mapping[str, Value]) -> str:
-    """`mismatches 12, relative rms 0.01`: what a verdict was decided on; what is missing is not shown."""
+    """`mismatches 12, relative rms 0.01`: the figures that a verdict was decided on, without missing ones."""
     shown = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
     texts = (f"{name} {f'{v:.4g}' if isinstance(v, float) else v}" for name, v in shown.items())
     return ", ".join(texts) or "no figure"
 
 
 def first_few(sentences: Sequence[str], most: int) -> list[str]:
+    """The first `most` sentences, and how many more there are."""
     more = len(sentences) - most
     return [*sentences[:most], *([f"and {more} more; --json has them"] if more > 0 else [])]
 
 
 def significant(value: float, count: int) -> str:
-    """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
+    """The value to `count` significant digits; a large one is filled with zeros: 4164 → `4200`."""
     decimals = max(0, count - 1 - math.floor(math.log10(value))) if value else 0
     return f"{float(f'{value:.{count - 1}e}'):.{decimals}f}"
 

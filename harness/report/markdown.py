@@ -1,4 +1,4 @@
-"""A run as Markdown, to be pasted into a pull request: what each panel says, its table, folded notes."""
+"""A run as Markdown for a pull request: each panel's answer, its table, folded notes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many bytes a program may plan: an accelerator's memory, or what a run leaves a case on the host."""
+"""The memory limit of a program's plan: an accelerator's memory, or a run's setting on the host."""
 
 from collections.abc import Mapping
 from typing import Any

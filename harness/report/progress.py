@@ -1,4 +1,4 @@
-"""How far a run is, on standard error, drawn only when the runner calls.
+"""The progress of a run on standard error, drawn only when the runner calls.
 
 No thread refreshes the display: a parent that draws while a child is timed would be measured with
 it. On a terminal one block is redrawn in place; elsewhere every finished group is one plain line.
@@ -21,7 +21,7 @@ MIN_REDRAW_S = 0.1
 
 
 class Progress:
-    """Fed by the runner's events; `clock` gives seconds and only limits how often is drawn."""
+    """A listener to the runner's events; `clock`, in seconds, only limits how often it draws."""
 
     def __init__(
         self, total_groups: int, console: Console, clock: Callable[[], float] = time.monotonic
@@ -49,7 +49,7 @@ class Progress:
         self._redraw(now=True)
 
     def case_state(self, case: str, state: str) -> None:
-        """What a case is doing: `compile`, `contract`, `round 3`, `ok 1.42 ms`."""
+        """Show what a case is doing: `compile`, `contract`, `round 3`, `ok 1.42 ms`."""
         self._states[case] = state
         self._redraw()
 

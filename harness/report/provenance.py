@@ -1,8 +1,9 @@
-"""Where the figures come from: run, date, machine, how time was taken."""
+"""The provenance of figures: run, date, machine, how time was taken."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from harness.core.fingerprint_identity import device_name
 from harness.core.record import Record
 
 _METHODS = {"wall": "wall clock", "cuda_events": "CUDA events"}
@@ -33,8 +34,7 @@ def machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
     """The hash, shortened, with the processor or GPU if `info` has the facts behind it."""
     short = fingerprint.removeprefix("sha256:")[:8]
     facts = (info.get("fingerprints") or {}).get(fingerprint) or {}
-    name = (facts.get("gpu") or {}).get("name") or facts.get("cpu")
-    threads = facts.get("threads")
+    name, threads = device_name(facts), facts.get("threads")
     parts = [str(name)] if name else []
     parts += [f"{threads} thread{'s' * (threads > 1)}"] if threads else []
     return f"{short} ({', '.join(parts)})" if parts else short

@@ -1,7 +1,7 @@
-"""A run as one JSON object, to be archived alone: what `run --json` and `show --json` print.
+"""A run as one self-contained JSON object, which `run --json` and `show --json` print.
 
-And its medians as the JSON that services which keep benchmarks over time read, by the ids of the cases. A
-case without a time is in neither form of these: a service would draw 0.
+Also its medians by case id, as the JSON of services that track benchmarks over time. A case without a time is
+left out of these, because a service would draw 0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,15 +11,15 @@ from typing import Any
 from harness.analysis.suite_results import CaseResult, SuiteResults, results_of
 from harness.core.record import Record
 
-# Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
+# The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
 MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 
 
 def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
-    """HEADER, the records, and the figures computed from them per suite; what there is none of is empty.
+    """HEADER, the records, and the figures computed from them per suite.
 
-    Of the header what `info` does not say is None.
+    Parts of the header that `info` lacks are None.
     """
     suites = results_of(info, records)
     return {

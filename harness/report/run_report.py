@@ -1,4 +1,4 @@
-"""The suites of a run on a terminal: tables, what they rest on, and what to type next."""
+"""The report of a run on a terminal: tables, footnotes, and the commands to type next."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -36,8 +36,8 @@ from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
 from harness.report.tables.target_lines import (
     collective_lines,
+    flip_lines,
     program_lines,
-    turning_lines,
     weight_lines,
 )
 from harness.report.tables.targets import growth_table, targets_table
@@ -119,7 +119,7 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
 
 
 def _print_documents(console: Console, suite: SuiteResults) -> None:
-    """What real document lengths cost, and how unequal a row of them is; nothing without any."""
+    """Print what real document lengths cost, and the imbalance of their rows; nothing without any."""
     for line in loss_lines(suite):
         console.print(Text(line))
     tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
@@ -130,7 +130,7 @@ def _print_documents(console: Console, suite: SuiteResults) -> None:
 def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
-    """Targets side by side, and every other figure of one alone."""
+    """Print targets side by side, every other figure of a single target, kernels, and longest lengths."""
     compiled, largest = suite.compiled_targets, info.get("largest") or ()
     abroad = any(target != HOST for target in compiled)
     if abroad:
@@ -138,7 +138,7 @@ def _print_targets(
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
             _print_lines(console, [] if suite.models else limits_lines(panel, largest))
             print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
-            lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
+            lines = (*flip_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
             for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
                 equal = collected(
@@ -161,7 +161,7 @@ def _print_targets(
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:
-    """What is said of a target's kernels but its name: alike for targets that share a table."""
+    """The lines and rows on a target's kernels without its name: equal for targets that share a table."""
     return tuple(line.removeprefix(target) for line in lines), table.rows
 
 
@@ -192,7 +192,7 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
 
 
 def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> None:
-    """Two sides beside each other, under lines that say what they are and how far they can be compared.
+    """Print two sides beside each other, under lines on what they are and how far they can be compared.
 
     Cases of one side only are counted, and with `notes` named.
     """
@@ -216,7 +216,7 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
 
 
 def print_history(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
-    """A table per case, under a heading that says how far its times can be compared."""
+    """Print a table per case, under a heading that says how far its times can be compared."""
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for history in histories:
         print_tables(console, history_table(history))

@@ -1,4 +1,4 @@
-"""What a sensitivity says in a sentence: what beats what on which data, by how much, and how that varies."""
+"""The sentences of a sensitivity: what beats what on which data, by how much, and how that varies."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ RULE = (
 
 def headline(members: Sequence[Sensitivity], factor: float) -> str:
     """`a factor of 1.5 between distributions is found for partition; undecided for …`."""
-    by_verdict = grouped(members, lambda one: one.largest.verdict(factor))
+    by_verdict = grouped(members, lambda member: member.largest.verdict(factor))
     named = [
-        f"{verdict} for {', '.join(fmt.short_label(one.implementation) for one in by_verdict[verdict])}"
+        f"{verdict} for {', '.join(fmt.short_label(m.implementation) for m in by_verdict[verdict])}"
         for verdict in (FOUND, EXCLUDED, UNDECIDED, UNKNOWN)
         if verdict in by_verdict
     ]
@@ -28,7 +28,7 @@ def headline(members: Sequence[Sensitivity], factor: float) -> str:
 
 
 def sentence(member: Sensitivity, factor: float) -> str:
-    """By how much it is faster or slower on which data, whether that varies by a factor, and what failed."""
+    """The sentence on an implementation: its speedup by distribution, how that varies, and what failed."""
     name = fmt.short_label(member.implementation)
     if all(case.time.value is None for case in member.cases):
         parts = [f"{name} has no time on any distribution"]
@@ -45,7 +45,7 @@ def sentence(member: Sensitivity, factor: float) -> str:
 
 
 def _claim(member: Sensitivity, name: str, factor: float) -> str:
-    """By how much at one length: where a factor is found, else the longest.
+    """The speedup at one length: where a factor between distributions is found, else the longest.
 
     `scatter is 2.40× to 5.10× faster than broadcast at 64Ki; worst: tied, …`, or where distributions differ
     in that `scatter against broadcast at 64Ki: faster on clustered only, slower on tied, iid; worst: …`.

@@ -1,4 +1,4 @@
-"""Pages from Jinja2 templates, which lie as files beside the modules that fill them, and Markdown in them."""
+"""Pages from Jinja2 templates, which lie beside the modules that fill them, and their Markdown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _template(file: Path, escape: Callable[[str], str]) -> Template:
 
 
 def without_gaps(text: str) -> str:
-    """Markdown with one blank line between blocks, whatever the blocks left out have left behind."""
+    """Markdown with a single blank line between blocks, whatever omitted blocks have left behind."""
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 

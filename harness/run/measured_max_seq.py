@@ -18,7 +18,7 @@ from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
-from harness.run.compile.max_seq import Fit, Search, at_length, panel_of
+from harness.run.compile.max_seq import Fit, Search, at_length
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
 from harness.run.processes.worker_process import Process, Processes
@@ -146,7 +146,7 @@ def measure_max_seq(
     searched: dict[str, tuple[Search, tuple[LengthTrial, ...]]] = {}
     for suite in schedule.suites:
         for case in {case.series: case for case in suite.cases}.values():
-            place = (suite.name, case.label, panel_of(case), case.device)
+            place = (suite.name, case.label, case.panel, case.device)
             if place in found or case.series not in groups:
                 continue
             if case.series not in searched:

@@ -12,9 +12,9 @@ CHUNK_BYTES = 1 << 20
 
 
 class AppendFile:
-    """It remembers where its own last write ended, and the checksum of all up to there.
+    """An append-only file that remembers where its last write ended, and the checksum up to there.
 
-    Implementations run as the same user: nothing keeps them from writing here, but it does not go unseen.
+    Implementations run as the same user: nothing keeps them from writing here, but it is noticed.
     Raises OSError where the file cannot be opened, read or written.
     """
 
@@ -55,7 +55,7 @@ class AppendFile:
             os.close(descriptor)
 
     def foreign(self) -> bytes:
-        """What stands behind the own end, written by others."""
+        """What others have written behind this file's own last write."""
         if self.end is None or not self.path.exists():
             return b""
         with open_regular(self.path) as file:

@@ -10,8 +10,8 @@ from pathlib import Path
 from harness.core.errors import MachineError
 
 
-def refused(path: Path, error: OSError) -> MachineError:
-    """What to tell the user when the machine does not let us write."""
+def write_error(path: Path, error: OSError) -> MachineError:
+    """The error, with a remedy, for a file that cannot be written."""
     return MachineError(
         f"{path}: cannot be written ({error.strerror or error}); "
         "free space or permit writing there, or name another place with --results or --out"
@@ -23,9 +23,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise refused(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
+        raise write_error(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
     except OSError as error:
-        raise refused(folder, error) from None
+        raise write_error(folder, error) from None
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -49,14 +49,14 @@ def replace(path: Path, data: bytes) -> None:
         temporary.chmod(_mode_of(path))  # mkstemp lets nobody else read
         temporary.replace(path)
     except OSError as error:
-        raise refused(path, error) from None
+        raise write_error(path, error) from None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 
 
 def _mode_of(path: Path) -> int:
-    """Who may do what with a file, where it is there already: what its owner has hidden stays hidden."""
+    """The permissions of an existing file, so that what its owner has hidden stays hidden; else 0644."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -24,7 +24,7 @@ def all_runs(results: Path) -> list[RunFolder]:
 def runs_in(folder: Path) -> list[RunFolder]:
     """The runs that lie in a folder, in the same order; none where it does not exist.
 
-    MachineError where the machine does not let it be looked into.
+    MachineError where the folder cannot be listed.
     """
     try:
         found = list(folder.iterdir()) if folder.is_dir() else []
@@ -44,7 +44,7 @@ def _holds_run(path: Path) -> bool:
 
 
 def _run_at(name: str) -> Path | None:
-    """The run whose folder, or a file in it, `name` is the path of; of a URL its copy."""
+    """The run at a path: its folder, or a file in it. A URL's run is its local copy."""
     try:
         path = readable(name).resolve()
         folder = path.parent if path.is_file() else path

@@ -18,7 +18,7 @@ from harness.core import record as whole
 from harness.core.plain_data import from_plain
 from harness.core.record import Record
 from harness.store.packing.definitions import Packer, read_definition
-from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpacked
+from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpack_record
 
 EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
@@ -63,8 +63,8 @@ def unseal(line: bytes) -> dict[str, Any]:
     return data
 
 
-def part_of(data: Mapping[str, Any]) -> Part:
-    """Its place in its append; a line from elsewhere is an append of its own."""
+def part_of_line(data: Mapping[str, Any]) -> Part:
+    """A line's place in its append; a line that names none is an append of its own."""
     written = data.get("append")
     if isinstance(written, list) and len(written) == 2 and all(isinstance(n, int) for n in written):
         return (written[0], written[1])
@@ -142,22 +142,23 @@ class _Reader:
             form = _PACKED.decode(line)
             if form.get("schema") != SCHEMA:
                 return None
-            return Line(number, line, unpacked(form, self.definitions, self.bases), part)
+            return Line(number, line, unpack_record(form, self.definitions, self.bases), part)
         except (ValueError, RecursionError):
             return None
 
     def _read_data(self, number: int, line: bytes, data: dict[str, Any]) -> Line:
+        """Read a line through plain data, slowly, so that errors say what is wrong."""
         if data.get("schema") != SCHEMA:
-            return Line(number, line, Record.from_json(data), part_of(data))
+            return Line(number, line, Record.from_json(data), part_of_line(data))
         if "define" in data:
             name, fields = read_definition(data)
             self.definitions[name] = fields
             return Line(number, line, None, defines=name)
         try:
-            form = from_plain(PackedRecord, {**data, "append": part_of(data)})
+            form = from_plain(PackedRecord, {**data, "append": part_of_line(data)})
         except ValueError as error:
             raise ValueError(f"not a record: {error}") from None
-        return Line(number, line, unpacked(form, self.definitions, self.bases), part_of(data))
+        return Line(number, line, unpack_record(form, self.definitions, self.bases), part_of_line(data))
 
 
 def lines(file: Iterable[bytes]) -> Iterator[Line]:
@@ -168,7 +169,7 @@ def lines(file: Iterable[bytes]) -> Iterator[Line]:
 
 
 def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(definitions and lines of complete appends, the rest). Half of a group, measured at once, is none."""
+    """(definitions and lines of complete appends, the rest). Half of an append is no group to compare."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []

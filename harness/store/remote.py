@@ -60,7 +60,7 @@ def _local_copy(url: str) -> Path:
 
 
 def _cache_folder() -> Path:
-    """The user's folder for what can be fetched again. MachineError where nobody says which that is."""
+    """The user's cache folder. MachineError where neither XDG_CACHE_HOME nor a home folder is known."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
@@ -70,7 +70,7 @@ def _cache_folder() -> Path:
 
 
 def _read_stamps(path: Path) -> dict[str, str]:
-    """What is known of an earlier copy; nothing where the file is missing or damaged: all is copied again."""
+    """The stamps of an earlier copy; empty where they are missing or damaged, so that all is copied again."""
     try:
         return from_plain(dict[str, str], json_file.read(path))
     except (OSError, ValueError):

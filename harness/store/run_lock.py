@@ -6,22 +6,22 @@ from pathlib import Path
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import FileLock
-from harness.store.atomic import refused
+from harness.store.atomic import write_error
 
-LOCK = "run.lock"  # a file of its own, for records.jsonl and run.json are replaced at times
+LOCK = "run.lock"  # a file of its own, because records.jsonl and run.json are replaced at times
 
 
 @contextmanager
 def run_lock(folder: Path, command: str, tell: Callable[[str], None], what: str = "run") -> Generator[None]:
     """Hold the lock for as long as the block; MachineError names who else holds it, and since when.
 
-    Where the file system has no locks, that is told to `tell`, and the block runs without one.
+    Where the file system has no locks, `tell` is given a sentence, and the block runs without one.
     """
     path = folder / LOCK
     try:
         lock = FileLock(path)
     except OSError as error:
-        raise refused(path, error) from None
+        raise write_error(path, error) from None
     with closing(lock):
         try:
             taken = lock.take(command)

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.core.errors import SeqsweepError
 from harness.core.file_lock import holder_of
+from harness.core.fingerprint_identity import device_name
 from harness.store.run_lock import LOCK
 from harness.store.runs import RunFolder
 
@@ -57,7 +58,7 @@ def summarise(folder: RunFolder) -> RunSummary:
         started=info.get("started"),
         commit=git.get("commit"),
         dirty=git.get("dirty"),
-        machine=(machine.get("gpu") or {}).get("name") or machine.get("cpu"),
+        machine=device_name(machine),
         fingerprint=fingerprint,
         state=_state(folder, info),
         suites=tuple(suites),

@@ -21,7 +21,7 @@ from harness.core.regular_file import read_regular
 from harness.core.shown_text import file_name
 from harness.store import json_file
 from harness.store.append_file import AppendFile
-from harness.store.atomic import make_folder, refused, replace, write_files
+from harness.store.atomic import make_folder, replace, write_error, write_files
 from harness.store.jsonl import Line, encode
 from harness.store.packing.definitions import Packer
 from harness.store.run_lock import run_lock
@@ -61,14 +61,14 @@ class RunFolder(StoredRun):
         except FileExistsError:
             raise MachineError(f"{folder.path} exists already; run the command again") from None
         except OSError as error:
-            raise refused(folder.path, error) from None
+            raise write_error(folder.path, error) from None
         folder.write_info(info)
         folder.append(())
         return folder
 
     @property
     def info(self) -> dict[str, Any]:
-        """run.json; of its writer what it wrote, whatever has become of the file since."""
+        """The run's information. While it is being written, as written, whatever became of the file."""
         return super().info if self._info is None else msgspec.json.decode(self._info)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
@@ -87,16 +87,16 @@ class RunFolder(StoredRun):
         try:
             self._file.append(data)
         except OSError as error:
-            raise refused(self._file.path, error) from None
-        self._packer.written()
+            raise write_error(self._file.path, error) from None
+        self._packer.mark_written()
 
     @contextmanager
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
         """Be the only writer of this folder for as long as the block. MachineError names another one.
 
         records.jsonl and run.json are taken as they are at the beginning. What others write there meanwhile
-        is left out, and told to `tell` and to run.json in a sentence. Who only reads needs no lock, and
-        never waits.
+        is left out, and reported in a sentence to `tell` and in run.json. Readers need no lock, and never
+        wait.
         """
         with run_lock(self.path, command, tell):
             self._tell = tell
@@ -120,7 +120,7 @@ class RunFolder(StoredRun):
                 self._info = None
 
     def _leave_out_foreign(self) -> None:
-        """Move what others have written behind the own last line to a file of its own."""
+        """Move what others have appended to a file of its own."""
         try:
             foreign = self._file.foreign()
             if not foreign:
@@ -128,7 +128,7 @@ class RunFolder(StoredRun):
             self._set_aside(FOREIGN, foreign)
             self._file.drop_foreign()
         except OSError as error:
-            raise refused(self._file.path, error) from None
+            raise write_error(self._file.path, error) from None
         self._note(
             f"{RECORDS}: {len(foreign)} bytes that this run did not write are left out; they are in {FOREIGN}"
         )
@@ -152,7 +152,7 @@ class RunFolder(StoredRun):
         return self._keep(FINGERPRINTS, fingerprint_id(facts), facts)
 
     def write_environment(self, facts: Mapping[str, Any]) -> str:
-        """Keep what was merely so; returns its `sha256:…`."""
+        """Keep what need not be equal, such as time, load and commit; returns its `sha256:…`."""
         return self._keep(ENVIRONMENTS, json_file.digest(facts), facts)
 
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
@@ -175,12 +175,12 @@ class RunFolder(StoredRun):
         never compared across two sessions.
         """
         whole, rest = self.split()
-        path, mended = self._file.path, _joined(whole)
+        path, mended = self._file.path, _join_lines(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
             self._take_as_it_is()
             return ()
         if rest:
-            self._set_aside(DAMAGED, _joined(rest))
+            self._set_aside(DAMAGED, _join_lines(rest))
         self._rewrite(mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
@@ -199,8 +199,8 @@ class RunFolder(StoredRun):
             goes = line.record is not None and line.record.key[:2] in keys
             (out if goes else kept).append(line)
         if out:
-            self._set_aside(WITHDRAWN, _joined(out))
-            self._rewrite(_joined(kept))
+            self._set_aside(WITHDRAWN, _join_lines(out))
+            self._rewrite(_join_lines(kept))
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
@@ -223,5 +223,5 @@ class RunFolder(StoredRun):
         replace(aside, (aside.read_bytes() if aside.exists() else b"") + out)
 
 
-def _joined(out: Iterable[Line]) -> bytes:
+def _join_lines(out: Iterable[Line]) -> bytes:
     return b"".join(line.data + b"\n" for line in out)

@@ -34,7 +34,7 @@ RecordKey = tuple[str, int, str | None]
 
 
 def line_hash(line: bytes) -> str:
-    """What a document names a record by: SHA-256 of its line as it is stored, without the newline."""
+    """The SHA-256 of a record's stored line, without the newline, by which documents cite the record."""
     return hashlib.sha256(line).hexdigest()
 
 
@@ -45,7 +45,7 @@ def fingerprint_id(facts: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a run's folder holds. `problems` are sentences about what could not be read."""
+    """The contents of a run's folder. `problems` are sentences about what could not be read."""
 
     info: Mapping[str, Any]
     records: tuple[Record, ...]
@@ -88,6 +88,11 @@ class StoredRun:
         return self.path.name
 
     @property
+    def results(self) -> Path:
+        """The folder of results whose runs/ this run lies in."""
+        return self.path.parents[1]
+
+    @property
     def info(self) -> dict[str, Any]:
         """run.json. UsageError when it is missing, damaged, or of a later version."""
         path = self.path / INFO
@@ -105,7 +110,7 @@ class StoredRun:
         return self._read_object(ENVIRONMENTS, dict[str, EnvironmentForm])
 
     def notes(self) -> str:
-        """What stands in the run's notes.md: known errors of its data. Empty where there is no such file."""
+        """The text of the run's notes.md: known errors of its data. Empty without such a file."""
         path = self.path / NOTES
         try:
             return read_regular(path).decode(errors="replace").strip() if path.exists() else ""
@@ -133,7 +138,7 @@ class StoredRun:
         problems += problems_of(info)
         return info
 
-    def described(self, problems: list[str]) -> dict[str, Any]:
+    def info_with_fingerprints(self, problems: list[str]) -> dict[str, Any]:
         """run.json with the fingerprints; what of both cannot be read is added to `problems`."""
         described = {**self.readable_info(problems), "fingerprints": {}}
         try:
@@ -166,9 +171,9 @@ class StoredRun:
                 yield record
 
     def crash_log(self, name: str) -> str:
-        """The end of a crash's file, by the name that a record has of it; empty where it cannot be read.
+        """The end of a crash's file, by the name in a record; empty where it cannot be read.
 
-        Only a file in the folder of crashes is: the name comes from a record.
+        Only files in the folder of crashes are read, because the name comes from a record.
         """
         try:
             descriptor = open_descriptor(self.path / CRASHES / Path(name).name, os.O_RDONLY | os.O_NOFOLLOW)
@@ -179,7 +184,7 @@ class StoredRun:
             return file.read(LONGEST_LOG).decode(errors="replace")
 
     def record_of_hash(self, beginning: str) -> Record | None:
-        """The first record whose line's hash begins so; None where there is none."""
+        """The first record whose line's hash begins with `beginning`; None where there is none."""
         beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
         return next((line.record for line in beginnings if line.record is not None), None)
 

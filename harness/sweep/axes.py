@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.catalog.catalog import FamilyInfo
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
-from harness.core.workload import LARGEST, Field, Value, canonical, shown
+from harness.core.workload import LARGEST, Field, Value, canonical, shown_fields
 from harness.sweep.yaml.nodes import Scalar, at
 
 MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
@@ -59,7 +59,7 @@ def refuse_too_many(where: str, counts: Mapping[str, int], what: str) -> None:
         )
 
 
-def missing(family: FamilyInfo, given: Collection[str]) -> list[str]:
+def missing_fields(family: FamilyInfo, given: Collection[str]) -> list[str]:
     """The fields that have neither a value nor a default."""
     return [field.name for field in family.fields if field.required and field.name not in given]
 
@@ -75,6 +75,6 @@ def points(family: FamilyInfo, axes: Mapping[str, list[Value]]) -> list[dict[str
     """The product of complete axes, as the workloads that case ids show; the length varies fastest."""
     names = [name for name in axes if name != "seq"] + ["seq"]
     return [
-        shown(family.fields, dict(zip(names, values, strict=True)))
+        shown_fields(family.fields, dict(zip(names, values, strict=True)))
         for values in itertools.product(*(axes[name] for name in names))
     ]

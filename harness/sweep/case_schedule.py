@@ -1,17 +1,18 @@
-"""A schedule of chosen cases and no others, by their ids, under the settings of bench.yaml."""
+"""A schedule of exactly the cases with given ids, under the settings of bench.yaml."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
+from harness.core.case import split_id
 from harness.core.errors import UsageError
 from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
-from harness.sweep.yaml.nodes import Entry, Scalar
+from harness.sweep.yaml.nodes import Entry, Scalar, at
 
 
-def schedule_of(
+def schedule_cases(
     ids: Sequence[str], catalog: Catalog, config: Config, overrides: Overrides | None = None
 ) -> Schedule:
     """A suite for each id; those of one point share a group. UsageError where there is no such case."""
@@ -25,16 +26,14 @@ def schedule_of(
 
 
 def _suite(case: str) -> SuiteConfig:
-    label, _, rest = case.partition("@")
-    point, mode, device = (["", "", *rest.rsplit(":", 2)])[-3:]
-    pairs = [pair.partition("=") for pair in point.split(",")]
-    family = label.partition("/")[0]
+    with at(case):
+        parts = split_id(case)
     return SuiteConfig(
         name=case,
         where=case,
-        family=Scalar.given(case, family),
-        impls=(Scalar.given(case, label),),
-        axes={name: Entry(case, Scalar.given(case, value)) for name, _, value in pairs},
-        modes=(mode,),
-        devices=(device,),
+        family=Scalar.given(case, parts.label.partition("/")[0]),
+        impls=(Scalar.given(case, parts.label),),
+        axes={name: Entry(case, Scalar.given(case, value)) for name, value in parts.fields.items()},
+        modes=(parts.mode,),
+        devices=(parts.device,),
     )

@@ -109,7 +109,7 @@ def load(path: Path, home: Path | None = None) -> Config:
 
 
 def suite_of(name: str, entry: Entry) -> SuiteConfig:
-    """A suite as it is written; UsageError, with the place, for what is none."""
+    """A suite as it is written; UsageError, with the place, for what is not a suite."""
     if not _SUITE_NAME.fullmatch(name):
         raise UsageError(
             f'{entry.where}: "{name}" cannot name a suite, because files are named after it; '
@@ -173,6 +173,7 @@ def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str,
 
 
 def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
+    """The plugins of bench.yaml: module names, and files as absolute paths."""
     if "plugins" not in root.entries:
         return ()
     plugins: list[str] = []
@@ -205,6 +206,7 @@ def configuration(path: Path | None = None) -> Config:
 
 
 def above(start: Path) -> Path | None:
+    """The nearest bench.yaml in a folder, or in one above it; None where there is none."""
     folder = start.absolute()
     candidates = (place / FILE for place in (folder, *folder.parents))
     return next((path for path in candidates if path.is_file()), None)

@@ -27,7 +27,7 @@ class MachinePool:
 
 
 def pools_of(pools: Mapping[str, Entry]) -> dict[str, MachinePool]:
-    """The pools under `machines`, by name. UsageError, with its place, for what describes none."""
+    """The pools under `machines`, by name. UsageError, with its place, for what is not a pool."""
     return {name: _pool(name, table(pool.node, f"machines {name}")) for name, pool in pools.items()}
 
 

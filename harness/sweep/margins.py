@@ -5,7 +5,7 @@ accept:
   mask/scatter@*: writes rows whole, for the sake of TPUs   # every figure of these cases
   "topk/two_stage[buckets=64,keep=2]@*":                    # this figure only; brackets need quotes
     temp_bytes: keeps both stages' candidates
-  "mask/*rows=128*": {case: 32 rows take their place}       # these may go; no "every figure" means that
+  "mask/*rows=128*": {case: 32 rows take their place}       # these cases may go: only `case` allows that
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from harness.core.static_figures import EXACT_FIGURES
 from harness.core.units import parse_share
 from harness.sweep.yaml.nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
-CASE = "case"  # not a figure of it, but that it is there at all
+CASE = "case"  # the case's existence, which is none of its figures
 FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", "exponent", CASE)
 
 
@@ -33,7 +33,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class GateMargins:
-    """`delta` is the smallest slowdown that the gate must catch, as a share; None where not set."""
+    """A suite's margins: `delta` is the smallest slowdown to catch, as a share; None where not set."""
 
     delta: float | None = None
     accept: tuple[Accept, ...] = ()
@@ -44,7 +44,7 @@ def margins_of(delta: Entry | None, accept: Entry | None) -> GateMargins:
     return GateMargins(_share(delta) if delta else None, _accepts(accept) if accept else ())
 
 
-def accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
+def why_accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
     """Why a change of the case's figure is accepted; a reason for this figure precedes one for all."""
     meant = {figure} if figure == CASE else {figure, None}
     matching = [accept for accept in accepts if accept.figure in meant and matches(accept.pattern, case_id)]

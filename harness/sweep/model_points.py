@@ -20,9 +20,9 @@ class ModelPoint:
     """One device's share of a model over `tp` of them, in a phase: fields of a family's workload.
 
     `layers` of the model make the call once each in a step. One element of `seq` stands for `tokens` of the
-    context, of which the model does this up to `longest`. Fields that are `changed` are the flags', and not
-    the model's. `source` is where its publisher's fields come from;
-    `cases` are ids. `semantics` and `note` are the family's.
+    context, and the model makes the call up to a context of `longest`. Fields that are `changed` have the
+    value of a flag, not the model's. `source` is where its publisher's fields come from; `cases` are ids.
+    `semantics` and `note` are the family's.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ModelPoint:
         return {"label": self.label, **asdict(self)}
 
     def beyond(self, seq: int) -> str | None:
-        """Why the model does this at no such length; None where it does."""
+        """Why the model makes no call of this length; None where it does."""
         if seq * self.tokens <= self.longest:
             return None
         return f"{self.name} does this up to {format_count(self.longest // self.tokens)}; lower --seq"

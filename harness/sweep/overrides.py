@@ -10,7 +10,7 @@ from harness.sweep.yaml.nodes import Scalar
 
 @dataclass(frozen=True)
 class Overrides:
-    """Values as typed. Lists replace bench.yaml's; naming a value twice is the same as naming it once.
+    """Overrides of bench.yaml, as typed. Lists replace its lists; a value named twice counts once.
 
     `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
     `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
@@ -47,7 +47,7 @@ class Overrides:
         return fields
 
     def model_keys(self) -> dict[str, tuple[Scalar, ...]]:
-        """What flags say of models, under bench.yaml's keys."""
+        """The values of the flags on models, under bench.yaml's keys."""
         return {key: _flag_scalars(f"--{key}", values) for key, values in self.models.items()}
 
     def check(self) -> None:

@@ -22,8 +22,8 @@ class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
     A case in several suites may have several baselines, or none where the baseline is not measured;
-    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. Its cases may be
-    of `several_inputs`, each with a folder and references of its own.
+    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. With
+    `several_inputs` its cases do not share their inputs: each set has a folder and references of its own.
     """
 
     key: str
@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a command measures, in order; with `shard`, the part of a sweep that falls to this machine."""
+    """The groups that a command measures, in order; with `shard`, the part of a sweep for this machine."""
 
     suites: tuple[Suite, ...]
     groups: tuple[Group, ...]
@@ -48,11 +48,11 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
-    left_out: tuple[str, ...] = ()  # why, of suites that have nothing of a model that was asked for
+    left_out: tuple[str, ...] = ()  # why suites are left out: their family has nothing of a requested model
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """Those that are measured, each once, in the order of the groups."""
+        """The cases that are measured, each once, in the order of the groups."""
         return tuple(case for group in self.groups for case in group.cases)
 
 
@@ -90,7 +90,7 @@ def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...
 
 
 def identity(whole: Schedule) -> dict[str, Any]:
-    """What is equal for the shards of one sweep, on machines with more cores or less memory, too."""
+    """What identifies a sweep in all its shards: everything but threads and memory, which machines set."""
     settings = [replace(suite.settings, threads=1, memory_bytes=1) for suite in whole.suites]
     suites = [replace(suite, settings=own) for suite, own in zip(whole.suites, settings, strict=True)]
     return {
@@ -101,7 +101,7 @@ def identity(whole: Schedule) -> dict[str, Any]:
 
 
 def group_keys(whole: Schedule) -> tuple[str, ...]:
-    """The groups of a sweep in its order, those of impossible cases included: what shards are cut from."""
+    """The groups that a sweep is cut into shards by, in its order; those of impossible cases are included."""
     return tuple(dict.fromkeys(case.group for suite in whole.suites for case in suite.cases))
 
 

@@ -137,7 +137,7 @@ def _with_implementations(
     names = wanted or [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
     named = [v for name in names if family in name.families for v in _matching_variants(name, catalog, grid)]
     listed = [v for v in grid.variants if not wanted or v in named]
-    return _joined(grid, [*listed, *named])
+    return _with_variants(grid, [*listed, *named])
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
@@ -145,16 +145,16 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
     if overrides.baseline is None:
         if not overrides.with_baseline:
             return chosen
-        return [_joined(grid, [grid.baseline, *grid.variants]) for grid in chosen]
+        return [_with_variants(grid, [grid.baseline, *grid.variants]) for grid in chosen]
     requested = _parse_name(catalog, "--baseline", overrides.baseline)
     _refuse_absent(requested, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
 
-    def rebased(grid: SuiteAxes) -> SuiteAxes:
+    def rebase(grid: SuiteAxes) -> SuiteAxes:
         named = baseline(catalog, grid.family.name, requested.raw, grid.variants)
-        return _joined(replace(grid, baseline=named), [*grid.variants, named])
+        return _with_variants(replace(grid, baseline=named), [*grid.variants, named])
 
-    return [rebased(grid) if grid.family.name in requested.families else grid for grid in chosen]
+    return [rebase(grid) if grid.family.name in requested.families else grid for grid in chosen]
 
 
-def _joined(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:
+def _with_variants(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:
     return replace(grid, variants=tuple(dict.fromkeys(variants)))

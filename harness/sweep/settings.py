@@ -22,7 +22,7 @@ def _default_memory() -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a suite is measured.
+    """The settings of a suite's measurement.
 
     `budget_s` of sampling and `timeout_s` of a worker's own turns are per case; `memory_bytes` bounds a
     measuring process; sampling may stop once the relative half-width of the speedup's interval is at most

@@ -10,7 +10,7 @@ from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
-from harness.sweep.axes import axis, complete, expand, missing, points, refuse_too_many
+from harness.sweep.axes import axis, complete, expand, missing_fields, points, refuse_too_many
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
@@ -40,10 +40,11 @@ class SuiteAxes:
 
 @dataclass(frozen=True)
 class Suite:
-    """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
+    """A suite as planned, with its cases in measuring order; those that cannot run are included.
 
-    `cases` are in measuring order and include those that cannot run. Where `models` give fields, `axes` has
-    the models instead. Cases that differ in the field `interleaved` alone share their rounds, too.
+    `axes` has every workload field with its values; where `models` give fields, it has the models instead.
+    `baseline` and `implementations` are labels. Cases that differ in the field `interleaved` alone share
+    their rounds, too.
     """
 
     name: str
@@ -91,7 +92,7 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
 def of_models(
     grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides
 ) -> tuple[list[SuiteAxes], tuple[str, ...]]:
-    """The suites with their models, and in words what flags name of which a family has nothing.
+    """(the suites with their models, sentences on models named by flags that a family has nothing of).
 
     NothingOfModelError where no suite is left, and for what bench.yaml itself says.
     """
@@ -115,9 +116,9 @@ def of_models(
 def _with_models(
     grid: SuiteAxes, models: tuple[ModelPoint, ...], catalog: Catalog, overrides: Overrides
 ) -> SuiteAxes:
-    """The suite with these models, and implementations of what they ask for that can be planned.
+    """The suite with these models, and the implementations of their semantics that can be planned.
 
-    Where the suite lists none of those, it is all that the family has.
+    Where the suite lists none of those, all that the family has are taken.
     """
     grid = replace(grid, models=models)
     if not models or overrides.impls:
@@ -151,10 +152,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     axes = _axes(grid, overrides)
     workloads = _workloads(grid, axes)
     if grid.models:
-        of_models = set[str]().union(*(model.fields for model in grid.models))
-        rest = {name: values for name, values in axes.items() if name not in of_models}
-        labels: list[Value] = [model.label for model in grid.models]
-        axes = {"model": labels, **rest}
+        axes = _axes_by_model(grid.models, axes)
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     counts = {name: len(values) for name, values in axes.items()}
@@ -190,6 +188,13 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     return suite, skips
 
 
+def _axes_by_model(models: Sequence[ModelPoint], axes: Mapping[str, list[Value]]) -> dict[str, list[Value]]:
+    """The axes with the models in the place of the fields that these give."""
+    of_models = set[str]().union(*(model.fields for model in models))
+    rest = {name: values for name, values in axes.items() if name not in of_models}
+    return {"model": [model.label for model in models], **rest}
+
+
 def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) -> None:
     """UsageError for a field that none of the selected families has."""
     known = {family.name: {field.name for field in family.fields} for family in families}
@@ -203,6 +208,7 @@ def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) 
 
 
 def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Value]]:
+    """The axes that bench.yaml writes. UsageError for a key that the family does not have."""
     names = [field.name for field in family.fields]
     if "seq" not in names:
         raise UsageError(
@@ -220,6 +226,7 @@ def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Valu
 
 
 def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
+    """The axes of a suite: the values of flags, else its own, else defaults. UsageError for missing ones."""
     names = {field.name for field in grid.family.fields}
     from_flags = {
         name: list(dict.fromkeys(v for raw in values for v in expand(grid.family.field(name), raw)))
@@ -227,7 +234,7 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
         if name in names
     }
     given = [{*grid.axes, *from_flags, *model.fields} for model in grid.models]
-    absent = missing(grid.family, set.intersection(*given) if given else {**grid.axes, **from_flags})
+    absent = missing_fields(grid.family, set.intersection(*given) if given else {**grid.axes, **from_flags})
     if absent:
         flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in absent)
         raise UsageError(
@@ -244,7 +251,7 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
 
 
 def _choices(family: FamilyInfo, name: str) -> list[Value]:
-    """Every value that a field may have. UsageError where it is none with choices."""
+    """Every value that a field may have. UsageError for a field without choices."""
     choices = next((field.choices for field in family.fields if field.name == name), ())
     if len(choices) < 2:
         raise UsageError(f"family {family.name} has no workload field {name} with choices; give it one")
@@ -254,7 +261,7 @@ def _choices(family: FamilyInfo, name: str) -> list[Value]:
 def _workloads(
     grid: SuiteAxes, axes: Mapping[str, list[Value]]
 ) -> list[tuple[dict[str, Value], list[ModelPoint]]]:
-    """Every workload of the suite with the models that it is of, once where several have it in common."""
+    """Every distinct workload of the suite, with the models that it belongs to."""
     if not grid.models:
         return [(point, []) for point in points(grid.family, axes)]
     workloads: dict[tuple[tuple[str, Value], ...], tuple[dict[str, Value], list[ModelPoint]]] = {}

@@ -14,7 +14,7 @@ from harness.report.console import TextConsole
 from harness.report.progress import Progress
 from harness.run.session import Request, conduct
 from harness.testing.failure import describe_failures, failures
-from harness.testing.question import Target, Values, check_ids, command_of, find_target, plan_cases
+from harness.testing.target import Target, Values, check_ids, command_of, find_target, plan_cases
 
 CALLABLE = ("framework", "semantics", "plugins")  # keywords that say what the target is
 
@@ -69,7 +69,7 @@ def measure(
     sampling; 4 s) and `precision="5%"`. `record.timing` has seconds per call (`median_s`, and the 95 % bounds
     `low_s` and `high_s` over rounds), and is None unless the contract was passed; `record.status` and
     `record.reason` say why. `record.static["host"]` has what the compiler plans, in bytes and operations.
-    Who measures waits until nobody else does on this device. UsageError and MachineError as in `check`.
+    It waits until no other benchmark holds the device. UsageError and MachineError as in `check`.
     """
     __tracebackhide__ = True
     try:
@@ -93,15 +93,15 @@ def _run(
         if results is None:
             stack.callback(shutil.rmtree, home, ignore_errors=True)
         given = {name: keywords.pop(name) for name in CALLABLE if name in keywords}
-        asked = find_target(home / "plugins", target, family, **given)
-        schedule = plan_cases(asked, keywords.pop("options", {}), keywords)
+        found = find_target(home / "plugins", target, family, **given)
+        schedule = plan_cases(found, keywords.pop("options", {}), keywords)
         if verb == "run" and len(schedule.suites[0].cases) != 1:
-            raise UsageError(f"{asked.implementation}: measure takes one case; give each field one value")
-        wanted = check_ids(asked, checks)
+            raise UsageError(f"{found.implementation}: measure takes one case; give each field one value")
+        wanted = check_ids(found, checks)
         named = wanted or ()
-        command = command_of(verb, asked, schedule, keywords, named)
+        command = command_of(verb, found, schedule, keywords, named)
         request = Request(
-            schedule, asked.catalog, home, command, verb, VERSION, checks=wanted, wait=verb == "run"
+            schedule, found.catalog, home, command, verb, VERSION, checks=wanted, wait=verb == "run"
         )
         # On standard error, which pytest shows where a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:

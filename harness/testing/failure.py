@@ -1,4 +1,4 @@
-"""What a failed test says: per case its status, contract, checks and figures, and how to see it again."""
+"""The message of a failed test: per case its status, contract, checks and figures, and how to repeat it."""
 
 import shlex
 from collections.abc import Collection, Sequence

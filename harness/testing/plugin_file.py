@@ -1,4 +1,4 @@
-"""The plugin file through which a case's own process finds a callable of a test: it imports it by name."""
+"""The plugin file through which a case's own process imports a callable of a test by its name."""
 
 import sys
 from pathlib import Path
@@ -42,7 +42,7 @@ def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str,
 
 
 def show_source(target: Any, written: Path) -> Path:
-    """What a command line takes: a builder's own file if it is in no package, else the written one."""
+    """The file to name on a command line: a builder's own where it is in no package, else the written one."""
     file, _ = _source_of(target)
     return file if isinstance(target, Implementation) and home_of(file) == file.parent else written
 

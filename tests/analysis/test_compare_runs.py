@@ -16,7 +16,7 @@ from harness.analysis.compare_runs import (
     UNDECIDED,
     UNKNOWN_SOURCE,
     across,
-    differing,
+    describe_differences,
     read_interval,
     within,
 )
@@ -139,5 +139,5 @@ def test_a_large_difference_of_one_program_is_never_called_drift(record, static,
 def test_fingerprints_name_what_differs():
     left = {"cpu": "a", "versions": {"jax": "1", "torch": "2"}}
     right = {"cpu": "a", "versions": {"jax": "3", "torch": "2"}, "governor": "powersave"}
-    assert differing(left, right) == ["governor (None, powersave)", "versions.jax (1, 3)"]
-    assert differing(left, left) == []
+    assert describe_differences(left, right) == ["governor (None, powersave)", "versions.jax (1, 3)"]
+    assert describe_differences(left, left) == []

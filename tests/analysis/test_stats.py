@@ -9,10 +9,10 @@ import pytest
 from harness.analysis.stats import (
     by_round,
     ratio,
-    saving,
     standard_deviation,
     student_t,
     time_of,
+    time_saved,
     unanimous_ratio,
 )
 
@@ -114,10 +114,10 @@ def test_quantiles_of_t_are_those_of_the_tables(freedom, expected):
 def test_a_saving_is_the_difference_within_rounds_times_the_layers(record):
     base = [0.010 + drift for drift in (0, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3)]
     mine = [seconds - 2e-3 for seconds in base]
-    found = saving([record("a", 64, mine)], [record("b", 64, base)], 58)
+    found = time_saved([record("a", 64, mine)], [record("b", 64, base)], 58)
     assert found.value == pytest.approx(58 * 2e-3)
     assert (found.low, found.high) == (pytest.approx(0.116), pytest.approx(0.116))
-    assert saving([record("b", 64, base)], [record("a", 64, mine)], 58).value == pytest.approx(-0.116)
+    assert time_saved([record("b", 64, base)], [record("a", 64, mine)], 58).value == pytest.approx(-0.116)
 
 
 @pytest.mark.parametrize("level", [0.0, -11.5, 1e8])

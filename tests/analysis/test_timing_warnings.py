@@ -2,7 +2,7 @@
 
 import random
 
-from harness.analysis.timing_warnings import doubts
+from harness.analysis.timing_warnings import timing_warnings
 
 
 def steady(count, level=1e-3, spread=0.01, seed=3):
@@ -11,46 +11,46 @@ def steady(count, level=1e-3, spread=0.01, seed=3):
 
 
 def test_a_steady_timing_is_above_suspicion(timing):
-    assert doubts(timing(steady(40), inner=1)) == ()
+    assert timing_warnings(timing(steady(40), inner=1)) == ()
 
 
 def test_drift_is_told_with_its_size_and_direction(timing):
     slower = [1e-3 * (1 + 0.01 * i) for i in range(30)]
-    assert any("slower" in doubt and doubt.startswith("drifts") for doubt in doubts(timing(slower)))
-    assert any("faster" in doubt for doubt in doubts(timing(slower[::-1])))
+    assert any("slower" in doubt and doubt.startswith("drifts") for doubt in timing_warnings(timing(slower)))
+    assert any("faster" in doubt for doubt in timing_warnings(timing(slower[::-1])))
 
 
 def test_few_rounds_cannot_drift(timing):
-    assert doubts(timing([1e-3 * (1 + 0.02 * i) for i in range(8)])) == ()
+    assert timing_warnings(timing([1e-3 * (1 + 0.02 * i) for i in range(8)])) == ()
 
 
 def test_a_jump_and_back_is_no_drift(timing):
     there_and_back = steady(10) + steady(10, level=1.03e-3) + steady(10)
-    assert not any(doubt.startswith("drifts") for doubt in doubts(timing(there_and_back)))
+    assert not any(doubt.startswith("drifts") for doubt in timing_warnings(timing(there_and_back)))
 
 
 def test_two_levels_are_told_with_their_share(timing):
     mixed = [slow for pair in zip(steady(20), steady(20, level=2e-3), strict=True) for slow in pair]
-    assert any("1.0 ms and 2.0 ms (50 % of readings)" in doubt for doubt in doubts(timing(mixed)))
+    assert any("1.0 ms and 2.0 ms (50 % of readings)" in doubt for doubt in timing_warnings(timing(mixed)))
 
 
 def test_a_few_outliers_are_no_level(timing):
     outliers = [*steady(38), 5e-3, 6e-3]
     random.Random(1).shuffle(outliers)
-    assert doubts(timing(outliers)) == ()
+    assert timing_warnings(timing(outliers)) == ()
 
 
 def test_a_reading_that_is_too_short_is_told(timing):
-    assert any("a reading lasts 50 µs" in doubt for doubt in doubts(timing(steady(20, level=5e-5))))
-    assert doubts(timing(steady(20, level=5e-5), inner=20)) == ()
+    assert any("a reading lasts 50 µs" in doubt for doubt in timing_warnings(timing(steady(20, level=5e-5))))
+    assert timing_warnings(timing(steady(20, level=5e-5), inner=20)) == ()
 
 
 def test_one_sample_has_no_doubts(timing):
-    assert doubts(timing([1e-3])) == ()
+    assert timing_warnings(timing([1e-3])) == ()
 
 
 def test_readings_that_do_not_stand_by_round_drift_as_well(timing):
     slower = [1e-3 * (1 + 0.01 * i) for i in range(30)]
     places = random.Random(1).sample(range(30), 30)
     shuffled = timing([slower[place] for place in places], rounds=places)
-    assert doubts(shuffled) == doubts(timing(slower))
+    assert timing_warnings(shuffled) == timing_warnings(timing(slower))

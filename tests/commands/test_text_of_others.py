@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from harness.analysis.compare_runs import SideBySide
+from harness.analysis.suite_results import results_of
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import Verdict, Word
 from harness.claims.page import page
@@ -89,7 +90,8 @@ def test_json_is_faithful(monkeypatch):
 
 
 def test_charts_parse():
-    drawn = draw_run(*nasty_run(LONE))
+    info, records = nasty_run(LONE)
+    drawn = draw_run(info, results_of(info, records))
     assert len(drawn) == 3
     for data in drawn.values():
         root = ET.fromstring(data)
@@ -101,7 +103,7 @@ def test_charts_parse():
 def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called():
     info, records = nasty_run(NASTY)
     info["suites"] = {f"../\0{NASTY}/a": info["suites"]["mask"]}
-    for name in draw_run(info, records):
+    for name in draw_run(info, results_of(info, records)):
         assert "/" not in name
         assert name.isprintable()
 

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.core.case import Case, label, split_label, split_list
+from harness.core.case import Case, label, split_id, split_label, split_list
 
 WORKLOAD = {"seq": 65536, "dtype": "f32", "recall": 0.95, "window": None, "causal": True}
 CASE = Case.of("topk/two_stage", {"keep": 2, "buckets": 4096}, WORKLOAD)
@@ -68,6 +68,23 @@ def test_a_label_survives_the_round_trip():
 def test_a_broken_label_is_explained(text, says):
     with pytest.raises(ValueError, match=says):
         split_label(text)
+
+
+def test_an_id_survives_the_round_trip():
+    parts = split_id(CASE.id)
+    assert parts == (CASE.label, CASE.point, CASE.mode, CASE.device)
+    assert ",".join(f"{field}={value}" for field, value in parts.fields.items()) == CASE.point
+
+
+def test_a_text_field_may_hold_what_divides_an_id():
+    case = Case.of("mask/scatter", {}, {"kind": "a:b@c", "seq": 64})
+    assert split_id(case.id) == ("mask/scatter", "kind=a:b@c,seq=64", "fwd", "cpu")
+
+
+@pytest.mark.parametrize("text", ["topk/exact", "topk/exact@seq=64", "topk/exact@seq=64:fwd", ""])
+def test_another_text_than_an_id_is_refused(text):
+    with pytest.raises(ValueError, match="does not end a case id; write field=value"):
+        split_id(text)
 
 
 def test_commas_inside_brackets_do_not_split():

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.core.errors import UsageError
-from harness.core.patterns import chosen, matches
+from harness.core.patterns import matches, matching_ids
 
 BUCKETS = "topk/two_stage[buckets=4096,keep=2]@batch=1,seq=16384:fwd:cpu"
 SCATTER = "mask/scatter@batch=1,seq=16384:fwd:cpu"
@@ -25,9 +25,9 @@ def test_only_stars_and_question_marks_are_special(pattern, case_id, found):
 
 
 def test_chosen_are_in_the_order_of_the_ids_and_stand_once():
-    assert chosen(["mask/*", "*seq=16384*"], IDS) == IDS
-    assert chosen([LONGER, SCATTER], IDS) == (SCATTER, LONGER)
-    assert chosen([], IDS) == ()
+    assert matching_ids(["mask/*", "*seq=16384*"], IDS) == IDS
+    assert matching_ids([LONGER, SCATTER], IDS) == (SCATTER, LONGER)
+    assert matching_ids([], IDS) == ()
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_chosen_are_in_the_order_of_the_ids_and_stand_once():
 )
 def test_a_pattern_that_matches_nothing_says_what_is_near(pattern, hint):
     with pytest.raises(UsageError) as caught:
-        chosen(["mask/*", pattern], IDS)
+        matching_ids(["mask/*", pattern], IDS)
     assert str(caught.value) == f'--cases: no case matches "{pattern}"; {hint}'
 
 
 def test_a_place_other_than_the_flag():
     with pytest.raises(UsageError, match=r"^bench\.yaml:7: no case matches .*; no case is left"):
-        chosen(["x"], (), "bench.yaml:7")
+        matching_ids(["x"], (), "bench.yaml:7")

@@ -4,7 +4,7 @@ from typing import Literal
 import pytest
 
 from harness.core.errors import UsageError, nearest
-from harness.core.workload import Field, axis, canonical, fields_of, kind_of, shown
+from harness.core.workload import Field, axis, canonical, fields_of, kind_of, shown_fields
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def test_values_have_one_spelling():
 def test_a_later_field_shows_only_when_it_differs():
     values = {"seq": 8, "tile": 256, "dtype": "f32"}
     fields = tuple(FIELDS.values())
-    assert shown(fields, values) == {"dtype": "f32", "seq": 8}
-    assert shown(fields, {**values, "tile": 128}) == {"dtype": "f32", "seq": 8, "tile": 128}
+    assert shown_fields(fields, values) == {"dtype": "f32", "seq": 8}
+    assert shown_fields(fields, {**values, "tile": 128}) == {"dtype": "f32", "seq": 8, "tile": 128}
 
 
 def test_a_type_that_cannot_be_swept_is_refused():

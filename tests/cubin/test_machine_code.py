@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.errors import Unsupported
-from harness.cubin.machine_code import instruction_class, of_listings, read
+from harness.cubin.machine_code import instruction_class, parse_listings, read
 
 USAGE = """
 Resource usage:
@@ -25,7 +25,9 @@ LISTING = """
 
 
 def code_of(target="90a", shared=1024, folder="/somewhere", line=12):
-    return of_listings(USAGE.format(shared=shared), LISTING.format(target=target, folder=folder, line=line))
+    return parse_listings(
+        USAGE.format(shared=shared), LISTING.format(target=target, folder=folder, line=line)
+    )
 
 
 def test_resources_and_instructions():
@@ -44,7 +46,7 @@ def test_what_the_system_reserves_is_no_memory_of_the_kernel(target, shared, own
 
 def test_a_program_is_the_same_wherever_its_source_lies():
     assert code_of().program == code_of(folder="/elsewhere", line=99).program
-    assert code_of().program != of_listings(USAGE.format(shared=0), LISTING.replace("R7", "R8")).program
+    assert code_of().program != parse_listings(USAGE.format(shared=0), LISTING.replace("R7", "R8")).program
 
 
 @pytest.mark.parametrize(

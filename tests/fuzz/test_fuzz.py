@@ -20,7 +20,7 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.case import split_label, split_list
 from harness.core.errors import SeqsweepError, Unsupported
-from harness.core.patterns import chosen
+from harness.core.patterns import matching_ids
 from harness.core.units import parse_bytes, parse_count, parse_seconds
 from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import read_receipt, to_text
@@ -181,7 +181,7 @@ WORDS = st.text(
 )
 PARSERS = (
     split_label, split_list, parse_count, parse_bytes, parse_seconds,
-    expression.parse, lambda text: chosen([text], ["mask/a@seq=1:fwd:cpu"]),
+    expression.parse, lambda text: matching_ids([text], ["mask/a@seq=1:fwd:cpu"]),
     lambda text: Selection((), (), (text,), (text,)),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import SCORE_DISTRIBUTIONS, Unsupported
 from harness.catalog.arrays import walk
-from harness.core.workload import fields_of, shown
+from harness.core.workload import fields_of, shown_fields
 from impls.attention.family import FAMILY as ATTENTION
 from impls.attention.family import AttentionWorkload
 from impls.attention.workload import DISTRIBUTIONS as ATTENTION_DISTRIBUTIONS
@@ -150,7 +150,7 @@ SHOWN = {
 )
 def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(workload, names):
     """Fields that joined later show only where they differ: ids of stored records stay what they were."""
-    assert sorted(shown(fields_of(workload), asdict(workload(seq=4096)))) == names.split()
+    assert sorted(shown_fields(fields_of(workload), asdict(workload(seq=4096)))) == names.split()
 
 
 @pytest.mark.parametrize("packing", ["first_fit", "best_fit_decreasing"])

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.roofline import UNMEASURED
 from harness.core.static_figures import StageWork, Static
-from harness.profile.planned_stages import planned_case, planned_data, print_planned, sentences
+from harness.profile.planned_stages import plan_stages, planned_data, print_planned, sentences
 from harness.report.console import TextConsole
 from tests.profile.test_stage_times import K, profiled
 from tests.rooflines import KI, MI, machine
@@ -23,7 +23,7 @@ def planned(dtype="bf16", targets=("host", "cuda:h200"), rooflines=KNOWN, stages
     record = replace(profiled(K, {"": 1.0}), profile=None, timing=None, fingerprint="here")
     static = {"host": replace(Static.none("traced"), stages=stages)}
     workload = {**record.workload, "dtype": dtype}
-    return planned_case(replace(record, workload=workload, static=static), targets, rooflines)
+    return plan_stages(replace(record, workload=workload, static=static), targets, rooflines)
 
 
 def test_each_stage_takes_at_least_what_binds_it():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.suite_results import SuiteResults
+from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Cost
 from harness.profile.charts.components import components
 from harness.profile.charts.draw import draw_profiles
@@ -108,20 +108,24 @@ def test_a_refused_share_is_in_no_title_and_its_reason_in_a_note():
     assert any(note.startswith("refused: faster than products of f32") for note in chart.notes)
 
 
+def draw(info, records):
+    return draw_profiles(info, results_of(info, records))
+
+
 def test_a_run_has_the_charts_that_its_records_have_something_for():
-    drawn = draw_profiles(KNOWN, RECORDS)
+    drawn = draw(KNOWN, RECORDS)
     assert list(drawn) == ["attention-components.svg", "attention-roofline.svg"]
     assert "square 66.0 %" in texts_of(drawn["attention-components.svg"])
     assert "DRAM 10 GB/s" in texts_of(drawn["attention-roofline.svg"])
-    assert list(draw_profiles(FACTS, RECORDS)) == ["attention-components.svg"], "no ceilings are known"
-    assert draw_profiles(KNOWN, [replace(record, profile=None) for record in RECORDS]) == {}
-    assert draw_profiles(KNOWN, RECORDS) == drawn
+    assert list(draw(FACTS, RECORDS)) == ["attention-components.svg"], "no ceilings are known"
+    assert draw(KNOWN, [replace(record, profile=None) for record in RECORDS]) == {}
+    assert draw(KNOWN, RECORDS) == drawn
 
 
 def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
     folder = find(ROOT / "results", str(ROOT / KEPT))
     stored = folder.read()
-    drawn = draw_profiles({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
+    drawn = draw({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
     name = "attention-components.svg"
     assert drawn[name] == (ROOT / "docs/charts" / name).read_bytes()
     assert KEPT in (ROOT / "docs/profiling.md").read_text()
@@ -129,5 +133,5 @@ def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
 
 def test_where_no_ceiling_is_as_wide_the_highest_is_drawn_that_shares_are_of():
     wide = [replace(record, workload={**record.workload, "dtype": "f64"}) for record in RECORDS]
-    drawn = draw_profiles(KNOWN, wide)["attention-roofline.svg"]
+    drawn = draw(KNOWN, wide)["attention-roofline.svg"]
     assert {"DRAM 10 GB/s", "f32 500 FLOP/s"} <= set(texts_of(drawn))

@@ -26,7 +26,7 @@ def appended(folder):
         append.append(line.record)
         if line.part[0] == line.part[1]:
             out += encode([record for record in append if record], packer)
-            packer.written()
+            packer.mark_written()
             append = []
     return out
 
@@ -118,7 +118,7 @@ def test_what_was_written_long_ago_is_forgotten_and_defined_again(record, monkey
     packer, text, records = Packer(), b"", [record(number) for number in range(1, 40)]
     for one in records:
         text += encode([one], packer)
-        packer.written()
+        packer.mark_written()
     read_again = read(text)
     assert [line.record for line in read_again if line.record] == records
     defined = Counter(line.defines for line in read_again if line.defines)

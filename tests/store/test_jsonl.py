@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Collective, OperatorWeight
 from harness.store import jsonl
-from harness.store.jsonl import lines, part_of, unseal
+from harness.store.jsonl import lines, part_of_line, unseal
 from tests.records import static_of, timing_of
 from tests.store.conftest import decode, encode, make
 
@@ -48,7 +48,7 @@ def test_the_line_reads_as_the_interface_says(record):
     assert (data["schema"], data["wall_s"], data["timing"]["median_s"]) == (2, 0.8, 0.00175)
     assert len(data["crc32"]) == 8
     assert int(data["crc32"], 16) >= 0
-    assert part_of(data) == (1, 1)
+    assert part_of_line(data) == (1, 1)
 
 
 def test_a_line_as_it_was_written_is_decoded_once(record, monkeypatch):
@@ -190,4 +190,4 @@ def test_a_value_without_json_form_is_told(record):
 
 @pytest.mark.parametrize("written", [None, [1], "2/3", [1.5, 2], {"a": 1}])
 def test_a_line_from_elsewhere_is_an_append_of_its_own(written):
-    assert part_of({"append": written}) == (1, 1)
+    assert part_of_line({"append": written}) == (1, 1)

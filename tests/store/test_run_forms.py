@@ -49,7 +49,7 @@ def test_what_the_form_does_not_name_is_kept(folder):
 def test_fingerprints_of_another_form_are_a_problem_too(folder, facts):
     (folder.path / FINGERPRINTS).write_text(json.dumps({"sha256:1": facts}))
     problems = []
-    assert folder.described(problems)["fingerprints"] == {}
+    assert folder.info_with_fingerprints(problems)["fingerprints"] == {}
     (problem,) = problems
     assert f"{FINGERPRINTS}: has another form (" in problem
 

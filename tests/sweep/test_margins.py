@@ -1,7 +1,7 @@
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep.margins import Accept, GateMargins, accepted
+from harness.sweep.margins import Accept, GateMargins, why_accepted
 
 CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
 STAGED = "topk/two_stage[buckets=64,keep=2]@batch=1,seq=4096:fwd:cpu"
@@ -36,22 +36,22 @@ def test_what_a_suite_says_to_the_gate(bench):
 
 def test_which_figures_are_accepted(bench):
     accepts = bench(WHOLE).suites["mask"].gate.accept
-    assert accepted(CASE, "flops", accepts) == "a rewrite that trades bytes for time"
-    assert accepted(STAGED, "temp_bytes", accepts) == "keeps both stages"
-    assert accepted(STAGED, "flops", accepts) is None
-    assert accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
+    assert why_accepted(CASE, "flops", accepts) == "a rewrite that trades bytes for time"
+    assert why_accepted(STAGED, "temp_bytes", accepts) == "keeps both stages"
+    assert why_accepted(STAGED, "flops", accepts) is None
+    assert why_accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
 
 
 def test_a_figures_own_reason_comes_before_one_for_all():
     blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "flops", "its own")
-    assert accepted(CASE, "flops", (blanket, own)) == "its own"
-    assert accepted(CASE, "time", (blanket, own)) == "all"
+    assert why_accepted(CASE, "flops", (blanket, own)) == "its own"
+    assert why_accepted(CASE, "time", (blanket, own)) == "all"
 
 
 def test_that_a_case_may_go_is_said_of_itself():
     blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "case", "it moved")
-    assert accepted(CASE, "case", (blanket,)) is None
-    assert accepted(CASE, "case", (blanket, own)) == "it moved"
+    assert why_accepted(CASE, "case", (blanket,)) is None
+    assert why_accepted(CASE, "case", (blanket, own)) == "it moved"
 
 
 SLIPS = [

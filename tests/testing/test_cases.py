@@ -10,7 +10,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.testing.cases import check, measure
-from harness.testing.question import find_target, plan_cases
+from harness.testing.target import find_target, plan_cases
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = importlib.util.spec_from_file_location("kernels", Path(__file__).with_name("kernels.py"))

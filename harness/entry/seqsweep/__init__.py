@@ -46,15 +46,15 @@ OFFERED = {  # name → the module that has it, loaded once it is asked for
 
 
 def __getattr__(name: str) -> Any:
-    """What the harness offers: OFFERED to notebooks and frameworks, the rest to implementations."""
-    if not name.startswith("__"):  # whoever inspects a module asks for such names
+    """Look up a name of the harness: OFFERED for notebooks and frameworks, the rest for implementations."""
+    if not name.startswith("__"):  # tools that inspect a module look such names up
         if problem := describe_foreign("harness"):
             raise ImportError(problem)
         if name in OFFERED:
             return getattr(import_module(OFFERED[name]), name)
         from harness.catalog import face
 
-        # All at once: a plugin takes a dozen, and each worker looks for them anew.
+        # All at once: a plugin takes a dozen of them, in each worker anew.
         globals().update({each: getattr(face, each) for each in face.__all__})
         if name in face.__all__:
             return globals()[name]

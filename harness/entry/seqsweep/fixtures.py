@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def seqsweep_case(tmp_path: Path) -> Callable[..., Any]:
-    """`seqsweep.testing.measure`, whose run lies in the test's temporary folder and stays as long as that."""
+    """`seqsweep.testing.measure`, with its run in the test's temporary folder."""
     from .testing import measure
 
     return partial(measure, results=tmp_path / "results")

@@ -5,7 +5,7 @@ An entry point of the group `seqsweep.frameworks` names its traits (`from seqswe
 
 from . import describe_foreign
 
-# Whose harness this is has to be known before it is imported.
+# Refuse another project's `harness` before it is imported.
 if problem := describe_foreign("harness", "impls"):
     raise ImportError(problem)
 

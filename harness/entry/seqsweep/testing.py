@@ -2,7 +2,7 @@
 
 from . import describe_foreign
 
-# Whose harness this is has to be known before it is imported.
+# Refuse another project's `harness` before it is imported.
 if problem := describe_foreign("harness", "impls"):
     raise ImportError(problem)
 

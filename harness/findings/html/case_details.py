@@ -1,4 +1,4 @@
-"""What stands behind a row, in lines and ratios: readings, verdicts, other implementations, machine, code."""
+"""The details behind a row of the page: readings, verdicts, other implementations, machine, code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ VERDICTS = {True: "passed", False: "failed", None: "a property"}
 
 @dataclass(frozen=True)
 class RatioBeside:
-    """A case's time in units of another implementation's; `reading` says what that is."""
+    """A case's time in units of another implementation's; `reading` puts its interval into a word."""
 
     label: str
     value: str
@@ -27,7 +27,7 @@ class RatioBeside:
 
 
 def replicate_lines(record: Record) -> list[str]:
-    """What became of one process, its verdicts, and how it was timed."""
+    """The outcome of one process, its verdicts, and how it was timed, in lines."""
     lines = [f"{record.status}: {record.reason}"] if record.reason else []
     judged, timing = record.correctness, record.timing
     if judged is not None:
@@ -44,7 +44,7 @@ def replicate_lines(record: Record) -> list[str]:
 
 
 def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]:
-    """Its ratio to every other implementation of its length, in the rounds that both have."""
+    """The ratios of a case to every other implementation at its length, from the rounds that both have."""
     for other in panel.cases:
         clocks = {record.timing.method for record in (row.record, other.record) if record.timing}
         if other.seq != row.seq or other.label == row.label or len(clocks) != 1:
@@ -58,7 +58,7 @@ def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]
 
 
 def origin_lines(run: KeptRun, record: Record) -> list[str]:
-    """Where and of which code, with the facts of the machine and of its state that the run keeps."""
+    """Where a record was measured and of which code, with the stored facts of the machine and its state."""
     machine = (run.info.get("fingerprints") or {}).get(record.fingerprint) or {}
     known = {**machine, **run.environments.get(record.environment or "", {})}
     hashes = {name: getattr(record, name) for name in ("source", "fingerprint", "environment")}

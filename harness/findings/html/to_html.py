@@ -19,7 +19,7 @@ from harness.report.format import exact_figure, short_label
 from harness.report.templates import fill
 
 FOLDER = Path(__file__).parent
-# By column: what its cells are sorted by, where that is not their text.
+# Column → the key that its cells are sorted by, where that is not their text.
 SORT_KEYS: Mapping[str, Callable[[CaseResult], float | None]] = {
     "seq": lambda row: row.seq,
     "time": lambda row: row.time.value,
@@ -53,7 +53,7 @@ def to_html(document: Document, runs: Sequence[KeptRun], title: str, bundle: str
         return {row[-1].text: backed[row[-1].text] for row in table.rows if row[-1].text in backed}
 
     def first_shown(names: Sequence[str]) -> list[str]:
-        """Those that do not stand in the page yet: a case of two suites is in the table of each."""
+        """The names that are not in the page yet: a case of two suites is in the table of each."""
         fresh = [name for name in names if name not in shown]
         shown.update(fresh)
         return fresh
@@ -88,7 +88,7 @@ def _anchor(records: str) -> str:
 
 
 def _sort_key(column: str, row: CaseResult) -> str | None:
-    """What a cell is sorted by, empty where it has no value; None for a column sorted by its text."""
+    """The sort key of a cell, empty where it has no value; None for a column sorted by its text."""
     if column not in SORT_KEYS:
         return None
     value = SORT_KEYS[column](row)
@@ -96,7 +96,7 @@ def _sort_key(column: str, row: CaseResult) -> str | None:
 
 
 def inline_svg(svg: bytes, says: str, prefix: str) -> str:
-    """The element alone, with a text for those who do not see it.
+    """The `<svg>` element alone, with `says` as its text for screen readers.
 
     Of its ids only those that it refers to stay, and begin with `prefix`: a page has several charts.
     """
@@ -112,9 +112,9 @@ def inline_svg(svg: bytes, says: str, prefix: str) -> str:
 
 
 def sample_strip(timing: Timing) -> str:
-    """A dot per reading, the time across and in order downwards, and what it spans in words.
+    """A strip plot as SVG: a dot per reading, by its time from left to right, in order from top to bottom.
 
-    All of it are numbers: nothing to escape.
+    It holds nothing but numbers, so nothing is escaped.
     """
     low, high = min(timing.samples_s), max(timing.samples_s)
     steps = max(len(timing.samples_s) - 1, 1)

@@ -1,14 +1,12 @@
 """Case ids split into parts, so that a family's heading says once what all of its cases share."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.core.case import split_id
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report.format import short_label
-
-_ID = re.compile(r"([^@]+)@([^:]*):([^:]+):(.+)")
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,15 @@ class Name:
 
 
 def name_of(case: str) -> Name:
-    match = _ID.fullmatch(case)
-    if match is None:
+    try:
+        parts = split_id(case)
+    except ValueError:
         return Name(case, case)
-    label, point, mode, device = match.groups()
-    fields = (pair.partition("=") for pair in point.split(",") if pair)
-    workload = {field: value for field, _, value in fields}
-    seq = workload.pop("seq", "")
-    where = (*((name, _value(value)) for name, value in workload.items()), ("mode", mode), ("device", device))
-    return Name(case, label, int(seq) if seq.isdecimal() else None, where)
+    fields = parts.fields
+    seq = fields.pop("seq", "")
+    workload = ((name, _value(value)) for name, value in fields.items())
+    where = (*workload, ("mode", parts.mode), ("device", parts.device))
+    return Name(case, parts.label, int(seq) if seq.isdecimal() else None, where)
 
 
 def _value(text: str) -> str:

@@ -7,7 +7,7 @@ from harness.catalog.catalog import Catalog
 from harness.core.case import Case, split_label
 from harness.core.errors import UsageError
 from harness.core.paths import PROJECT
-from harness.core.workload import Field, Value, canonical, shown
+from harness.core.workload import Field, Value, canonical, shown_fields
 from harness.gate.sides.side import Side
 from harness.sweep.variants import Variant, from_label, variant
 from harness.sweep.yaml.nodes import Scalar
@@ -40,7 +40,9 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
         return workload
     if isinstance(options, str):
         return options
-    return Case.of(case.implementation, options, shown(family.fields, workload), case.mode, case.device)
+    return Case.of(
+        case.implementation, options, shown_fields(family.fields, workload), case.mode, case.device
+    )
 
 
 def _shared_values(

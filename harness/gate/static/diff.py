@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from harness.analysis.kernel_pairs import kernel_pairs
 from harness.core.peak_owners import Owners
 from harness.core.record import Correctness
-from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known
+from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
 from harness.gate.static.plan_owners import changed_owners
@@ -63,7 +63,7 @@ class StaticFigures:
 
     def __post_init__(self) -> None:
         for name, value in self.figures.items():
-            if value is not None and known(value) is None:
+            if value is not None and known_figure(value) is None:
                 raise ValueError(f"{name} is {value}, which is no figure")
         if self.flops_source not in {None, *FLOPS_SOURCES}:
             raise ValueError(f"flops_source is {self.flops_source}")

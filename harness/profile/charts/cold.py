@@ -1,4 +1,4 @@
-"""The steps from a new process to its first result, a bar for every implementation."""
+"""The chart of cold starts: the steps from a new process to its first result, a bar per implementation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,13 +95,13 @@ def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
     return ColdChart(
         question=QUESTION,
         finding=finding,
-        notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing(shown)),
+        notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing_notes(shown)),
         bars=tuple(_bar(case) for case in shown),
     )
 
 
-def _missing(cases: Sequence[ColdCase]) -> list[str]:
-    """Why a step has no time, of all that have it for this reason."""
+def _missing_notes(cases: Sequence[ColdCase]) -> list[str]:
+    """Notes on steps without a time; cases with the same reason share one."""
     names = collected((missing, _name(case)) for case in cases for missing in case.missing.items())
     return [f"{', '.join(known)}, no {step}: {why}" for (step, why), known in names.items()]
 

@@ -1,4 +1,4 @@
-"""The stages' shares of a call over the sequence length, with the lengths at which two change places."""
+"""The components chart: the stages' shares of a call over the length, and where two change places."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
-from harness.analysis.scaling import near
+from harness.analysis.scaling import approx_length
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
 from harness.report.charts.drawing.labels import LineEnd, label_ends
@@ -31,7 +31,7 @@ FILL = 0.55  # the opacity of a band
 
 @dataclass(frozen=True)
 class BandPanel:
-    """A call: by stage its shares, 0 to 1, at each length; the first band lies at the bottom.
+    """The stages of one series: a band of shares, 0 to 1, over the lengths; the first lies at the bottom.
 
     `changes` are (length, sentence), for two that cross.
     """
@@ -101,12 +101,12 @@ def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | No
     if not drawn:
         return None
     panels = tuple(_panel(cases) for cases in drawn)
-    one = len(panels) == 1
-    changes = [words if one else f"{p.title}: {words}" for p in panels for _, words in p.changes]
+    is_single = len(panels) == 1
+    changes = [words if is_single else f"{p.title}: {words}" for p in panels for _, words in p.changes]
     left_out = [short_label(label_of(cases[0].record)) for cases in series if cases not in drawn]
     return ComponentsChart(
         question=QUESTION,
-        finding=_finding(drawn[0]) if one else None,
+        finding=_finding(drawn[0]) if is_single else None,
         notes=(
             "medians over rounds of one process, of calls with marks; a stage inside another stands apart",
             *([f"dotted: {'; '.join(changes)}"] if changes else []),
@@ -152,7 +152,7 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
 
 
 def _stages(cases: Sequence[ProfiledCase]) -> list[str]:
-    """The largest of the longest call first."""
+    """The stages of all lengths, by their time in the longest call, largest first."""
     known = dict.fromkeys(entry.stage for case in reversed(cases) for entry in case.stages)
     return [stage for stage in known if stage != RESIDUAL]
 
@@ -163,9 +163,9 @@ def _share(case: ProfiledCase, stage: str) -> float:
 
 
 def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Where one stage passes another: between two lengths their times are taken to be power laws.
+    """Where one stage passes another; between two lengths their times are taken to be power laws.
 
-    Only where the intervals of their shares are apart at both lengths.
+    Only crossings of stages whose shares have disjoint intervals at both lengths.
     """
     for shorter, longer in pairwise(cases):
         for one, other in combinations(stages, 2):
@@ -175,7 +175,7 @@ def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[t
                 step = before / (before - after)
                 at = shorter.seq * (longer.seq / shorter.seq) ** step
                 first, second = (one, other) if after > 0 else (other, one)
-                yield at, f"{first} passes {second} at {near(at)}"
+                yield at, f"{first} passes {second} at {approx_length(at)}"
 
 
 def _are_apart(case: ProfiledCase, one: str, other: str) -> bool:

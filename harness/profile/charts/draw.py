@@ -1,12 +1,11 @@
-"""The charts of a run's profiles as SVG; which there are follows from what its records hold."""
+"""The charts of a run's profiles as SVG, each where the records have something for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from harness.analysis.suite_results import SuiteResults, results_of
-from harness.core.record import Record
+from harness.analysis.suite_results import SuiteResults
 from harness.profile.charts.cold import cold_chart
 from harness.profile.charts.components import components
 from harness.profile.charts.roofs import roofline_chart
@@ -21,12 +20,12 @@ from harness.report.provenance import provenance
 
 
 def draw_profiles(
-    info: Mapping[str, Any], records: Sequence[Record], *, png: bool = False
+    info: Mapping[str, Any], suites: Sequence[SuiteResults], *, png: bool = False
 ) -> dict[str, bytes]:
     """`components`, `roofline` with measured ceilings in `info`, and `cold`, of suites that were profiled."""
     drawn: dict[str, bytes] = {}
     with style():
-        for suite in results_of(info, records):
+        for suite in suites:
             drawn.update(to_files(suite.name, profile_figures(suite, info), png=png))
     return drawn
 

@@ -1,4 +1,4 @@
-"""How near cases and their stages come to the measured ceilings, at the work that each has for a byte."""
+"""The roofline chart: cases and their stages under the measured ceilings, by FLOPs per byte."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from harness.analysis.roofline import WIDTHS, Roofline
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
 from harness.catalog.accelerators import accelerator_called
+from harness.core.fingerprint_identity import gpu_name
 from harness.core.grouped import grouped
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count
@@ -137,8 +138,9 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
 
 
 def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> Iterator[Roof]:
-    """Of the dtypes in which these may be computed, of all where none is as wide, as a share is of one of
-    these; levels of one figure share a line.
+    """The roofs to draw: those of dtypes at least as wide as the narrowest used, as for shares; else all.
+
+    Levels of memory with one rate share a line.
     """
     narrowest = min((WIDTHS.get(dtype, 0) for dtype in dtypes), default=0)
     able = {kind: c for kind, c in roofline.compute.items() if WIDTHS.get(kind, 0) >= narrowest}
@@ -147,7 +149,7 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
     levels = grouped(roofline.levels, lambda name: roofline.levels[name].rate)
     for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
         yield Roof(", ".join(names), rate, BYTES, line)
-    accelerator = accelerator_called((facts.get("gpu") or {}).get("name") or "")
+    accelerator = accelerator_called(gpu_name(facts) or "")
     if accelerator is not None:
         known = ((kind, peak) for kind, peak in accelerator.peak_flops.items() if kind in dtypes)
         yield from (Roof(kind, peak, FLOPS, DATASHEET, datasheet=True) for kind, peak in known)
@@ -155,7 +157,7 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
 
 
 def _call_points(suite: SuiteResults, records: Sequence[Record]) -> Iterator[RoofPoint]:
-    """By label, shortest first."""
+    """The points of whole calls by label, shortest first."""
     order = {label: place for place, label in enumerate(suite.implementations)}
     for record in sorted(records, key=lambda r: (order.get(label_of(r), len(order)), r.seq)):
         cost = record.cost
@@ -205,7 +207,7 @@ def _notes(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> Iterator[str
 
 
 def _limits(panels: Sequence[RoofPanel]) -> Limits:
-    """All points with their intervals, the highest roof, and the intensities at which roofs meet."""
+    """Limits around all points with their intervals, the highest roof, and where roofs meet."""
     points = [point for panel in panels for point in panel.points]
     roofs = [roof for panel in panels for roof in panel.roofs]
     level = [roof.value for roof in roofs if roof.unit == FLOPS]
@@ -229,7 +231,7 @@ def _set_scales(axes: Axes, limits: Limits) -> None:
 
 
 def _draw_roofs(axes: Axes, roofs: Sequence[Roof], limits: Limits) -> None:
-    """Each from where it binds: level ones from the steepest rising one on, rising ones to the highest."""
+    """Draw each roof where it can bind: rising ones until they reach the highest level, level ones after."""
     (left, right), (low, high) = limits
     level = max(roof.value for roof in roofs if roof.unit == FLOPS)
     steepest = max((roof.value for roof in roofs if roof.unit == BYTES), default=math.inf)

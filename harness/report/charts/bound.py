@@ -1,4 +1,4 @@
-"""What a call takes at least on devices that are not at hand: a bound by arithmetic, and no time."""
+"""The chart of roofline bounds: the least time of a call on devices that are not at hand, by arithmetic."""
 
 from collections.abc import Sequence
 
@@ -65,7 +65,7 @@ def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
 
 
 def _finding(grid: CaseGrid, panel: str, target: str) -> str | None:
-    """From which length on another form may be faster than the baseline; None where none ever may."""
+    """The length from which others may be faster than the baseline; None where they have none in common."""
     begins = first_below(device_bounds(grid.suite.panels[panel], target), grid.suite.baseline)
     if len(set(begins.values())) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Two sides beside each other: the time of one in units of the other's, case by case."""
+"""The chart of a comparison: the time of one side in units of the other's, case by case."""
 
 import re
 from collections import Counter
@@ -26,22 +26,22 @@ BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is ab
 def draw_comparison(sides: SideBySide) -> bytes:
     """A panel for each mode and value of other axes, as the bytes of an SVG."""
     with style():
-        return to_svg(*figure_of(sides))
+        return to_svg(*comparison_figure(sides))
 
 
-def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
+def comparison_figure(sides: SideBySide) -> tuple[Chart, Figure]:
     """The chart and its figure, which is to be drawn in :func:`style`."""
     of, to = short_label(sides.of), short_label(sides.to)
     panels = grouped(sides.changes, lambda change: (change.case.partition("/")[0], change.panel))
     readings = Counter(change.reading for change in sides.changes)
     warnings = Counter(text for c in sides.changes for text in dict.fromkeys(map(_without_share, c.warnings)))
-    told = ", ".join(f"{reading} in {count}" for reading, count in readings.items())
+    summary = ", ".join(f"{reading} in {count}" for reading, count in readings.items())
     count = len(sides.changes)
-    told += f" of {count} cases" if len(readings) > 1 else f" case{'s' * (count > 1)}"
+    summary += f" of {count} cases" if len(readings) > 1 else f" case{'s' * (count > 1)}"
     titles = panel_titles(list(panels))
     chart = Chart(
         question=sides.heading,
-        finding=f"{of} against {to}: {told}",
+        finding=f"{of} against {to}: {summary}",
         scale=RATIO,
         y_label=f"time, {of} / {to}",
         empty="no ratio (see notes)",
@@ -80,7 +80,7 @@ def _estimate(change: Change) -> Estimate:
 
 
 def _without_share(warning: str) -> str:
-    """`drifts: … 12 % slower` as all others that drift, so that they share a line."""
+    """A warning with its percentages blanked, so that all cases that drift share a line."""
     return re.sub(r"\d+ %", "… %", warning)
 
 

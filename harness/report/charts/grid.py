@@ -1,4 +1,4 @@
-"""The suite as a chart needs it: panels with their titles, cases with their outcome."""
+"""The cases of a suite as charts arrange them: panels with their titles, cases with their outcome."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import cached_property
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.case import split_setting
 from harness.core.grouped import grouped
 from harness.core.units import format_bytes
 from harness.report.charts.model import Outcome
@@ -35,7 +36,7 @@ class CaseGrid:
 
     @cached_property
     def headline(self) -> str | None:
-        """What the times say, in a sentence; None where panels differ, and where nothing can be compared."""
+        """The finding that all panels share; None where they differ, and where nothing can be compared."""
         known = [finding for finding in self._findings.values() if finding is not None]
         return headline(known) if len(known) == len(self._findings) else None
 
@@ -86,7 +87,7 @@ class CaseGrid:
 
 
 def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """(family, panel) → the family where there are several, and what sets the panel apart from its others."""
+    """(family, panel) → a title: the family where there are several, and what not all panels share."""
     words = {key: panel_words(key[1]) for key in panels}
     several = len({family for family, _ in panels}) > 1
     titles: dict[tuple[str, str], str] = {}
@@ -98,12 +99,12 @@ def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
 
 def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
-    point, mode, device = panel.rsplit(":", 2)
+    point, mode, device = split_setting(panel)
     return [mode, f"on {device}", *filter(None, point.split(","))]
 
 
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
-    """One per case that is not ok."""
+    """The outcomes of the cases that are not ok."""
     return [Outcome(cell.label, cell.seq, status_words(cell.status)) for cell in cells if cell.failed]
 
 

@@ -1,4 +1,4 @@
-"""How long one call of a case took, run after run."""
+"""The chart of a case's history: the time of one call, run after run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,25 +41,25 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
         notes=(
             *interval_notes(median.time for history in histories for median in history.medians),
             *dict.fromkeys(line for history in histories for line in left_out_lines(history)),
-            *([f"a {GATE}'s verdict stands at the last run before it"] if _judged(histories) else []),
+            *([f"a {GATE}'s verdict stands at the last run before it"] if _have_verdicts(histories) else []),
             *([f"{left} earlier runs are left out"] if left else []),
         ),
         x_label="run, by its time (UTC)",
     )
     machines = dict.fromkeys(machine_label(history.fingerprint, info) for history in histories)
-    labels = [*dict.fromkeys(history.label for history in histories), *[GATE] * _judged(histories)]
+    labels = [*dict.fromkeys(history.label for history in histories), *[GATE] * _have_verdicts(histories)]
     sheet = Sheet(None, " · ".join(common), f"fingerprint {', '.join(machines)}", "")
     with style():
         return to_svg(chart, draw_page(chart, sheet, looks(labels, "")))
 
 
-def _judged(histories: Sequence[CaseHistory]) -> bool:
+def _have_verdicts(histories: Sequence[CaseHistory]) -> bool:
     return any(history.verdicts for history in histories)
 
 
 def _words(case: str) -> list[str]:
     """`mask/scatter@seq=64:fwd:cpu` → `scatter`, `fwd`, `on cpu`, `seq=64`."""
-    label, _, panel = case.rpartition("@")
+    label, _, panel = case.partition("@")
     return [short_label(label), *panel_words(panel)]
 
 

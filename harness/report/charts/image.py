@@ -1,4 +1,4 @@
-"""A drawn chart as the bytes of an image: SVG, or PNG where a page takes no other."""
+"""A drawn chart as the bytes of an image: SVG, or PNG for pages that take no SVG."""
 
 import io
 import re
@@ -18,7 +18,7 @@ DOTS = 200  # of a PNG, to the inch
 def to_files(
     suite: str, figures: Mapping[str, tuple[Captioned, Figure]], *, png: bool = False
 ) -> dict[str, bytes]:
-    """`mask-latency.svg` of each kind, with `png` also in dots; no name leads out of a folder."""
+    """The images of a suite's charts by file name (`mask-latency.svg`), with `png` also as PNG."""
     files: dict[str, bytes] = {}
     for kind, (chart, figure) in figures.items():
         name = f"{file_name(suite)}-{kind}"
@@ -29,7 +29,7 @@ def to_files(
 
 
 def to_svg(chart: Captioned, figure: Figure) -> bytes:
-    """No date and no version in it: both would differ between two drawings of the same records."""
+    """A chart as SVG, without date and version: two drawings of the same records are the same bytes."""
     FigureCanvasSVG(_clean(figure))
     buffer = io.BytesIO()
     figure.savefig(
@@ -46,7 +46,7 @@ def to_svg(chart: Captioned, figure: Figure) -> bytes:
 
 
 def to_png(chart: Captioned, figure: Figure) -> bytes:
-    """The same picture in dots, without a ground of its own either."""
+    """A chart as PNG, with a transparent background as the SVG has."""
     FigureCanvasAgg(_clean(figure))
     buffer = io.BytesIO()
     named = {"Software": None, "Title": clean_text(chart.title)}
@@ -61,7 +61,7 @@ def _clean(figure: Figure) -> Figure:
 
 
 def _shorten(svg: bytes) -> bytes:
-    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen.
+    """Drop indentation, and all but two decimals of coordinates: a hundredth of a point is not seen.
 
     matplotlib names shapes by hashes of coordinates in full, whose last bit differs between processors
     (numpy's logarithms use what vector units there are); here they are numbered as they appear.

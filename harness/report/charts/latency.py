@@ -1,4 +1,4 @@
-"""How long one call takes at every length."""
+"""The latency chart: the time of one call at every length."""
 
 from harness.analysis.suite_results import CaseResult
 from harness.report.charts.drawing.scales import TIME

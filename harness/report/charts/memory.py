@@ -1,4 +1,4 @@
-"""How much temporary memory is planned, per target, beside what was measured."""
+"""The memory chart: planned temporaries per target, beside the resident memory that was measured."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -57,7 +57,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
 
 
 def _finding(grid: CaseGrid, target: str) -> str | None:
-    """The least that anything correct plans at the longest length, beside the baseline."""
+    """The smallest plan at the longest length of what is not incorrect, beside the baseline's."""
     longest = max(cell.seq for cell in grid.cells)
     planned = {
         cell.label: (static.temp_bytes, cell.record.semantics)
@@ -95,7 +95,7 @@ def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:
 
 
 def _outcomes(cells: list[CaseResult], target: str) -> list[Outcome]:
-    """Of the cases that failed here; on another target, of those that do not fit by its compiler."""
+    """The outcomes on a target: failures on the host; elsewhere the cases that do not fit by the compiler."""
     outcomes = failures(cells) if target == HOST else []
     for cell in cells:
         static = static_of(cell.records, target)
@@ -107,7 +107,7 @@ def _outcomes(cells: list[CaseResult], target: str) -> list[Outcome]:
 
 
 def _missing_remarks(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:
-    """Why a figure is missing. A case that never got as far as compiling says so by its status."""
+    """Why figures are missing. A case that failed before it was compiled has none: its status says why."""
     missing = f"no {TEMP_BYTES.label}{f' for {target}' if shown_targets > 1 else ''}"
     remarks: list[Remark] = []
     for cell in grid.cells:

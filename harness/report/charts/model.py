@@ -1,4 +1,4 @@
-"""What a chart shows, before anything is drawn: points, outcomes and sentences."""
+"""Charts as data, before anything is drawn: points, outcomes and sentences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from harness.report.charts.drawing.scales import Scale
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """Speedups over length by a document's own times, of its hardware and shapes, beside what is measured."""
+    """A document's speedups over length, by its own times, on its hardware and shapes."""
 
     implementation: str  # `family/name`
     baseline: str  # `family/name`
@@ -22,7 +22,7 @@ class PublishedCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """What stands around any drawing."""
+    """The texts around any drawing: question, finding and notes."""
 
     question: str
     notes: tuple[str, ...]
@@ -65,7 +65,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case that gave no figure, in a word or two, for the outcome strip under a panel."""
+    """The outcome of a case that gave no figure, in a word or two, for the strip under a panel."""
 
     label: str
     seq: int
@@ -77,8 +77,8 @@ class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
     `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×;
-    `published` are curves of documents, by label, of other hardware and shapes. `names` stand at the grid
-    where it is none of lengths: then it is powers of two, which the axis spaces evenly.
+    `published` are curves of documents, by label, of other hardware and shapes. `names` label a grid that is
+    not of lengths: its values are then powers of two, which the axis spaces evenly.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Panel:
 
     @property
     def values(self) -> list[float]:
-        """Everything that the vertical axis must reach."""
+        """All values that the vertical axis must span."""
         points = [point for series in self.series for point in series.points]
         reach = [(point.value, point.low, point.high) for point in points]
         known = [number for numbers in reach for number in numbers if number is not None]
@@ -116,7 +116,7 @@ class Chart(Captioned):
     margin: float | None = None
 
     def strip_rows(self, labels: Iterable[str]) -> list[str]:
-        """The rows of the outcome strip, alike in all panels: who has an outcome in some panel."""
+        """The rows of the outcome strip, the same in all panels: labels with an outcome in any panel."""
         named = {outcome.label for panel in self.panels for outcome in panel.outcomes}
         return [label for label in labels if label in named]
 
@@ -233,6 +233,6 @@ Placed = TypeVar("Placed", Point, Outcome)
 def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Placed]]:
     """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
     places = {length: place for place, length in enumerate(lengths)}
-    # Where no length is missed, an item's place in the grid and its number rise together.
+    # In a stretch without a gap, an item's place in the grid and its number rise together.
     runs = groupby(enumerate(items), key=lambda numbered: places[numbered[1].seq] - numbered[0])
     return [[item for _, item in run] for _, run in runs]

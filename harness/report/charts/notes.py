@@ -1,4 +1,4 @@
-"""The footnotes: what a reader must know before believing a chart."""
+"""The footnotes of charts: what a reader must know before believing one."""
 
 import re
 import textwrap
@@ -113,13 +113,13 @@ def failure_notes(grid: CaseGrid) -> list[str]:
 
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
-    """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
+    """What the implementations' results mean, where that differs; comparisons say it beside a baseline."""
     groups = by_meaning(grid.cells)
     return [f"not mathematically equivalent to each other: {'; '.join(groups)}"] if len(groups) > 1 else []
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:
-    """How close the authors of implementations say that their results come."""
+    """The bounds that authors state of their implementations' results."""
     remarks = (
         Remark.of(cell, sentence) for cell in grid.cells for sentence in state_bound(cell.record.bound)
     )
@@ -127,7 +127,7 @@ def bound_notes(grid: CaseGrid) -> list[str]:
 
 
 def _comparability(grid: CaseGrid) -> list[Remark]:
-    """What the comparisons note. A program hash differs from length to length, so it is left out."""
+    """The notes of the comparisons, without program hashes, which differ from length to length."""
     elsewhere = {warning for _, warning in _warnings(grid)}
     elsewhere |= {sentence for cell in grid.cells for sentence in state_bound(cell.record.bound)}
     return [
@@ -147,7 +147,7 @@ def _expectations(grid: CaseGrid) -> Iterable[Remark]:
 
 
 def _failures(grid: CaseGrid) -> Iterable[Remark]:
-    """Per implementation and status, its lengths and the reason at the first of them."""
+    """The failures with the reason at the first length of each implementation and status."""
     reasons: dict[tuple[str, str], str] = {}
     for cell in grid.cells:
         if cell.failed:
@@ -183,7 +183,7 @@ def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars")
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
     notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
-    # How many rounds each has says less than that they are too few.
+    # Without the number of rounds that each has, so that points share a note.
     without = Counter(
         (e.reason or "too few samples").partition("; has ")[0]
         for e in valued

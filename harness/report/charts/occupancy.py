@@ -1,4 +1,4 @@
-"""How much of a multiprocessor, or of a TPU core's VMEM, the kernels of each case fill."""
+"""The occupancy chart: how much of a multiprocessor, or of a TPU core's VMEM, each case's kernels fill."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -57,8 +57,8 @@ class Fill(NamedTuple):
     alarming: bool
 
 
-def _occupied(kernel: KernelFigures) -> Fill | None:
-    """Alarming where it spills or cannot be launched."""
+def _occupancy_fill(kernel: KernelFigures) -> Fill | None:
+    """A GPU kernel's occupancy; alarming where it spills or cannot be launched."""
     share = kernel.occupancy
     if share is None:
         return None
@@ -74,8 +74,8 @@ def _occupied(kernel: KernelFigures) -> Fill | None:
     return Fill(share, words, bool(kernel.spilled_bytes))
 
 
-def _vmem_used(kernel: TpuKernelFigures) -> Fill | None:
-    """Alarming, and no longer than a whole, where it needs more than it gets."""
+def _vmem_fill(kernel: TpuKernelFigures) -> Fill | None:
+    """A TPU kernel's share of its VMEM, cut at 1; alarming where it needs more than it gets."""
     if kernel.vmem_bytes is None:
         return None
     share = vmem_share(kernel)
@@ -84,7 +84,7 @@ def _vmem_used(kernel: TpuKernelFigures) -> Fill | None:
 
 
 class Share(NamedTuple):
-    """What kernels of a kind fill, in words, and which bar is the finding."""
+    """The texts of a kind of kernel's share, how it is computed, and which bar is the finding."""
 
     kind: type[AnyKernel]
     fill_of: Callable[[Any], Fill | None]
@@ -97,7 +97,7 @@ class Share(NamedTuple):
 SHARES = (
     Share(
         KernelFigures,
-        _occupied,
+        _occupancy_fill,
         "occupancy",
         "how much of a multiprocessor do kernels fill, and what allows no more?",
         (
@@ -108,7 +108,7 @@ SHARES = (
     ),
     Share(
         TpuKernelFigures,
-        _vmem_used,
+        _vmem_fill,
         "VMEM used",
         "how much of the VMEM that they get do kernels take?",
         ("VMEM used: blocks with their second buffers, and scratch, of what a kernel gets of a core's",),
@@ -118,6 +118,7 @@ SHARES = (
 
 
 def _bars(grid: CaseGrid, panel: str, share: Share) -> Iterator[ShareBar]:
+    """The bars of a panel; lengths and targets on which a kernel fills the same share one."""
     targets = [target for target in grid.suite.compiled_targets if target != HOST]
     several = len({cell.label for cell in grid.at(panel)}) > 1
     for label in grid.labels:
@@ -143,7 +144,7 @@ def _bars(grid: CaseGrid, panel: str, share: Share) -> Iterator[ShareBar]:
 
 
 def _fills(cells: Sequence[CaseResult], target: str, share: Share) -> Iterator[tuple[int, str, Fill]]:
-    """What kernels fill where that is known, once where a call launches one alike on several grids."""
+    """(length, kernel, fill) where that is known; one entry for a kernel launched alike on several grids."""
     for cell in cells:
         static = static_of(cell.records, target)
         kernels = [kernel for kernel in (static.all_kernels if static else ()) if type(kernel) is share.kind]

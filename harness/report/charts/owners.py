@@ -1,4 +1,4 @@
-"""The bytes alive over a program, and the buffers that are most of them at its peak."""
+"""The owners chart: the bytes alive over a program, and the largest buffers at its peak."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ MOST = 6  # panels
 
 
 def owners(grid: CaseGrid) -> LiveChart | None:
-    """A panel per implementation and target, at the longest length; None where nobody owns a peak."""
+    """A panel per implementation and target, at the longest length; None where no owners are known."""
     found = list(_panels(grid))
     if not found:
         return None
@@ -37,6 +37,7 @@ def owners(grid: CaseGrid) -> LiveChart | None:
 
 
 def _panels(grid: CaseGrid) -> Iterator[tuple[str, Owners, LivePanel]]:
+    """(title, owners, panel) of each implementation and target, at the longest length with a curve."""
     for panel in grid.panels:
         for target in grid.suite.compiled_targets:
             for label in grid.labels:

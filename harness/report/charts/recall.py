@@ -1,4 +1,4 @@
-"""How much of the answer is found, against how much sooner."""
+"""The recall chart: how much of the answer is found, against the speedup."""
 
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
@@ -48,7 +48,7 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
 
 
 def _marks(cell: CaseResult) -> list[Mark]:
-    """What was found of a timed case beside its speedup, and what theory expects."""
+    """A timed case's recall at its speedup, and the recall that theory expects of it."""
     correctness = cell.record.correctness
     found = _figure(cell, RECALL)
     if correctness is None or not cell.timed or (found is None and correctness.contract != EXACT):
@@ -65,7 +65,7 @@ def _marks(cell: CaseResult) -> list[Mark]:
 
 
 def _figure(cell: CaseResult, name: str) -> float | None:
-    """A number of the verdict that the case was timed after."""
+    """A number of the contract's verdict on a case; None where it has none."""
     correctness = cell.record.correctness
     value = correctness.figures.get(name) if correctness else None
     return float(value) if isinstance(value, int | float) else None

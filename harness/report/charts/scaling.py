@@ -1,4 +1,4 @@
-"""By which power of the length the time and the planned figures grow."""
+"""The scaling chart: the exponents of the length with which time and planned figures grow."""
 
 from collections.abc import Sequence
 
@@ -82,7 +82,7 @@ def _interval_notes(fits: Sequence[Scaling]) -> list[str]:
 def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
     """Why there is no exponent or no interval, and where one exponent does not fit all lengths.
 
-    By how much a curve bends differs from one to the next; `--json` has it.
+    How much a curve bends is left out, so that several can share a line; `--json` has it.
     """
     remarks: list[Remark] = []
     for fit in fits:

@@ -1,9 +1,9 @@
-"""From which length on an implementation is faster than the baseline."""
+"""The speedup chart: from which length on an implementation is faster than the baseline."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.analysis.scaling import Crossover, near
+from harness.analysis.scaling import Crossover, approx_length
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.drawing.scales import RATIO
@@ -28,7 +28,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     crossed = {(c.implementation, c.panel): c for c in grid.suite.crossovers}
     measured = [_panel(grid, panel, crossed) for panel in grid.panels]
     panels = tuple(
-        replace(panel, published=_published(grid.at(name), panel.lengths, grid.suite.baseline, curves))
+        replace(panel, published=_curves_over(grid.at(name), panel.lengths, grid.suite.baseline, curves))
         for name, panel in zip(grid.panels, measured, strict=True)
     )
     shown = {
@@ -37,9 +37,9 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         for line in panel.series
         for point in line.points
     }
-    # Of a crossing there is nothing to say where no speedup is known at all: its failures say why.
+    # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
-    told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
+    absent = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     return Chart(
@@ -53,7 +53,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
             *gather_remarks(grid, (Remark(_verdict(c), *key) for key, c in crossed.items() if key in drawn)),
             *([BOUND] if bounded else []),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
-            *gather_remarks(grid, _missing_remarks(grid, shown, told)),
+            *gather_remarks(grid, _missing_remarks(grid, shown, absent)),
             *record_notes(grid),
             *interval_notes(map(speedup_estimate, compared)),
         ),
@@ -61,7 +61,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
 
 
 def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossover]) -> Panel:
-    """Its lengths end where its points do: beyond is nothing to see, and the notes say why."""
+    """A panel whose lengths end with its points: beyond is nothing to see, and the notes say why."""
     others = [label for label in grid.labels if label != grid.suite.baseline]
     measured = [Series(label, _points(grid.at(panel, label))) for label in others]
     series = [*measured, *_bounds(grid, panel, measured)]
@@ -83,7 +83,7 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
     )
 
 
-def _published(
+def _curves_over(
     cells: Sequence[CaseResult], lengths: Sequence[int], baseline: str, curves: Sequence[PublishedCurve]
 ) -> tuple[tuple[str, PublishedCurve], ...]:
     """The part of each curve that lies over the panel's lengths; a line needs two points."""
@@ -130,18 +130,18 @@ def _verdict(crossing: Crossover) -> str:
         return f"no crossover{why}"
     since = f"faster from {format_count(crossing.first_grid)} on"
     if crossing.interpolated is not None:
-        since += f", crossing at {near(crossing.interpolated)}"
+        since += f", crossing at {approx_length(crossing.interpolated)}"
     return since + why
 
 
 def _missing_remarks(
-    grid: CaseGrid, shown: Collection[tuple[str, str, int]], told: Collection[tuple[str, str]]
+    grid: CaseGrid, shown: Collection[tuple[str, str, int]], absent: Collection[tuple[str, str]]
 ) -> list[Remark]:
-    """Why there is no speedup, but for those (label, panel) whose verdict has told that of the baseline."""
+    """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
         reason = (cell.compared.reason if cell.compared else None) or ""
-        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in told
+        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in absent
         if (cell.panel, cell.label, cell.seq) not in shown and not of_baseline:
             remarks.append(Remark.of(cell, f"speedup {reason}"))
     return remarks

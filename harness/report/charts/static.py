@@ -1,4 +1,4 @@
-"""What a compiler plans in all for every target, and whether its memory holds it."""
+"""The static chart: the memory that a compiler plans for every target, and whether it fits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,7 +62,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
 
 
 def _finding(grid: CaseGrid, compiled: Sequence[str]) -> str | None:
-    """How many targets hold each program of the longest length; None where no verdict is known."""
+    """The finding: how many targets each program of the longest length fits; None without verdicts."""
     longest = max(cell.seq for cell in grid.cells)
     holding: dict[str, list[bool]] = {}
     for cell in grid.cells:
@@ -90,7 +90,7 @@ def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
 
 
 def _outcomes(cell: CaseResult, target: str) -> list[Outcome]:
-    """Of a case without a point: a failure, a refusal by the compiler, or no figure."""
+    """The outcome of a case without a point: a failure, a refusal by the compiler, or no figure."""
     figures = static_of(cell.records, target)
     if figures is not None and figures.planned_bytes is not None:
         return []
@@ -100,7 +100,7 @@ def _outcomes(cell: CaseResult, target: str) -> list[Outcome]:
 
 
 def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
-    """Why a figure is missing, and doubts about those that are not; targets share lines."""
+    """Why figures are missing, and warnings about the others; targets with equal lines share them."""
     targets_by_line = collected(
         (line, target)
         for target in compiled

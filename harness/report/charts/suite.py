@@ -1,14 +1,13 @@
 """The charts of a suite: which ones its records have something to say for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from harness.analysis.results import HOST
-from harness.analysis.suite_results import SuiteResults, results_of
+from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError
-from harness.core.record import Record
 from harness.report.charts.bound import bound
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
@@ -34,27 +33,25 @@ def draw_suite(
 ) -> dict[str, bytes]:
     """The charts of a suite by kind, each as the bytes of an SVG; `info` is the run's run.json.
 
-    Only those among `kinds` are drawn, where any are named.
-
-    UsageError when the suite has no record. Cases that failed, and suites in which all did, are drawn like
-    others: by what became of them.
+    Only those among `kinds` are drawn, where any are named. Failed cases are drawn too, by what became of
+    them. UsageError when the suite has no record.
     """
     with style():
-        figures = figures_of(suite, info, curves, kinds)
+        figures = suite_figures(suite, info, curves, kinds)
         return {name: to_svg(chart, figure) for name, (chart, figure) in figures.items()}
 
 
-def figures_of(
+def suite_figures(
     suite: SuiteResults,
     info: Mapping[str, Any],
     curves: Sequence[PublishedCurve] = (),
     kinds: Sequence[str] = (),
 ) -> dict[str, tuple[AnyChart, Figure]]:
-    """The charts of a suite and their figures, which are to be drawn in :func:`style`.
+    """The charts of a suite and their figures, which are to be drawn in :func:`style`; `kinds` as above.
 
     A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling`, `recall`, `occupancy`,
-    `bound` and `owners` are there where they have a figure.
+    way to times has no `static`. `scaling`, `recall`, `occupancy`, `bound` and `owners` are there where they
+    have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -65,28 +62,28 @@ def figures_of(
         described.get("question"), grid.constants(ran=ran), provenance(suite.records, info), suite.baseline
     )
     abroad = any(target != HOST for target in suite.compiled_targets)
-    charts = {
-        "latency": latency(grid) if ran else None,
-        "speedup": speedup(grid, curves) if ran else None,
-        "memory": memory(grid, info),
-        "static": static(grid, info) if abroad or not ran else None,
-        "scaling": scaling(grid),
-        "recall": recall(grid),
-        "occupancy": occupancy(grid),
-        "bound": bound(grid),
-        "owners": owners(grid),
+    charts: dict[str, Callable[[], AnyChart | None]] = {
+        "latency": lambda: latency(grid) if ran else None,
+        "speedup": lambda: speedup(grid, curves) if ran else None,
+        "memory": lambda: memory(grid, info),
+        "static": lambda: static(grid, info) if abroad or not ran else None,
+        "scaling": lambda: scaling(grid),
+        "recall": lambda: recall(grid),
+        "occupancy": lambda: occupancy(grid),
+        "bound": lambda: bound(grid),
+        "owners": lambda: owners(grid),
     }
     dressed = looks(grid.labels, suite.baseline)
     return {
         kind: (chart, draw_page(chart, sheet, dressed))
-        for kind, chart in charts.items()
-        if chart and (not kinds or kind in kinds)
+        for kind in kinds or charts
+        if (chart := charts[kind]())
     }
 
 
 def draw_run(
     info: Mapping[str, Any],
-    records: Sequence[Record],
+    suites: Sequence[SuiteResults],
     curves: Sequence[PublishedCurve] = (),
     *,
     png: bool = False,
@@ -94,11 +91,11 @@ def draw_run(
     """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder.
 
     Published `curves` are drawn where they are of a suite's implementation, baseline and mode. With `png`
-    each chart is there a second time, in dots.
+    each chart is also a PNG.
     """
     drawn: dict[str, bytes] = {}
     with style():
-        for suite in results_of(info, records):
-            charts = figures_of(suite, info, curves) if suite.records else {}
+        for suite in suites:
+            charts = suite_figures(suite, info, curves) if suite.records else {}
             drawn.update(to_files(suite.name, charts, png=png))
     return drawn

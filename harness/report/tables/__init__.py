@@ -1,1 +1,1 @@
-"""Tables as data, and how they are fitted to a terminal: `cells` and `render` are what every table uses."""
+"""Tables as data, and their layout on a terminal; every table uses `cells` and `render`."""

@@ -1,4 +1,4 @@
-"""The least time that documented rates allow each implementation, a column per accelerator: no time."""
+"""Roofline bounds as a table: the least time of each implementation, by documented rates per accelerator."""
 
 from harness.analysis.device_bound import DeviceBound, device_bounds, first_below
 from harness.analysis.suite_results import SuiteResults
@@ -16,7 +16,7 @@ CAPTION = (
 def bounds_table(panel: SuiteResults) -> TableData:
     """A row per implementation with its bounds at the longest length that has any.
 
-    Without rows where no bound is known, and where all have the same: then it compares nothing.
+    Without rows where no bound is known, and where all implementations have the same bounds.
     """
     known = {target: device_bounds(panel, target) for target in panel.compiled_targets}
     known = {target: bounds for target, bounds in known.items() if bounds}
@@ -46,9 +46,9 @@ def bounds_table(panel: SuiteResults) -> TableData:
 
 
 def bound_lines(panel: SuiteResults) -> list[str]:
-    """Per accelerator the bounds at the longest length, and from where on one is below the baseline's.
+    """Per accelerator, the bounds at the longest length, and from where on one is below the baseline's.
 
-    None where all have the same.
+    No line where all implementations have the same bounds.
     """
     lines: list[str] = []
     for target in panel.compiled_targets:

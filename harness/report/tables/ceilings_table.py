@@ -1,4 +1,4 @@
-"""A machine's measured ceilings for people: a sentence, a row for each, and what a datasheet says instead."""
+"""A machine's measured ceilings on a terminal: sentences, a row each, and a datasheet's beside them."""
 
 from rich.console import Console
 from rich.text import Text
@@ -19,7 +19,7 @@ CAPTION = (
 def print_roofline(
     console: Console, machine: str, cores: int, roofline: Roofline, accelerator: Accelerator | None
 ) -> None:
-    """What binds from which intensity on, then every ceiling with the kernel that reached it."""
+    """Print at which intensity the roofs meet, then every ceiling with the kernel that reached it."""
     console.print(Text(machine, style="bold"))
     for sentence in sentences(roofline, cores):
         console.print(Text(sentence), soft_wrap=True)
@@ -41,7 +41,7 @@ def print_roofline(
 
 
 def sentences(roofline: Roofline, cores: int) -> list[str]:
-    """Where the roofs meet, and whether the machine was busy: then its ceilings are too low."""
+    """Sentences on where the roofs meet, and on a busy machine, whose ceilings are too low."""
     found: list[str] = []
     memory = roofline.levels.get(DRAM)
     if "f32" in roofline.compute and memory is not None:

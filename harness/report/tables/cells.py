@@ -17,7 +17,7 @@ from harness.report.format import ABSENT
 
 LONGEST_REASON = 22  # a reason of this length stands in the cell itself
 
-# Opcodes that say what a program does: work for matrix units, selections, writes in no order, other kernels.
+# The opcodes to count: work for matrix units, sorting, writes in no order, kernels of libraries.
 CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
 
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
@@ -42,12 +42,12 @@ class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen datacla
 
 
 def sentences(*texts: str | None) -> tuple[str, ...]:
-    """Those that are not empty."""
+    """The texts that are not empty."""
     return tuple(filter(None, texts))
 
 
 def _kinds(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Sentences without which a figure must not stand, each as a kind of its own."""
+    """Sentences that must accompany a figure, each as a kind of reservation of its own."""
     return tuple((text, "") for text in texts)
 
 
@@ -145,7 +145,7 @@ def speedup(row: CaseResult) -> Cell:
 
 
 def per_step(row: CaseResult) -> Cell:
-    """What the case saves in all calls of a model's step."""
+    """The time that the case saves in all calls of a model's step."""
     comparison = row.compared
     if comparison is None or comparison.per_step_s is None:
         return Cell("baseline" if comparison is None else ABSENT, style="dim" if comparison is None else "")
@@ -210,7 +210,7 @@ flops = partial(figure, name="flops", metric=FLOPS)
 
 
 def operations(row: CaseResult) -> Cell:
-    """How many instructions of each of CLASSES the optimised module has, a loop's body counted once."""
+    """The counts of instructions by CLASSES in the optimised module, each loop body once."""
     if row.static is None or not row.static.opcodes:
         return Cell(ABSENT, sentences(row.static.unavailable.get("program")) if row.static else ())
     counts = row.static.opcodes

@@ -1,4 +1,4 @@
-"""Outcome of the checks: per family a row per check, with the objection that it answers."""
+"""The outcomes of checks as tables: per family a row per check, with the objection that it answers."""
 
 from collections.abc import Sequence
 

@@ -100,7 +100,7 @@ def kernel_changes_tables(changes: Sequence[KernelChange], of: str, to: str) -> 
 
 
 def kernel_changes_line(changes: Sequence[KernelChange]) -> str:
-    """How many kernels differ: those that do not have no row."""
+    """How many kernels differ; equal ones have no row."""
     differing = sum(change.differs for change in changes)
     return f"kernels: {differing} of {len(changes)} differ in a figure or in their code"
 

@@ -1,4 +1,4 @@
-"""Every other figure that the compiler gives of one target: too many for targets side by side."""
+"""The table of all further static figures of one target, too many for targets side by side."""
 
 from collections.abc import Sequence
 from dataclasses import replace

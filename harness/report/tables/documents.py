@@ -1,4 +1,4 @@
-"""Real document lengths: what they cost against one long document, and how they divide over ranks."""
+"""Tables of real document lengths: their cost against one long document, and their imbalance over ranks."""
 
 from harness.analysis.document_loss import DocumentLoss
 from harness.analysis.document_rows import DocumentRows, document_rows, imbalance

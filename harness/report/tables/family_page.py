@@ -24,15 +24,15 @@ def family_page(
     With `contracts` also what each semantics is held to, its inputs and results, and whole sentences.
     """
     options = [(f"{info.name} {o.name}", o) for info in implementations for o in info.options]
-    told = [Text(reason), Text("")] if reason else []
+    details = [Text(reason), Text("")] if reason else []
     if contracts and not reason:
-        told = [*_contracts_section(semantics), Text("")]
+        details = [*_contracts_section(semantics), Text("")]
     return Group(
         Text(f"{family.name}: {family.question}", style="bold"),
         Text(f"modes: {', '.join(family.modes)}; declared in {family.file}\n", style="dim"),
         _fields_section("workload field", [(field.name, field) for field in family.fields]),
         _section(("semantics", "what it means"), [(s["name"], s["sentence"]) for s in semantics]),
-        *told,
+        *details,
         implementations_table(implementations, one_line=not contracts),
         Text(""),
         _fields_section("option", options),
@@ -41,7 +41,7 @@ def family_page(
 
 
 def _contracts_section(semantics: Sequence[Mapping[str, Any]]) -> tuple[Group, Text]:
-    """What results and gradients of each semantics are held to, and the arrays that it is asked with."""
+    """The contracts of results and gradients by semantics, and the arrays of inputs and results."""
     held = [(s["name"], s["contract"], s["gradient"] or "no backward") for s in semantics]
     table = _section(("semantics", "contract", "gradient's"), held)
     return table, Text("\n".join(_array_lines(semantics)))
@@ -57,13 +57,19 @@ def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
 
 def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
     rows = [
-        (name, field.kind, "must be given" if field.required else canonical(field.default), _allowed(field))
+        (
+            name,
+            field.kind,
+            "must be given" if field.required else canonical(field.default),
+            _domain(field),
+        )
         for name, field in fields
     ]
     return _section((title, "type", "default", "allowed"), rows)
 
 
-def _allowed(field: Field) -> str:
+def _domain(field: Field) -> str:
+    """The values that a field may have, in words."""
     usual = {
         "int": f"≥ {field.minimum}",
         "float": "any finite number",
@@ -78,14 +84,14 @@ def _allowed(field: Field) -> str:
 def _array_lines(semantics: Sequence[Mapping[str, Any]]) -> list[str]:
     """The inputs at each point, and what the references that were asked there gave."""
     lines: dict[str, list[str]] = {}
-    for told in semantics:
-        if told["point"] is None:
-            lines[f"inputs and result of {told['name']} are not known: {told['reason']}"] = []
+    for entry in semantics:
+        if entry["point"] is None:
+            lines[f"inputs and result of {entry['name']} are not known: {entry['reason']}"] = []
             continue
-        at = ", ".join(f"{name}={canonical(value)}" for name, value in told["point"].items())
-        laid_out = f", laid out {told['layout']}" if told["layout"] else ""
-        gives = f"  the reference of {told['name']} gives {_arrays(told['result'])}{laid_out}"
-        lines.setdefault(f"inputs at {at}: {_arrays(told['inputs'])}", []).append(gives)
+        at = ", ".join(f"{name}={canonical(value)}" for name, value in entry["point"].items())
+        laid_out = f", laid out {entry['layout']}" if entry["layout"] else ""
+        gives = f"  the reference of {entry['name']} gives {_arrays(entry['result'])}{laid_out}"
+        lines.setdefault(f"inputs at {at}: {_arrays(entry['inputs'])}", []).append(gives)
     return [line for inputs, results in lines.items() for line in (inputs, *results)]
 
 

@@ -27,7 +27,7 @@ class Footnotes:
         self.restrict(noted)
 
     def restrict(self, cells: Iterable[Cell]) -> None:
-        """Number anew, in the order of reading: of these cells, which are those that are shown."""
+        """Number the footnotes of the cells that are shown anew, in the order of reading."""
         shown = [cell for cell in cells if cell.notes or cell.kinds]
         self.numbers = self._number(shown)
         if self.few:

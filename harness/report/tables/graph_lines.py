@@ -1,4 +1,4 @@
-"""What CUDA graphs save, in a sentence per case: both ways stand beside each other, and enter no speedup."""
+"""The dispatch time that CUDA graphs save, in a sentence per case; it enters no speedup."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ SAVED = "dispatch saved by CUDA graphs"
 def graph_lines(records: Sequence[Record]) -> list[str]:
     """`mask/scatter@…: dispatch saved by CUDA graphs: eager 120 µs [118, 123], replay 40 µs [39, 41]`.
 
-    Of cases that have no replays for one and the same reason, the first is named and the others are counted.
+    Cases without replays for one reason share a line: the first is named, the others are counted.
     """
     lines: list[str] = []
     for record in records:

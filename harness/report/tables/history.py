@@ -27,7 +27,7 @@ def history_table(history: CaseHistory) -> TableData:
 
 
 def left_out_lines(history: CaseHistory) -> list[str]:
-    """How many runs were on other machines, by what differs."""
+    """Lines on the runs of other machines, grouped by what differs."""
     runs = collected((why, run) for run, why in history.left_out.items())
     return [
         f"left out, of another fingerprint: {len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"
@@ -38,7 +38,7 @@ def left_out_lines(history: CaseHistory) -> list[str]:
 def _median_cells(median: RunMedian) -> tuple[Cell, ...]:
     time, ratio = median.time, median.ratio
     status = median.status if median.status != "ok" else ""
-    heads = (Cell(median.run), Cell(_moment(median.started)), Cell(median.commit or ABSENT))
+    heads = (Cell(median.run), Cell(fmt.minute(median.started)), Cell(median.commit or ABSENT))
     if time.value is None:
         return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, sentences(median.reason)))
     text, bounds = fmt.seconds(time.value, time.low, time.high)
@@ -49,9 +49,4 @@ def _median_cells(median: RunMedian) -> tuple[Cell, ...]:
 
 def _verdict_cells(verdict: GateVerdict) -> tuple[Cell, ...]:
     words = " ".join(filter(None, ("gate:", verdict.verdict, verdict.figures)))
-    return Cell(verdict.gate), Cell(_moment(verdict.started)), *(Cell(""),) * 4, Cell(words)
-
-
-def _moment(started: str) -> str:
-    """`2026-11-22 17:03` of an ISO 8601 time."""
-    return started[:16].replace("T", " ")
+    return Cell(verdict.gate), Cell(fmt.minute(verdict.started)), *(Cell(""),) * 4, Cell(words)

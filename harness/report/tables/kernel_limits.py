@@ -1,4 +1,4 @@
-"""How far each implementation goes on a GPU, beside what its neediest kernel takes and its least time."""
+"""The longest length of each implementation on a GPU, with its neediest kernel and its roofline bound."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ def limits_table(panel: SuiteResults, largest: Entries) -> TableData:
 
 
 def without_limits(panels: Iterable[SuiteResults], largest: Entries) -> list[Mapping[str, Any]]:
-    """The entries of which `limits_table` has no row: of targets where no kernel was read."""
+    """The entries that `limits_table` has no row for: those of targets where no kernel was read."""
     shown = [
         entry
         for panel in panels
@@ -71,7 +71,7 @@ def without_limits(panels: Iterable[SuiteResults], largest: Entries) -> list[Map
 
 
 def limits_lines(panel: SuiteResults, largest: Entries) -> list[str]:
-    """Per target how far the implementations go by planned memory, those that go furthest first."""
+    """Per target, the longest lengths whose plans fit, with their implementations, longest first."""
     lines: list[str] = []
     for target, entries in _by_target(panel, largest).items():
         known = sorted((entry for entry in entries if entry["seq"]), key=lambda entry: -entry["seq"])
@@ -83,7 +83,7 @@ def limits_lines(panel: SuiteResults, largest: Entries) -> list[str]:
 
 
 def _by_target(panel: SuiteResults, largest: Entries) -> dict[str, list[Mapping[str, Any]]]:
-    """What was found of a panel's implementations by compiling, target by target."""
+    """Target → the lengths found by compiling a panel's implementations."""
     own = {(case.label, case.panel) for case in panel.by_case.values()}
     own_entries = [
         entry

@@ -1,4 +1,4 @@
-"""The frame of a table of kernels: those of each implementation, under its lengths and its name."""
+"""The layout of tables of kernels: a row per kernel, under its lengths and its implementation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -58,7 +58,7 @@ def kernel_rows(
                     _span([format_count(record.seq) for record, _ in cases]),
                     short_label(cases[0][0].as_case.label),
                 ),
-                [_joined(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
+                [_join_lengths(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
             )
             for cases in alike.values()
         ],
@@ -66,12 +66,12 @@ def kernel_rows(
 
 
 def owner(record: Record) -> str:
-    """` of triton_flash at 64Ki`: whose kernel it is."""
+    """` of triton_flash at 64Ki`: the case that a kernel belongs to, for behind its name."""
     return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
 
 
-def _joined(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
-    """The rows of one kernel at several lengths as one: of a column that differs the first and the last."""
+def _join_lengths(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
+    """Join the rows of one kernel at several lengths: columns that differ show the first and the last."""
     return [
         column[0]._replace(text=_span([cell.text for cell in column])) for column in zip(*rows, strict=True)
     ]

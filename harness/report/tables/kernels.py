@@ -58,7 +58,7 @@ def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
 
 
 def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
-    """The sentences about kernels, each given with what it is of; none where there is no kernel."""
+    """The sentences about kernels, given as (case, kernel); none where there is no kernel."""
     if not kernels:
         return []
     owner, kernel = max(kernels, key=lambda pair: by_need(pair[1]))
@@ -66,7 +66,7 @@ def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> l
     none = "" if kernel.spilled_bytes else "no kernel spills; "
     refused = dict.fromkeys((kernel.label, kernel.refused) for _, kernel in kernels if kernel.refused)
     return [
-        f"{target}: {none}{kernel.label}{owner} {_takes(kernel)}{place}.",
+        f"{target}: {none}{kernel.label}{owner} {_resources_text(kernel)}{place}.",
         *(f"{target}: {label} cannot be launched: {why}." for label, why in refused),
     ]
 
@@ -100,9 +100,9 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
     launches = f"{kernel.launches}× in a call of {case}, " if case else ""
     return [
         f"{kernel.label} ({kernel.source}), {launches}on {target}",
-        f"  {_takes(kernel)}",
+        f"  {_resources_text(kernel)}",
         f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
-        f"  {_filled(kernel)}",
+        f"  {_waves_text(kernel)}",
         f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
         *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
         f"  {kernel.program}",
@@ -136,7 +136,7 @@ def _tensor_cell(kernel: KernelFigures) -> Cell:
     return Cell(str(kernel.tensor_memory_columns))
 
 
-def _takes(kernel: KernelFigures) -> str:
+def _resources_text(kernel: KernelFigures) -> str:
     """`takes 255 registers a thread, spills 1 080 B and leaves one block an SM: registers`."""
     spills = (
         f"spills {format_bytes(kernel.spilled_bytes)} a thread" if kernel.spilled_bytes else "spills nothing"
@@ -145,7 +145,7 @@ def _takes(kernel: KernelFigures) -> str:
     return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
 
 
-def _filled(kernel: KernelFigures) -> str:
+def _waves_text(kernel: KernelFigures) -> str:
     if kernel.waves is None or kernel.tail is None:
         return f"no waves: {kernel.unavailable['waves']}"
     return f"{kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle"

@@ -1,4 +1,4 @@
-"""What exists (`list`), what would run (`run --dry-run`) and what is stored (`runs`), as rich draws it."""
+"""Rich tables of what exists (`list`), would run (`--dry-run`), is stored (`runs`) or wrong (`doctor`)."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,7 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.record import state_bound
 from harness.core.units import format_bytes, format_seconds
 from harness.core.workload import Field, canonical
-from harness.report.format import ABSENT, duration
+from harness.report.format import ABSENT, duration, minute
 from harness.store.run_summary import FINISHED, RunSummary
 
 ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
@@ -41,7 +41,7 @@ def families_table(catalog: Catalog) -> Group:
 
 
 def implementations_table(infos: Sequence[ImplementationInfo], *, one_line: bool = False) -> Table:
-    """Options with their defaults, framework, semantics, and what it is: cut to `one_line`, or whole."""
+    """Options with their defaults, framework, semantics, and the description, cut to `one_line` or whole."""
     table = plain_table("implementation", "framework", "semantics", "what it is")
     for info in infos:
         options = ",".join(_field(option) for option in info.options)
@@ -60,8 +60,8 @@ def _field(field: Field) -> str:
     return field.name if field.required else f"{field.name}={canonical(field.default)}"
 
 
-def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
-    """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
+def known_targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
+    """The targets of `static --target` beside the host; `missing` says by kind what is not installed."""
     numbers = ("memory", "bandwidth", "peak")
     table = plain_table("target", "device", *numbers, right=numbers)
     for target in targets:
@@ -126,7 +126,7 @@ def _fits(fits: bool | None) -> Text:
 
 
 def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
-    """An empty table; the texts of the columns named in `right` are numbers, and stand there."""
+    """An empty table; the columns named in `right` hold numbers, and are aligned to the right."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for title in titles:
         number = title in right
@@ -135,7 +135,7 @@ def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
-    """What `doctor` found: a line each, remedies below, and how a worker differs from a plain process."""
+    """The findings of `doctor`: a line each, remedies below, and how workers differ from a plain process."""
     table = plain_table("", "", "")
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
     differing = [finding for finding in findings if finding.state == "differs"]
@@ -175,7 +175,7 @@ def origin(run: RunSummary) -> tuple[str, str, str]:
     """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): when, of which code, on which machine."""
     digits = str(run.fingerprint).removeprefix("sha256:")[:HASH_DIGITS]
     return (
-        str(run.started)[:16].replace("T", " ") if run.started else ABSENT,
+        minute(run.started) if run.started else ABSENT,
         f"{str(run.commit)[:HASH_DIGITS]}{'+' if run.dirty else ''}" if run.commit else ABSENT,
         f"{run.machine or 'unknown'} {digits}" if run.fingerprint else ABSENT,
     )

@@ -14,7 +14,7 @@ from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
-# Of the largest length that ran, by who counted.
+# The meaning of the memory figures of the largest length that ran, by the counter that gave them.
 PEAK = {
     "allocator": "the most that the device's allocator had given out, inputs among it",
     "resident": "the rise of the process's resident memory over what it had before its inputs",
@@ -55,7 +55,7 @@ def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> Ta
 
 
 def measured_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
-    """Those `entries` of run.json that were tried on a device: rows are implementations at each panel."""
+    """The `entries` of run.json that were tried on a device; rows are implementations at each panel."""
     found = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
     names = _name_columns(found)
     rows: list[tuple[Cell, ...]] = []
@@ -106,7 +106,7 @@ def length_cell(entry: Mapping[str, Any] | None) -> Cell:
 
 
 class _Fit(NamedTuple):
-    """What `--max-seq` found of one implementation on a target, in tokens of a model's context."""
+    """The longest length of one implementation on a target (`--max-seq`), in tokens of a model's context."""
 
     model: StepModel
     family: str
@@ -161,7 +161,7 @@ def longest_context_table(suites: Sequence[SuiteResults], largest: Sequence[Mapp
 
 
 def longest_context_lines(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Per model and device: how far its context goes with the best of every family, and which ends it."""
+    """Per model and device, the longest context with the best of every family, and which family limits it."""
     by_place = grouped(_fits(suites, largest), lambda fit: (fit.model.label, fit.target))
     lines: list[str] = []
     for (model, target), fits in by_place.items():

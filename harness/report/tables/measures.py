@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, each measured once, and which of them fit a terminal."""
+"""The widths of a table's columns, each measured once, and the columns that fit a terminal."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ class TableMeasures:
             measures.append(measure)
         return tuple(measures)
 
-    def fitting(self, width: int) -> list[int]:
+    def columns_that_fit(self, width: int) -> list[int]:
         """The columns to draw: with content or of rank 0; where the width is short, the highest ranks go."""
         indices = [i for i, measure in enumerate(self.columns) if not measure.absent]
         for i in sorted(indices, key=lambda i: self.columns[i].column.rank, reverse=True):
@@ -108,7 +108,7 @@ class TableMeasures:
 
 
 def text_width(text: str) -> int:
-    """How many characters of a terminal a text takes."""
+    """A text's width in terminal cells."""
     return len(text) if text.isascii() else cell_len(text)
 
 

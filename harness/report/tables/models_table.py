@@ -70,7 +70,7 @@ def models_table(models: Sequence[Model]) -> Group:
 
 
 def model_page(model: Model, derived: Sequence[Derived]) -> Group:
-    """What each family computes of a model in each phase, or why it computes nothing."""
+    """All about a model: the workload that each family derives in each phase, or why it has none."""
     heading = Text(f"{model.name}: {attention_words(model)}", style="bold")
     where = Text("{repo}@{commit}\n{path}\nsha256 {sha256}\n".format(**model.source), style="dim")
     table = plain_table("family", "phase", "layers", "tokens", "workload", right=("layers", "tokens"))

@@ -1,4 +1,4 @@
-"""Who owns a planned peak: in sentences, for charts and the gate too, and its buffers as a table."""
+"""The owners of a planned peak: in sentences, for charts and the gate too, and as a table of buffers."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def _alive(owner: Owner, owners: Owners) -> str:
 
 
 def reservations(owners: Owners) -> list[str]:
-    """What keeps the owners from being the whole plan, to the byte."""
+    """Why the owners do not add up to the whole plan, to the byte."""
     notes: list[str] = []
     if not owners.exact:
         more = "more" if owners.difference_bytes > 0 else "less"
@@ -75,7 +75,7 @@ def reservations(owners: Owners) -> list[str]:
 
 
 def curve_reservations(owners: Owners) -> list[str]:
-    """How far a curve is from the buffers at the peak, where it is shown and they are not the same."""
+    """How far a curve is from the buffers at the peak, where the two differ noticeably."""
     if abs(owners.curve_difference) <= OFF:
         return []
     far = f"{100 * abs(owners.curve_difference):.0f} % {'above' if owners.curve_difference > 0 else 'below'}"
@@ -84,7 +84,7 @@ def curve_reservations(owners: Owners) -> list[str]:
 
 
 def change_sentence(change: OwnerChange) -> str:
-    """`came: 4 MiB, copy at scatter.py:14, f32[1024,1024]`, or that it grew, shrank or went."""
+    """`came: 4 MiB, copy at scatter.py:14, f32[1024,1024]`; likewise `went`, `grew` or `shrank`."""
     owner = change.now or change.before
     assert owner
     shape = f", {owner.shape}" if owner.shape else ""
@@ -143,7 +143,7 @@ def _why_none(figures: Static | None, record: Record) -> str:
 
 
 def longest_owned(panel: SuiteResults) -> list[str]:
-    """Per target and implementation who owns the peak of the longest length that was asked; often none."""
+    """Per target and implementation, the peak's owners at the longest length they were asked for."""
     said: list[str] = []
     for target in panel.compiled_targets:
         longest: dict[str, str] = {}
@@ -158,7 +158,7 @@ def longest_owned(panel: SuiteResults) -> list[str]:
 
 
 def owners_table(record: Record, target: str, owners: Owners) -> TableData:
-    """A row per buffer at the peak, the largest first; what is smaller, and what is none, together."""
+    """A row per buffer at the peak, the largest first; one for all smaller ones, and one for gaps."""
     rows = [_cells(owner, owners) for owner in owners.owners]
     count, size = owners.others
     if count:
@@ -170,7 +170,7 @@ def owners_table(record: Record, target: str, owners: Owners) -> TableData:
 
 
 def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
-    """Where two implementations have a workload, what each makes at its peak that the other does not."""
+    """For workloads of exactly two implementations, the buffers in which their peaks differ."""
     lines: list[str] = []
     for together in grouped(records, lambda record: (str(record.workload), record.mode)).values():
         figures = [record.static.get(target) for record in together]
@@ -185,7 +185,7 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
 
 
 def since_lines(record: Record, target: str, before: Static, base: str) -> list[str]:
-    """By how much a case's peak grew since a base, and which buffers did, the largest first."""
+    """How much a case's peak grew since a base, and which buffers did, the largest first."""
     figures, case = record.static.get(target), _case_of(record, target)
     now = figures.owners if figures is not None else None
     if now is None or before.owners is None:

@@ -1,4 +1,4 @@
-"""Tables on a terminal: which columns fit, numbers in line, footnotes in order.
+"""Rendering tables on a terminal: columns that fit, aligned numbers, footnotes in order.
 
 Lines are put together here rather than by rich's tables: those take a tenth of a millisecond for every cell,
 and a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
@@ -34,7 +34,7 @@ Fitted = tuple[TableMeasures, list[int]]  # a table and the columns of it that a
 
 @dataclass
 class Legend:
-    """What stands below tables once: captions, why columns are missing, which were too wide."""
+    """The legend below tables: captions, why columns are missing, which were too wide."""
 
     captions: dict[str, None] = field(default_factory=dict[str, None])
     missing: dict[str, dict[Column, None]] = field(default_factory=dict[str, dict[Column, None]])
@@ -65,7 +65,7 @@ class Legend:
 
 
 def print_tables(console: Console, *tables: TableData) -> None:
-    """The tables of one panel, one below the other, then the footnotes of all."""
+    """Print the tables of one panel, one below the other, then the footnotes of all."""
     legend = Legend()
     print_pages(console, [Page(tables)], legend)
     legend.print(console)
@@ -73,16 +73,16 @@ def print_tables(console: Console, *tables: TableData) -> None:
 
 
 def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few: bool = False) -> bool:
-    """Panels one below the other, then their footnotes, or with `few` one for each kind of them.
+    """Print panels one below the other, then their footnotes, or with `few` one for each kind of them.
 
-    What belongs into the legend is added to it. Whether any cell has a footnote.
+    Adds what belongs into the legend to it. Returns whether any cell has a footnote.
     """
     tables = [table for page in pages for table in page.tables]
     notes = Footnotes((cell for table in tables for row in table.rows for cell in row), few=few)
     shown: list[list[Fitted]] = []
     for page in pages:
         measured = [TableMeasures(table, notes.marks) for table in page.tables if table.rows]
-        fitted = [(measures, measures.fitting(console.width)) for measures in measured]
+        fitted = [(measures, measures.columns_that_fit(console.width)) for measures in measured]
         shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
     any_noted = bool(notes.numbers)
     notes.restrict(cell for page in shown for measures, at in page for cell in _cells(measures.table, at))

@@ -1,4 +1,4 @@
-"""A comparison on several machines: how many agree, on what, who differs in what, in a sentence and a table.
+"""A comparison on several machines, in a sentence and a table: which agree, on what, and how others differ.
 
 The table has a line per machine, and one per run where a machine has several.
 """
@@ -42,33 +42,34 @@ def answer_of(panel: Sequence[Reproduction]) -> Reproduction:
 
     As in the answer of a single run, one that is faster and is equivalent to the baseline comes first.
     """
-    most = max(len(found.machines) for found in panel)
-    longest = max(found.seq for found in panel if len(found.machines) == most)
+    most = max(len(r.machines) for r in panel)
+    candidates = [r for r in panel if len(r.machines) == most]
+    longest = max(r.seq for r in candidates)
 
-    def rank(found: Reproduction) -> tuple[bool, bool, float]:
-        speedup = median([machine.speedup.value or 0.0 for machine in found.machines])
-        return speedup > 1, not found.other_semantics, speedup
+    def rank(reproduction: Reproduction) -> tuple[bool, bool, float]:
+        speedup = median([machine.speedup.value or 0.0 for machine in reproduction.machines])
+        return speedup > 1, not reproduction.other_semantics, speedup
 
-    return max((found for found in panel if found.seq == longest and len(found.machines) == most), key=rank)
+    return max((r for r in candidates if r.seq == longest), key=rank)
 
 
-def by_panel(found: Iterable[Reproduction]) -> dict[tuple[str, str], list[Reproduction]]:
+def by_panel(reproductions: Iterable[Reproduction]) -> dict[tuple[str, str], list[Reproduction]]:
     """The comparisons by suite and panel, in their order."""
-    return grouped(found, lambda one: (one.suite, one.panel))
+    return grouped(reproductions, lambda r: (r.suite, r.panel))
 
 
-def sentence(found: Reproduction) -> str:
+def sentence(reproduction: Reproduction) -> str:
     """`sparse against dense at 8Ki: 3 of 4 independent machines agree: faster, 2.2–2.6×; …`."""
-    sides = f"{short_label(found.implementation)} against {short_label(found.baseline)}"
-    aside = " (not mathematically equivalent)" if found.other_semantics else ""
-    return f"{sides}{aside} at {format_count(found.seq)}: {agreement(found)}"
+    sides = f"{short_label(reproduction.implementation)} against {short_label(reproduction.baseline)}"
+    aside = " (not mathematically equivalent)" if reproduction.other_semantics else ""
+    return f"{sides}{aside} at {format_count(reproduction.seq)}: {agreement(reproduction)}"
 
 
-def agreement(found: Reproduction) -> str:
+def agreement(reproduction: Reproduction) -> str:
     """How many machines agree, on what, and what sets each of the others apart."""
-    machines, agreeing = found.machines, found.agreeing
+    machines, agreeing = reproduction.machines, reproduction.agreeing
     if len(machines) == 1:
-        return f"on one machine only, {name_of(machines[0])}: {_state_ratio(machines[0])}"
+        return f"on one machine only, {machine_name(machines[0])}: {_state_ratio(machines[0])}"
     count = kinds(machines)
     sort = "independent machines" if count == len(machines) else f"fingerprints of {_kinds(count)}"
     if len(agreeing) > 1:
@@ -80,40 +81,42 @@ def agreement(found: Reproduction) -> str:
         whose = "only one has a verdict" if agreeing else "no majority agrees"
         head = f"of {len(machines)} {sort} {whose}"
     others = machines if len(agreeing) < 2 else [m for m in machines if m not in agreeing]
-    return "; ".join([head, *(f"{name_of(m)}{_unlike(found, m)}: {_state_ratio(m)}" for m in others)])
+    return "; ".join(
+        [head, *(f"{machine_name(m)}{_unlike(reproduction, m)}: {_state_ratio(m)}" for m in others)]
+    )
 
 
 def _kinds(count: int) -> str:
     return "one kind of hardware" if count == 1 else f"{count} kinds of hardware"
 
 
-def name_of(machine: MachineRatio) -> str:
+def machine_name(machine: MachineRatio) -> str:
     """`1a2b3c4d (AMD EPYC, 2 threads)`."""
     return machine_label(machine.fingerprint, {"fingerprints": {machine.fingerprint: machine.facts}})
 
 
-def _unlike(found: Reproduction, machine: MachineRatio) -> str:
+def _unlike(reproduction: Reproduction, machine: MachineRatio) -> str:
     """`, which differs in L2 1 MiB against 2 MiB, threads`."""
     if not machine.facts:
         return ", whose facts were not kept"
-    names = found.sets_apart(machine)
-    if machine in found.agreeing or not names:
+    names = reproduction.sets_apart(machine)
+    if machine in reproduction.agreeing or not names:
         return ""
-    said = [_sizes(found, machine, name) or name for name in names[:MOST_FACTS]]
+    said = [_sizes(reproduction, machine, name) or name for name in names[:MOST_FACTS]]
     more = f" and {len(names) - MOST_FACTS} more facts" if len(names) > MOST_FACTS else ""
     return f", which differs in {', '.join(said)}{more}"
 
 
-def _sizes(found: Reproduction, machine: MachineRatio, name: str) -> str | None:
-    """`L2 1 MiB against 2 MiB`: of a cache the machine's, and the agreeing or else all other machines'."""
+def _sizes(reproduction: Reproduction, machine: MachineRatio, name: str) -> str | None:
+    """`L2 1 MiB against 2 MiB`: a cache's size here, and on the machines that agree, else on all others."""
     own = cache_texts(machine.facts).get(name)
-    others = [other for other in found.agreeing or found.machines if other is not machine]
+    others = [other for other in reproduction.agreeing or reproduction.machines if other is not machine]
     theirs = sorted({cache_texts(other.facts).get(name, "") for other in others})
     return f"{name} {own} against {' and '.join(theirs)}" if own else None
 
 
 def _state_ratio(machine: MachineRatio) -> str:
-    """`1.4× [1.3, 1.5], slower`; why there is no number, or no interval."""
+    """`1.4× [1.3, 1.5], slower`, or why there is no number."""
     value, low, high, *_ = machine.speedup
     if value is None:
         return machine.speedup.reason or NO_INTERVAL
@@ -133,55 +136,57 @@ def _range(machines: Sequence[MachineRatio]) -> str:
     return ("≈" if vague else "") + (f"{low}×" if low == high else f"{low}–{high}×")
 
 
-def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None:
-    """Per panel the answer in a sentence, then what every machine says at every point."""
-    for panel in by_panel(found).values():
+def print_reproductions(console: Console, reproductions: Sequence[Reproduction]) -> None:
+    """Print per panel the answer in a sentence, then every machine's speedup at every point."""
+    for panel in by_panel(reproductions).values():
         console.print(Text(sentence(answer_of(panel)), style="bold"), soft_wrap=True)
         print_tables(console, _table(panel))
-    for line in (*_legend(found), RULE):
+    for line in (*_legend(reproductions), RULE):
         console.print(Text(line), soft_wrap=True)
 
 
-def _legend(found: Sequence[Reproduction]) -> Iterator[str]:
+def _legend(reproductions: Sequence[Reproduction]) -> Iterator[str]:
     """Every machine once, with the facts and values in which it differs from the first."""
-    known = {(machine.fingerprint, machine.caches): machine for one in found for machine in one.machines}
+    known = {(machine.fingerprint, machine.caches): machine for r in reproductions for machine in r.machines}
     machines = list(known.values())
     for machine in machines:
         unlike = list(fingerprint_differences(machines[0].facts, machine.facts))
         facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
-        yield name_of(machine) + (f": {facts}" if facts else "")
+        yield machine_name(machine) + (f": {facts}" if facts else "")
 
 
 def _short(value: object) -> str:
-    """A fact's value; of a list, such as a processor's features, how many it has."""
+    """A fact's value; of a list, such as a processor's features, its length."""
     return f"({len(value)})" if isinstance(value, list) else str(value)
 
 
 def _table(panel: Sequence[Reproduction]) -> TableData:
     sections = [
         (
-            (format_count(found.seq), f"{short_label(found.implementation)} / {short_label(found.baseline)}"),
-            [cells for machine in found.machines for cells in _machine_rows(found, machine)],
+            (format_count(r.seq), f"{short_label(r.implementation)} / {short_label(r.baseline)}"),
+            [cells for machine in r.machines for cells in _machine_rows(r, machine)],
         )
-        for found in panel
+        for r in panel
     ]
     return TableData.of_sections(f"{panel[0].suite}: {panel[0].panel}", COLUMNS, sections)
 
 
-def _machine_rows(found: Reproduction, machine: MachineRatio) -> Iterator[tuple[Cell | str, ...]]:
+def _machine_rows(reproduction: Reproduction, machine: MachineRatio) -> Iterator[tuple[Cell | str, ...]]:
     value, low, high, *_ = machine.speedup
     runs = machine.replications
-    agrees = "yes" if machine in found.agreeing else "no" if machine.decided else ABSENT
+    agrees = "yes" if machine in reproduction.agreeing else "no" if machine.decided else ABSENT
     text = ABSENT if value is None else fmt.speedup(value, low, high)
     whole = Cell(text, _why(runs[0]) if len(runs) == 1 else ())
     over = runs[0].run if len(runs) == 1 else f"{len(runs)} runs, on the same machine"
-    yield name_of(machine).partition(" ")[0], over, whole, machine.verdict, agrees
-    for one in runs if len(runs) > 1 else ():
-        speedup = one.compared.speedup
-        text = ABSENT if speedup is None else fmt.speedup(speedup, one.compared.low, one.compared.high)
-        yield "", f"  {one.run}", Cell(text, _why(one)), "replication", ""
+    yield machine_name(machine).partition(" ")[0], over, whole, machine.verdict, agrees
+    for replication in runs if len(runs) > 1 else ():
+        compared = replication.compared
+        text = ABSENT
+        if compared.speedup is not None:
+            text = fmt.speedup(compared.speedup, compared.low, compared.high)
+        yield "", f"  {replication.run}", Cell(text, _why(replication)), "replication", ""
 
 
-def _why(one: Replication) -> tuple[str, ...]:
-    """Why it does not count, or has no interval, and what a reader must know of it."""
-    return sentences(one.reason or one.compared.reason, *one.compared.notes)
+def _why(replication: Replication) -> tuple[str, ...]:
+    """Why a replication does not count, or has no interval, and the notes on it."""
+    return sentences(replication.reason or replication.compared.reason, *replication.compared.notes)

@@ -30,21 +30,21 @@ COLUMNS = (
 
 
 def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: float) -> None:
-    """Per setting a sentence for each implementation, candidates first; then the table."""
-    for (suite, setting), members in grouped(found, lambda one: (one.suite, one.setting)).items():
+    """Print per setting a sentence for each implementation, candidates first; then the table."""
+    for (suite, setting), members in grouped(found, lambda member: (member.suite, member.setting)).items():
         console.print(Text(f"{suite}: {setting}: {headline(members, factor)}", style="bold"), soft_wrap=True)
-        for one in sorted(members, key=lambda one: one.implementation == one.baseline):
-            console.print(Text(sentence(one, factor)), soft_wrap=True)
+        for member in sorted(members, key=lambda member: member.implementation == member.baseline):
+            console.print(Text(sentence(member, factor)), soft_wrap=True)
         print_tables(console, _table(members))
     console.print(Text(RULE, style="dim"))
 
 
 def _table(members: Sequence[Sensitivity]) -> TableData:
     sections = [
-        ((format_count(seq), fmt.short_label(one.implementation)), [_row(case) for case in cases])
-        for seq in sorted({case.seq for one in members for case in one.cases})
-        for one in members
-        if (cases := [case for case in one.cases if case.seq == seq])
+        ((format_count(seq), fmt.short_label(member.implementation)), [_row(case) for case in cases])
+        for seq in sorted({case.seq for member in members for case in member.cases})
+        for member in members
+        if (cases := [case for case in member.cases if case.seq == seq])
     ]
     return TableData.of_sections("", COLUMNS, sections)
 
@@ -61,7 +61,7 @@ def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
 
 
 def _errors(case: DrawnCase) -> Iterator[str]:
-    """Its error, and its recall, where the contract has such a figure."""
+    """The error and the recall of a case, where its contract has such figures."""
     verdict = case.record.correctness
     figures = verdict.figures if verdict else {}
     rms, recall, different = (figures.get(name) for name in ("relative_rms", "recall", "mismatches"))

@@ -1,4 +1,4 @@
-"""A suite as tables of text, independent of a terminal: its cases by column, and how figures grow."""
+"""The tables of a suite, independent of a terminal: its cases by column, and how figures grow."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def _rank(column: Column, *, asked: bool) -> int:
 
 
 def _per_step(layers: int) -> Entry:
-    """What a kernel saves in a model's step, if each of its layers makes the call once."""
+    """The column of the time saved in a model's step, where each layer makes the call once."""
     return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
 
 
@@ -109,7 +109,7 @@ def _rate(rows: Sequence[CaseResult], name: str) -> Entry:
 
 
 def _rate_caption(rows: Sequence[CaseResult]) -> str:
-    """What is counted, and where no share of a peak is shown, why."""
+    """The caption of rates: what is counted, and why no share of a peak is shown, where none is."""
     whys = {rate.no_peak for row in rows for work, rate in row.throughput.items() if work != "dense_flops"}
     missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
     return (
@@ -119,7 +119,7 @@ def _rate_caption(rows: Sequence[CaseResult]) -> str:
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
-    """Per panel: the cases on the host, and how their figures grow.
+    """The tables of each panel: the cases on the host, and how their figures grow.
 
     The columns `requested` by name are preferred where the terminal is narrow.
     """
@@ -178,7 +178,7 @@ def fixed_fields(panel: SuiteResults) -> list[str]:
 
 
 def _caption(rows: Sequence[CaseResult]) -> str:
-    """What the intervals are over, for the times and the speedups shown."""
+    """The caption that says what the intervals of times and speedups are over."""
     bounded = [row.time for row in rows if row.time.low is not None]
     if not bounded:
         return "No time has an interval." if any(row.time.value is not None for row in rows) else ""

@@ -11,7 +11,7 @@ Write = Callable[[CaseResult], Cell]
 
 @dataclass(frozen=True)
 class Column:
-    """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
+    """A column. Where the terminal is too narrow, those of the highest rank go first; rank 0 stays.
 
     `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
     The `caption` stands below the tables where the column is shown, the lines of a `group` above the
@@ -31,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableData:
-    """`breaks` are the rows that begin a new length."""
+    """A table; `breaks` are the rows that begin a new length."""
 
     title: str
     columns: tuple[Column, ...]

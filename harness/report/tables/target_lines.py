@@ -1,4 +1,4 @@
-"""Lines below the tables of targets: turned verdicts, transfers, heaviest operators, equal programs."""
+"""Lines below the tables of targets: verdicts that flip, transfers, heaviest operators, equal programs."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ FEW = 4  # programs whose heaviest operators are named; of more, --json has them
 WORTH = 0.1  # of a program's estimates: a second operator with less is not named
 
 
-def turning_lines(suite: SuiteResults) -> list[str]:
+def flip_lines(suite: SuiteResults) -> list[str]:
     """`⇄ temp of scatter at 16Ki: less than broadcast's on host, more on tpu:v5e`.
 
     Implementations and lengths with the same sentence share a line; temporaries come first.

@@ -1,4 +1,4 @@
-"""Targets side by side: what a compiler plans on each, whether it fits, where the verdict turns round."""
+"""The table of targets side by side: what a compiler plans on each, whether it fits, where verdicts flip."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -84,7 +84,7 @@ def _target_columns(
 
 
 def _target_cells(row: CaseResult, overflow: str) -> dict[str, Cell]:
-    """The cells by column. Why there is no figure at all is noted at temporaries or status."""
+    """The cells of a case by column. Temporaries or status note why there is no figure at all."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
         why = sentences(None if failed else "not compiled")
@@ -143,7 +143,7 @@ def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
 
 
 def growth_table(panel: SuiteResults) -> TableData:
-    """Per implementation and figure its exponent of the length, a column for each target.
+    """The table of exponents of the length: a row per implementation and figure, a column per target.
 
     Without rows where the panel has one length only, or no target two figures to fit: why they are missing
     stands with the cases. Several targets leave no room for intervals.

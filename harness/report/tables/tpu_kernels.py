@@ -1,4 +1,4 @@
-"""The Pallas kernels of a suite on each TPU: VMEM of what there is, the grid, and blocks off the tile."""
+"""The Pallas kernels of a suite on each TPU: VMEM used and available, the grid, and unaligned blocks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tpu_kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
     if fitting:
         name, fullest = max(fitting, key=lambda pair: vmem_share(pair[1]))
         every = "" if refused else "every kernel fits; "
-        lines.append(f"{target}: {every}{name} {_takes(fullest)}.")
+        lines.append(f"{target}: {every}{name} {_vmem_text(fullest)}.")
     return [*lines, *(f"{target}: {said}" for said in _far_estimates(panel, targets[0]))]
 
 
@@ -64,7 +64,7 @@ def tpu_kernel_page(record: Record, target: str) -> list[str]:
         formula = format_big(record.cost.flops) if record.cost.flops is not None else "none"
         lines += [
             f"{kernel.label} ({kernel.source}), {kernel.calls}× in a call of {record.case}, on {target}",
-            f"  {kernel.refused or _takes(kernel)}",
+            f"  {kernel.refused or _vmem_text(kernel)}",
             f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps",
             f"  {short_bytes(kernel.scratch_bytes)} of scratch, {kernel.semaphores} semaphores",
             *(f"  {_block(block)}" for block in kernel.blocks),
@@ -105,7 +105,7 @@ def _cells(kernel: TpuKernelFigures) -> list[Cell | str]:
     ]
 
 
-def _takes(kernel: TpuKernelFigures) -> str:
+def _vmem_text(kernel: TpuKernelFigures) -> str:
     used, limit = short_bytes(kernel.vmem_bytes), short_bytes(kernel.vmem_limit_bytes)
     return f"takes {used} of the {limit} of VMEM that it gets, in {_steps(kernel)} steps"
 

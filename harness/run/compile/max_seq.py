@@ -63,7 +63,7 @@ class MaxSeqSearch:
     def fits(self) -> list[Fit]:
         """One per suite, implementation and target, in the order of the schedule."""
         return [
-            Fit(suite.name, case.label, panel_of(case), name, search.seq, search.beyond, search.reason)
+            Fit(suite.name, case.label, case.panel, name, search.seq, search.beyond, search.reason)
             for suite in self.schedule.suites
             for case in {case.series: case for case in suite.cases}.values()
             for (series, name), search in self.searches.items()
@@ -81,11 +81,6 @@ def _longest_of_models(schedule: Schedule) -> dict[str, int]:
                 known = longest.get(series[case], 0)
                 longest[series[case]] = max(known, model.longest // model.tokens)
     return longest
-
-
-def panel_of(case: Case) -> str:
-    """The id of a case without its implementation and length."""
-    return case.series.removeprefix(f"{case.label}@")
 
 
 def at_length(case: Case, length: int) -> Case:

@@ -1,1 +1,1 @@
-"""Records in a third of the bytes: without defaults, readings as ticks, and what they share said once."""
+"""Records in a third of the bytes: without defaults, readings as ticks, shared fields written once."""

@@ -21,9 +21,9 @@ from harness.store.packing.packed_record import (
     SCHEMA,
     STATIC,
     TIMING,
-    packed,
+    pack_record,
     plain_of,
-    squeezed,
+    squeeze_plain,
 )
 
 DEFINITION_BYTES, NAME_BYTES = 85, 15  # of a line around what it defines, and of each use
@@ -54,10 +54,10 @@ class Shared(NamedTuple):
 class Packer:
     """The packed records of a file that one process writes, and the definitions that they need.
 
-    What repeats becomes a definition where that is shorter than what was written of it, or will be: of an
-    implementation it is known by its label how many `cases` the file will have. A process that goes on with
-    a file, or has written MOST_NAMES, defines again what it needs: the same name with the same content is no
-    contradiction.
+    Fields that repeat become a definition where that is shorter than writing them out as often as they have
+    come, or will: `cases` says by an implementation's label how many records of it the file will have. A
+    process that goes on with a file, or has written MOST_NAMES, defines again what it needs: the same name
+    with the same content is no contradiction.
     """
 
     def __init__(self, cases: Mapping[str, int] | None = None) -> None:
@@ -75,7 +75,7 @@ class Packer:
         parts: list[list[Shared]] = []
         for record in records:
             try:
-                line = packed(record)
+                line = pack_record(record)
                 msgspec.json.encode(line)
                 lines.append(line)
                 parts.append(list(_parts(line)))
@@ -88,7 +88,7 @@ class Packer:
             if part.name not in self._defined and not _pays(uses, part.size):
                 continue
             if part.name not in self._defined:
-                text = squeezed(part.fields) if part.kind == STATIC else part.fields
+                text = squeeze_plain(part.fields) if part.kind == STATIC else part.fields
                 value = {"squeezed": text} if isinstance(text, str) else text
                 line = {"define": part.name, "of": part.kind, "schema": SCHEMA, "value": value}
                 definitions[part.name] = line
@@ -97,7 +97,7 @@ class Packer:
             part.holder.setdefault("use", []).append(part.name)
         for line in lines:
             if "static" in line:
-                line["static"] = squeezed(line["static"])
+                line["static"] = squeeze_plain(line["static"])
         self._pending = counts, set(definitions)
         return list(definitions.values()), lines
 
@@ -107,8 +107,8 @@ class Packer:
             return 0
         return self._cases.get(label(fields["implementation"], fields.get("options", {})), 0)
 
-    def written(self) -> None:
-        """What was packed last is in the file now."""
+    def mark_written(self) -> None:
+        """Take note that what was packed last is in the file now."""
         if len(self._seen) > MOST_NAMES:
             self._seen, self._defined = Counter(), set()
         seen, defined = self._pending
@@ -117,7 +117,7 @@ class Packer:
 
 
 def _parts(line: dict[str, Any]) -> Iterator[Shared]:
-    """What of a line is worth a definition."""
+    """The groups of fields of a line that are long enough for a definition."""
     places: list[tuple[dict[str, Any], str, tuple[str, ...]]] = []
     places += [(line, RECORD, names) for names in RECORD_GROUPS]
     if "timing" in line:

@@ -60,20 +60,20 @@ _PROFILE = msgspec.json.Decoder(Profile)
 FORMS: Mapping[str, Any] = {RECORD: PackedRecord, STATIC: PackedStatic, TIMING: PackedTiming}
 
 
-def packed(record: Record) -> dict[str, Any]:
-    """The record as plain data, without what :func:`unpacked` finds out by itself."""
-    data: dict[str, Any] = {**_bare(record), "schema": SCHEMA}
+def pack_record(record: Record) -> dict[str, Any]:
+    """The record as plain data, without what :func:`unpack_record` finds out by itself."""
+    data: dict[str, Any] = {**_without_defaults(record), "schema": SCHEMA}
     del data["workload"]["seq"]  # lengths share the rest
     if record.case == record.as_case.id:
         data.pop("case")
     if record.timing is not None:
-        data["timing"] = _packed_timing(record.timing)
+        data["timing"] = _pack_timing(record.timing)
     if record.profile is not None:
-        data["profile"] = squeezed(data["profile"])
+        data["profile"] = squeeze_plain(data["profile"])
     return data
 
 
-def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
+def unpack_record(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     """The record of a PackedRecord. ValueError where a definition is missing, or fields contradict.
 
     `bases` keeps what definitions give together at a length, as most lines of a file use the same ones.
@@ -82,7 +82,7 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     if (use, seq) not in bases:
         if len(bases) > MOST_BASES:
             bases.clear()
-        base = _with_length(_defined(use, known), seq)
+        base = _with_length(_fields_of_definitions(use, known), seq)
         bases[use, seq] = (base, _identity(base))
     base, identity = bases[use, seq]
     if not IDENTIFYING.isdisjoint(own):
@@ -92,10 +92,10 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
     values.pop("append", None)
     try:
         if timing := own.get("timing"):
-            values["timing"] = _timing(timing, known)
+            values["timing"] = _unpack_timing(timing, known)
         if static := own.get("static"):
             statics = _STATICS.decode(unsqueeze(static)) if isinstance(static, bytes) else static
-            values["static"] = {target: _static(each, known) for target, each in statics.items()}
+            values["static"] = {target: _unpack_static(each, known) for target, each in statics.items()}
         if isinstance(profile := own.get("profile"), bytes):
             values["profile"] = _PROFILE.decode(unsqueeze(profile))
         return Record(**values)
@@ -103,18 +103,18 @@ def unpacked(own: dict[str, Any], known: Definitions, bases: Bases) -> Record:
         raise ValueError(f"not a record: {error}") from None
 
 
-def squeezed(data: dict[str, Any]) -> dict[str, Any] | str:
+def squeeze_plain(data: dict[str, Any]) -> dict[str, Any] | str:
     """The plain data, as one text where it is long."""
     text = msgspec.json.encode(data, order="deterministic")
     return data if len(text) < LEAST_BYTES else squeeze(text)
 
 
 def plain_of(data: Any) -> Any:
-    """The plain data, also where it was squeezed into a text. ValueError where that is none."""
+    """The plain data, decompressed where it is a text. ValueError for a text that was not compressed here."""
     return msgspec.json.decode(unsqueeze(from_plain(bytes, data))) if isinstance(data, str) else data
 
 
-def _defined(use: Iterable[str], known: Definitions) -> dict[str, Any]:
+def _fields_of_definitions(use: Iterable[str], known: Definitions) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in use:
         if name not in known:
@@ -131,7 +131,7 @@ def _with_length(values: dict[str, Any], seq: int | None) -> dict[str, Any]:
 
 
 def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The case and its length, where the fields are there that they follow from."""
+    """The case's id and its length, where the fields that they follow from are there."""
     try:
         options, workload = values.get("options", {}), values["workload"]
         case = Case.of(values["implementation"], options, workload, values["mode"], values["device"])
@@ -140,24 +140,24 @@ def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
         return {}
 
 
-def _static(own: dict[str, Any], known: Definitions) -> Static:
-    base = _defined(own.pop("use", ()), known)
+def _unpack_static(own: dict[str, Any], known: Definitions) -> Static:
+    base = _fields_of_definitions(own.pop("use", ()), known)
     if text := own.pop("squeezed", None):  # of a target of its own: earlier versions wrote that
         base |= _STATIC.decode(unsqueeze(text))
     return Static(**base, **own)
 
 
-def _bare(value: Any) -> Any:
-    """Plain data of a value; fields of a dataclass that stand at their default are left out."""
+def _without_defaults(value: Any) -> Any:
+    """Plain data of a value, without the fields of dataclasses that stand at their default."""
     if dataclasses.is_dataclass(value):
         return {
-            entry.name: _bare(held)
+            entry.name: _without_defaults(held)
             for entry in dataclasses.fields(value)
             if not _is_default(entry, held := getattr(value, entry.name))
         }
     if isinstance(value, Mapping):
-        return {key: _bare(held) for key, held in value.items()}
-    return [_bare(held) for held in value] if isinstance(value, (list, tuple)) else value
+        return {key: _without_defaults(held) for key, held in value.items()}
+    return [_without_defaults(held) for held in value] if isinstance(value, (list, tuple)) else value
 
 
 def _is_default(entry: "dataclasses.Field[Any]", value: Any) -> bool:
@@ -167,13 +167,13 @@ def _is_default(entry: "dataclasses.Field[Any]", value: Any) -> bool:
     return type(value) is type(default) and repr(value) == repr(default)  # 0, 0.0 and -0.0 are three values
 
 
-def _packed_timing(timing: Timing) -> dict[str, Any]:
-    data: dict[str, Any] = _bare(dataclasses.replace(timing, samples_s=(1.0,), round=(0,)))
+def _pack_timing(timing: Timing) -> dict[str, Any]:
+    data: dict[str, Any] = _without_defaults(dataclasses.replace(timing, samples_s=(1.0,), round=(0,)))
     del data["samples_s"], data["round"]
-    return {**data, **_packed_readings(timing), "runs": _runs_of(timing.round)}
+    return {**data, **_pack_readings(timing), "runs": _runs_of(timing.round)}
 
 
-def _packed_readings(timing: Timing) -> dict[str, Any]:
+def _pack_readings(timing: Timing) -> dict[str, Any]:
     """The least reading in ticks, and what each is above it: lower words, and higher bytes where needed.
 
     The floats themselves where readings are no whole ticks, or spread too far.
@@ -194,14 +194,14 @@ def _packed_readings(timing: Timing) -> dict[str, Any]:
     }
 
 
-def _timing(own: dict[str, Any], known: Definitions) -> Timing:
+def _unpack_timing(own: dict[str, Any], known: Definitions) -> Timing:
     """The timing of a PackedTiming. ValueError where readings and rounds do not go together."""
-    values = _defined(own.pop("use", ()), known) | own
+    values = _fields_of_definitions(own.pop("use", ()), known) | own
     data, runs, least = values.pop("readings", b""), values.pop("runs", ()), values.pop("least", None)
     high, count, inner = values.pop("high", b""), 0, values.get("inner", 1)
     for _, size, times in runs:
         count += size * times if size > 0 and times > 0 else len(data) + 1
-    # Sizes first: what a line says of rounds could be more than memory holds.
+    # Compare sizes first: a damaged line may claim more rounds than memory holds.
     if count * (8 if least is None else 4) != len(data) or not 0 < inner < MOST_TICKS:
         raise ValueError("its readings are not as many as its rounds")
     values["round"], grain = _rounds_of(runs), inner / TICK
@@ -211,12 +211,12 @@ def _timing(own: dict[str, Any], known: Definitions) -> Timing:
         raise ValueError("its least reading is no number of ticks")
     form = "I"
     if high:
-        data, form = _widened(data, unsqueeze(high)), "Q"
+        data, form = _widen(data, unsqueeze(high)), "Q"
     above = struct.unpack(f"<{count}{form}", data)
     return Timing(samples_s=tuple([(least + ticks) / grain for ticks in above]), **values)
 
 
-def _widened(words: bytes, high: bytes) -> bytearray:
+def _widen(words: bytes, high: bytes) -> bytearray:
     """Words of four bytes as words of eight, with a fifth byte each. ValueError where these are not as many.
 
     Byte by byte for all words at once: number by number it takes twice the time.

@@ -1,12 +1,12 @@
-"""Plain data compressed into text: what compilers say of a program, which is long and says little twice."""
+"""Compression of plain data into text, for what compilers say of a program: it is long and repeats itself."""
 
 import base64
 import zlib
 
 LEAST_BYTES = 160  # what is shorter stays as it is, and can be read by eye
-MOST_BYTES = 1 << 26
-# What such data is likely to hold, the likeliest last. It belongs to the format: with another one, no line of
-# before can be read.
+MOST_BYTES = 1 << 26  # decompressed: a damaged or hostile line must not fill the memory
+# deflate's preset dictionary: what such data is likely to hold, the likeliest last. It belongs to the format:
+# with another one, lines that are stored cannot be read.
 LIKELY = (
     b'"get-tuple-element":"dynamic-update-slice":"dynamic-slice":"custom-call":"conditional":"all-gather":'
     b'"all-reduce":"rng-bit-generator":"reduce-window":"concatenate":"transpose":"convolution":"convert":'
@@ -29,7 +29,7 @@ def squeeze(data: bytes) -> str:
 
 
 def unsqueeze(data: bytes) -> bytes:
-    """What was squeezed into these bytes. ValueError where nothing was."""
+    """Decompress what :func:`squeeze` made. ValueError for anything else."""
     inflate = zlib.decompressobj(-15, zdict=LIKELY)
     try:
         text = inflate.decompress(data, MOST_BYTES)

@@ -31,6 +31,8 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Listing:
+    """A list, with its place."""
+
     where: str
     items: tuple[Node, ...]
 
@@ -45,6 +47,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class YamlMapping:
+    """A mapping, with its place."""
+
     where: str
     entries: Mapping[str, Entry]
 
@@ -63,7 +67,7 @@ Node = Scalar | Listing | YamlMapping
 
 @contextmanager
 def at(where: str) -> Generator[None]:
-    """Prefix errors raised within by the place of the value; a UsageError stays of its kind."""
+    """Put a value's place before the errors raised in this block, all as UsageError or its subclass."""
     try:
         yield
     except (ValueError, UsageError) as error:

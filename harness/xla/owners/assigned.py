@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import NamedTuple
 
-from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
 from harness.xla.owners.buffer_assignment import Allocation, BufferAssignment
 from harness.xla.owners.names import Names
 from harness.xla.owners.timeline import Position, Timeline
@@ -43,7 +43,7 @@ def assigned_owners(
         instructions=steps,
         owners=named,
         others=others,
-        curve=thinned(curve),
+        curve=thin_curve(curve),
     )
 
 

@@ -8,7 +8,7 @@ another's place, so that it may rise higher than the plan.
 
 from collections.abc import Iterator
 
-from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
 from harness.xla.hlo import Instruction
 from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
 from harness.xla.owners.names import Names
@@ -51,7 +51,7 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
         instructions=last + 1,
         owners=named,
         others=others,
-        curve=thinned(curve),
+        curve=thin_curve(curve),
     )
 
 

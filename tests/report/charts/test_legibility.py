@@ -12,9 +12,9 @@ from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
 from harness.profile.charts.draw import draw_profiles, profile_figures
 from harness.report.charts import draw_run
-from harness.report.charts.comparison import figure_of
+from harness.report.charts.comparison import comparison_figure
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
-from harness.report.charts.suite import figures_of
+from harness.report.charts.suite import suite_figures
 from harness.store.find import find
 from tests.report.charts.legibility import assert_legible
 from tests.rooflines import machine
@@ -44,17 +44,17 @@ def drawn():
     """Every chart of the newest run and of the one with the most records."""
     charts = {}
     for name in {RUNS[-1], max(RUNS, key=lambda name: len(read(name)[1]))}:
-        charts |= {
-            f"{name} {kind}": svg
-            for kind, svg in (draw_run(*read(name)) | draw_profiles(*read(name))).items()
-        }
+        info, records = read(name)
+        suites = results_of(info, records)
+        every = draw_run(info, suites) | draw_profiles(info, suites)
+        charts |= {f"{name} {kind}": svg for kind, svg in every.items()}
     return charts
 
 
 def test_no_text_lies_on_another_and_none_leaves_the_page(run):
     for suite in results_of(*run):
         with style():
-            figures = {**figures_of(suite, run[0]), **profile_figures(suite, run[0])}
+            figures = {**suite_figures(suite, run[0]), **profile_figures(suite, run[0])}
             for kind, (_, figure) in figures.items():
                 assert_legible(figure, f"{suite.name}-{kind}")
 
@@ -63,7 +63,7 @@ def test_a_comparison_can_be_read_too(run):
     name, records = "a run of the same cases", run[1]
     matched = across(records, [replace(record, run=name) for record in records])
     with style():
-        _, figure = figure_of(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
+        _, figure = comparison_figure(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
         assert_legible(figure, "comparison")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from harness.report.charts.drawing.style import style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.occupancy import MOST, occupancy
-from harness.report.charts.suite import figures_of
+from harness.report.charts.suite import suite_figures
 from tests.records import kernel_of, tpu_kernel_of
 from tests.report.charts.legibility import assert_legible
 from tests.report.charts.suites import INFO, record, static, suite, words_of
@@ -91,7 +91,7 @@ def test_it_is_drawn_with_its_limiters_and_can_be_read():
     for text in ("occupancy at 1Ki", "6 %, registers (255 a thread), spills 1.05 KiB", "100 %"):
         assert text in words
     with style():
-        _, figure = figures_of(rich(), COMPILED, kinds=["occupancy"])["occupancy"]
+        _, figure = suite_figures(rich(), COMPILED, kinds=["occupancy"])["occupancy"]
         assert_legible(figure, "occupancy")
 
 

@@ -7,7 +7,7 @@ from harness.report.charts.drawing.style import style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Band, LivePanel
 from harness.report.charts.owners import BANDS, owners
-from harness.report.charts.suite import figures_of
+from harness.report.charts.suite import suite_figures
 from tests.report.charts.legibility import assert_legible
 from tests.report.charts.suites import INFO, record, static, suite, words_of
 
@@ -69,5 +69,5 @@ def test_it_is_drawn_and_can_be_read():
     for text in ("broadcast at 1Ki on tpu:v5p", "peak 36 MiB: eq at impls/mask/broadcast.py:22", "32 MiB"):
         assert text in words
     with style():
-        _, figure = figures_of(results, COMPILED, kinds=["owners"])["owners"]
+        _, figure = suite_figures(results, COMPILED, kinds=["owners"])["owners"]
         assert_legible(figure, "owners")

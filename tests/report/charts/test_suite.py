@@ -9,11 +9,12 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
 from harness.report.charts import draw_run, draw_suite
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.model import ScatterChart
-from harness.report.charts.suite import figures_of
+from harness.report.charts.suite import suite_figures
 from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of, words_of
 
 K = 1024
@@ -106,7 +107,7 @@ def test_the_footer_without_facts_about_the_machine():
 
 def test_no_case_vanishes_from_any_chart():
     with style():
-        drawn = figures_of(five(), INFO)
+        drawn = suite_figures(five(), INFO)
     for name, (chart, _) in drawn.items():
         if isinstance(chart, ScatterChart):
             assert "mask/claimed" in chart.rows
@@ -146,12 +147,15 @@ def test_very_long_names_are_wrapped():
 
 
 def test_every_chart_is_there_a_second_time_in_dots():
-    drawn = draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
+    def draw():
+        return draw_run({}, results_of({}, [record("scatter", 4 * K, 1e-3)]), png=True)
+
+    drawn = draw()
     assert list(drawn) == [
         f"mask-{kind}.{end}" for kind in ("latency", "speedup", "memory") for end in ("svg", "png")
     ]
     assert all(data.startswith(b"\x89PNG") for name, data in drawn.items() if name.endswith("png"))
-    assert drawn == draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
+    assert drawn == draw()
 
 
 def test_an_empty_suite_is_a_usage_error():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.owner_changes import OwnerChange
-from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thin_curve
 from harness.report.tables.owners_table import (
     change_sentence,
     curve_line,
@@ -81,10 +81,10 @@ def test_a_buffer_is_alive_at_both_its_ends():
 
 def test_a_long_curve_keeps_its_peak():
     curve = tuple((step, step * 7919 % 1000) for step in range(5000))
-    short = thinned(curve)
+    short = thin_curve(curve)
     assert len(short) <= CORNERS
     assert max(size for _, size in short) == max(size for _, size in curve)
-    assert thinned(PEAK.curve) == PEAK.curve
+    assert thin_curve(PEAK.curve) == PEAK.curve
 
 
 def test_small_buffers_are_summed():

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from harness.core.static_figures import Static
 from harness.report.tables.render import print_tables
-from harness.report.tables.target_lines import turning_lines
+from harness.report.tables.target_lines import flip_lines
 from harness.report.tables.targets import targets_table
 from tests.report.conftest import page
 from tests.report.tables.columns import notes, texts
@@ -146,7 +146,7 @@ def test_one_target_stands_in_the_title(suite, record, plan_static):
 def test_turns_share_a_line_where_the_same_is_to_be_said(suite, mask, record):
     scatters = [one for one in mask if one.implementation == "mask/scatter"]
     others = [record("sorted", one.seq, static=one.static) for one in scatters]
-    assert turning_lines(suite([*mask, *others])) == [
+    assert flip_lines(suite([*mask, *others])) == [
         "⇄ temp of scatter, sorted at 4Ki, 16Ki: less than broadcast's on host, more on tpu:v5e"
     ]
 

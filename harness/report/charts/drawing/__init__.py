@@ -1,4 +1,4 @@
-"""How a chart looks: a page of panels, their axes, lines, outcome strips and words, laid out by matplotlib.
+"""Drawing charts with matplotlib: a page of panels, their axes, lines, outcome strips and words.
 
 It draws what `charts.model` holds and knows nothing of records.
 """

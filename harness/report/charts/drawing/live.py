@@ -1,4 +1,4 @@
-"""Bytes alive over a program: bands of single buffers below what all others take, and the peak."""
+"""Drawing the bytes alive over a program: bands of single buffers below all others, and the peak."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure

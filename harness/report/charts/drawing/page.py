@@ -29,7 +29,7 @@ LONGEST = 28  # characters of a name that may stand beside a panel
 
 @dataclass(frozen=True)
 class Sheet:
-    """What surrounds the panels in every chart of a suite; `question` is the suite's own, if it has one."""
+    """The texts around the panels in every chart of a suite; `question` is the suite's own, if it has one."""
 
     question: str | None
     constants: str
@@ -38,9 +38,10 @@ class Sheet:
 
 
 def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
-    """Lines are named at their ends in a panel that stands alone; else, and by long names, in a legend.
+    """Draw a chart on a page.
 
-    Rows of points and bars have their names at the left.
+    Lines are named at their ends in a single panel with short names, else in a legend. Rows of points and
+    bars have their names at the left.
     """
     alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
     direct = (
@@ -64,7 +65,7 @@ def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figur
 def compose_page(
     chart: Captioned, sheet: Sheet, samples: Mapping[str, Artist], draw: Callable[[SubFigure], float]
 ) -> Figure:
-    """The words around what `draw` draws, which returns its height in inches; `samples` are the legend."""
+    """A page: texts and a legend (`samples`) around what `draw` draws, which returns its height in inches."""
     title = wrap(chart.title, ROOM, TITLE, "bold")
     question = sheet.question or (chart.question if chart.finding else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)

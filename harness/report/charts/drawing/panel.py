@@ -24,7 +24,7 @@ SIZE = 6.5  # points
 
 @dataclass(frozen=True)
 class View:
-    """What all panels of a chart have in common, so that they can be compared by eye.
+    """The axes that all panels of a chart share, so that they can be compared by eye.
 
     `lengths` and `values` are the limits of the axes; `floor` is where 0 B stands, if anything is 0.
     """
@@ -45,12 +45,12 @@ class View:
         return cls(chart, looks, baseline, lengths, limits, floor)
 
     def on(self, value: float) -> float:
-        """Where a value stands: 0 on the floor, all others at themselves."""
+        """The height of a value: that of the floor for 0, else the value itself."""
         return self.floor if self.floor is not None and not value else value
 
 
 def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
-    """Draw it; where its lines end, for those that are to be named there."""
+    """Draw a panel; the ends of its lines, for names beside them."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(*view.lengths)
@@ -95,7 +95,7 @@ def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
 
 
 def _aside(panel: Panel, place: int, count: int) -> float:
-    """At a single length the implementations stand beside each other, within half an octave."""
+    """The factor that moves a series aside at a single length, where all would stand on each other."""
     return 2 ** (0.5 * ((place + 0.5) / count - 0.5)) if len(panel.lengths) == 1 else 1.0
 
 
@@ -119,7 +119,7 @@ def set_ticks(axis: Axis, names: Mapping[float, str]) -> None:
 
 
 def _tick_values(axes: Axes, view: View) -> list[float]:
-    """Name the values at the left; they are none where there is nothing to see."""
+    """Write the ticks of the vertical axis, none without any value; where they are."""
     labels: dict[float, str] = {}
     if any(panel.values for panel in view.chart.panels):
         labels = view.chart.scale.labels(*view.values)
@@ -132,7 +132,7 @@ def _tick_values(axes: Axes, view: View) -> list[float]:
 
 
 def draw_grid(axes: Axes, lengths: Sequence[float], values: Sequence[float]) -> None:
-    """All lines as one path: matplotlib's own grid takes a third of the file."""
+    """Draw the grid as one path: matplotlib's own grid takes a third of the file."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     upright = [Path([(length, low), (length, high)]) for length in lengths]
     level = [Path([(left, value), (right, value)]) for value in values]
@@ -141,7 +141,7 @@ def draw_grid(axes: Axes, lengths: Sequence[float], values: Sequence[float]) -> 
 
 
 def draw_limit(axes: Axes, limit: float, name: str) -> None:
-    """A level that is not to be passed, with its name."""
+    """Draw a level that is not to be passed, with its name."""
     axes.axhline(limit, color=WARNING, ls="-.", lw=1.0)
     axes.annotate(
         name,
@@ -156,7 +156,7 @@ def draw_limit(axes: Axes, limit: float, name: str) -> None:
 
 
 def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: float) -> None:
-    """`aside` is a factor on the lengths that moves the points off those of others."""
+    """Draw a series; `aside` is a factor on the lengths that moves its points off those of others."""
     look = view.looks[series.label]
     fine = series.light or series.bound
     line, width = (LIGHT, 1.0) if fine else (look.line, look.width)
@@ -185,7 +185,7 @@ def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: fl
 def draw_outcome_strip(
     axes: Axes, panel: Panel, rows: Sequence[str], looks: Mapping[str, Look], *, named: bool
 ) -> None:
-    """A row per implementation under a panel, and a word for cases that gave no figure.
+    """Draw a row per implementation under a panel, with a word for each case that gave no figure.
 
     `rows` are labels from the top; `named` writes them at the left, else their markers stand there.
     """
@@ -208,7 +208,7 @@ def draw_outcome_strip(
 
 
 def _span(axes: Axes, lengths: Sequence[int], first: int, last: int) -> tuple[float, float]:
-    """From the middle between a length and the shorter one to the middle before the longer one."""
+    """The ends of a bar over these lengths: halfway to the lengths before and after them."""
     low, high = axes.get_xlim()
     before = [length for length in lengths if length < first]
     after = [length for length in lengths if length > last]

@@ -13,7 +13,7 @@ NARROW = 2.5  # an axis that spans less than this factor is ticked in equal step
 
 @dataclass(frozen=True)
 class Scale:
-    """How a figure stands on a logarithmic axis. `least` is the smallest factor an axis spans."""
+    """A figure's logarithmic axis: its format, ticks, anchor, and `least`, the smallest factor it spans."""
 
     format: Callable[[float], str]
     ticks: Callable[[float, float], list[float]]
@@ -34,7 +34,7 @@ class Scale:
 
 
 def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, at most `most` of them."""
+    """Ticks at multiples of 1, 2 or 5 times a power of ten, at most `most` of them."""
     exponent = math.floor(math.log10(high - low)) - 1
     while True:
         for lead in (1, 2, 5):
@@ -46,7 +46,7 @@ def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:
 
 
 def decimal_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5 of every decade, or powers of ten, or every second, third … power of ten."""
+    """Ticks at 1, 2, 5 of every decade, or powers of ten, or every second, third … power of ten."""
     if high / low < NARROW:
         return linear_ticks(low, high)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -61,7 +61,7 @@ def decimal_ticks(low: float, high: float) -> list[float]:
 
 
 def binary_ticks(low: float, high: float) -> list[float]:
-    """Powers of two, all or every second, fifth, tenth …; in equal steps of a unit when narrow."""
+    """Ticks at powers of two, all or every second, fifth, tenth …; in equal steps of a unit when narrow."""
     if high / low < NARROW:
         unit = 1024.0 ** math.floor(math.log(low, 1024)) if low >= 1024 else 1.0
         return [tick * unit for tick in linear_ticks(low / unit, high / unit)]
@@ -72,7 +72,7 @@ def binary_ticks(low: float, high: float) -> list[float]:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Powers of two or of four around 1×; decades where those are many or have many digits."""
+    """Ticks at powers of two or of four around 1×; decades where those are many or have many digits."""
     binary = NARROW <= high / low <= 4**MOST and low > 1 / 64 and high < 1024
     return binary_ticks(low, high) if binary else decimal_ticks(low, high)
 
@@ -95,7 +95,7 @@ def floor_of(values: Iterable[float]) -> float | None:
 
 
 def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
-    """Half an octave on both sides of a single length, an eighth of the span otherwise."""
+    """Axis limits: half an octave on both sides of a single length, else a part of the span."""
     grid = list(lengths)
     span = math.log2(max(grid) / min(grid))
     room = 2 ** min(max(span / 12, 0.15), 0.5) if span else 2**0.5

@@ -76,7 +76,7 @@ def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[flo
 
 
 def _ticks_up(chart: ScatterChart, names: Sequence[str]) -> tuple[tuple[float, float], Mapping[float, str]]:
-    """The same of the vertical axis, or the `names` of the rows from the top."""
+    """The limits and ticks of the vertical axis, or the `names` of the rows from the top."""
     if names:
         return (len(names) - 0.5, -0.5), {float(row): name for row, name in enumerate(names)}
     return _linear_ticks([*_values([m.up for panel in chart.panels for m in panel.marks]), *chart.levels])

@@ -1,4 +1,4 @@
-"""How things look: colours that stay apart for colour-blind readers, on light ground and on dark; text."""
+"""The style of charts: colours that colour-blind readers tell apart, on light ground and on dark; text."""
 
 import re
 import textwrap
@@ -8,8 +8,8 @@ from typing import Any
 
 import matplotlib as mpl
 
-# Text and lines keep a contrast of 3 with white and with #0d1117, a browser's dark page: charts have no
-# ground of their own. Both leave a band of middling lightness, and these are in it.
+# Text and lines keep a contrast of 3, which WCAG 2.1 (1.4.11) asks of graphics, with white and with #0d1117,
+# a browser's dark page: charts have no background. Both leave a band of middling lightness; these are in it.
 INK = "#777777"
 WARNING = "#cf3a4a"
 # After Okabe and Ito (https://jfly.uni-koeln.de/color/), without their light and dark ends.
@@ -88,7 +88,7 @@ def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
 
 
 class _Wrapper(textwrap.TextWrapper):
-    """Also between options, before it breaks a word: `name[one=1,` above `two=2]`."""
+    """Wraps between options, too, before it breaks a word: `name[one=1,` above `two=2]`."""
 
     wordsep_simple_re = re.compile(r"(\s+)|(?<=,)(?=\w)|(?<=\w)(?=\[)")
 

@@ -16,7 +16,7 @@ import torch
 from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.paths import PACKAGE, shown_path
-from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thinned
+from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
 from harness.worker.frameworks.torch.binding import ones
 
 # Folders whose frames are not the implementation's; `<` begins what is in no file.
@@ -105,7 +105,7 @@ def owners_of(
     """The owners of a plan from all of its buffers and, of a whole trace, how long each is alive."""
     named, others = largest_first(found)
     peak = sum(owner.bytes for owner in found)
-    curve = thinned(live_curve(steps, lives))
+    curve = thin_curve(live_curve(steps, lives))
     return Owners(peak, peak - planned_bytes, 0, at, steps, named, others, curve)
 
 

@@ -1,4 +1,4 @@
-"""The question of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
+"""The target of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from harness.core.case import label, split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value, canonical
 from harness.sweep import settings as known_settings
-from harness.sweep.axes import missing
+from harness.sweep.axes import missing_fields
 from harness.sweep.config import FILE, Config, suite_of
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
@@ -27,8 +27,8 @@ KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, beside the famil
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a test asks about: `options` are those in its name, `plugins` what a command line would need."""
+class TargetInfo:
+    """The implementation that a test names: `options` in its name, `plugins` for a command line of it."""
 
     catalog: Catalog
     implementation: str
@@ -48,14 +48,14 @@ def find_target(
     framework: str = "",
     semantics: str = "",
     plugins: Sequence[str | Path] = (),
-) -> Asked:
-    """The target, registered: a name, a decorated builder, or a plain callable by a file in `folder`."""
+) -> TargetInfo:
+    """Register the target: a name, a decorated builder, or a plain callable through a file in `folder`."""
     given = tuple(map(str, plugins))
     known = discovery.catalog(given)
     if isinstance(target, str):
         with at(target):
             bare, spelled = split_label(target)
-        return Asked(known, known.implementation(bare, family).id, given, dict(spelled))
+        return TargetInfo(known, known.implementation(bare, family).id, given, dict(spelled))
     if isinstance(target, Implementation):
         written, name, home = write_import(folder, target), target.name, family or family_of(target).name
     elif not family or not framework:
@@ -69,30 +69,30 @@ def find_target(
         name = written.stem
     everything = known.merged(discovery.plugin(str(written)))
     shown = show_source(target, written)
-    return Asked(everything, everything.implementation(f"{home}/{name}").id, (*given, str(shown)))
+    return TargetInfo(everything, everything.implementation(f"{home}/{name}").id, (*given, str(shown)))
 
 
-def plan_cases(asked: Asked, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:
+def plan_cases(target: TargetInfo, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:
     """The schedule of one suite, with these keywords as its keys: every combination of the fields' values.
 
-    UsageError, with the nearest name, for a keyword that is none, and for a value that does not fit.
+    UsageError, with the nearest name, for an unknown keyword, and for a value that does not fit.
     """
-    family, where = asked.family, asked.implementation
+    family, where = target.family, target.implementation
     fields = [family.field(name).name for name in keywords if name not in KEYS]
-    if absent := missing(family, fields):
+    if absent := missing_fields(family, fields):
         raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; give {absent[0]}=…")
-    written = {**keywords, "family": family.name, "impls": label(where, {**asked.options, **options})}
+    written = {**keywords, "family": family.name, "impls": label(where, {**target.options, **options})}
     entries = {name: Entry(where, _node(where, values)) for name, values in written.items()}
     suite = suite_of(family.name, Entry(where, YamlMapping(where, entries)))
     config = Config(Path(FILE), Path.cwd(), (suite.name,), Settings(), (), {suite.name: suite})
-    return plan(config, asked.catalog, (), Overrides())
+    return plan(config, target.catalog, (), Overrides())
 
 
-def check_ids(asked: Asked, checks: bool | str | Sequence[str]) -> tuple[str, ...] | None:
+def check_ids(target: TargetInfo, checks: bool | str | Sequence[str]) -> tuple[str, ...] | None:
     """The checks to make, as `family/name`; None for all. UsageError for one that does not exist."""
     if isinstance(checks, bool):
         return None if checks else ()
-    family = asked.family
+    family = target.family
     names = [name.split("/")[-1] for name in ([checks] if isinstance(checks, str) else checks)]
     for name in names:
         if name not in family.checks:
@@ -101,12 +101,12 @@ def check_ids(asked: Asked, checks: bool | str | Sequence[str]) -> tuple[str, ..
 
 
 def command_of(
-    verb: str, asked: Asked, schedule: Schedule, keywords: Mapping[str, Values], checks: Sequence[str]
+    verb: str, target: TargetInfo, schedule: Schedule, keywords: Mapping[str, Values], checks: Sequence[str]
 ) -> list[str]:
     """The command line that asks the same of the same code, whatever the bench.yaml beside it says."""
     (suite,) = schedule.suites
     (name,) = suite.implementations
-    flags = [("--plugin", plugin) for plugin in asked.plugins]
+    flags = [("--plugin", plugin) for plugin in target.plugins]
     flags += [("--mode", ",".join(suite.modes)), ("--device", ",".join(suite.devices))]
     for axis, values in suite.axes.items():
         texts = ",".join(map(canonical, values))
