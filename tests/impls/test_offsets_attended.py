@@ -122,6 +122,11 @@ def test_a_ring_gives_the_attention_of_the_row(kind, devices, ring):
 
 
 @pytest.mark.jax
+def test_a_stripe_may_have_fewer_tokens_than_the_row_has_segments(ring):
+    assert_passed(ring(replace(W, seq=24), devices=8))
+
+
+@pytest.mark.jax
 def test_a_ring_is_one_program():
     assert_passed(attended(V.thd_ring, W, devices=2))
 
