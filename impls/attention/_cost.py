@@ -21,9 +21,8 @@ from dataclasses import replace
 from harness import Array, Cost
 
 from ._bounds import BYTES
+from ._stage_inputs import KERNEL_BLOCK
 from .workload import AttentionWorkload
-
-KERNEL_BLOCK = 128
 
 
 def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[AttentionWorkload], Cost]:

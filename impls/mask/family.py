@@ -2,8 +2,8 @@
 
 MLA's indexer picks `topk` of `seq` columns for each of `rows` queries; attention then adds a mask
 that is 0 at the picked columns and hugely negative elsewhere (MaxText `generate_mask`, pull
-requests #4261 and #4437). The closed value is −0.7 times the largest float32: half as much again
-must not overflow. float16 cannot hold it, so that dtype is refused.
+requests #4261 and #4437). The closed value is −0.7 times the largest float32: adding it to a logit must not
+overflow, though adding it twice does. float16 cannot hold it, so that dtype is refused.
 
 The defaults are #4261's batch and selection, with 128 rows of its 1024.
 

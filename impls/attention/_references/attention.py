@@ -4,7 +4,7 @@ Each semantics is the formula over all keys of a row, with −inf where a key is
 is gathered and no tile is skipped, so this shares no code and no trick with the implementations.
 
 Of packed sequences each stands alone: its tiles and blocks begin at its start. Its last block has
-the tokens that are left, and its mean is theirs: no rule else leaves every token in every branch
+the tokens that are left, and its mean is theirs: no other rule leaves every token in every branch
 and adds none. A sequence then has one answer, whatever it is packed with.
 """
 

@@ -9,7 +9,7 @@ One choice per query, shared by all heads. The choice has no gradient: the index
 or better, whatever the inputs' dtype. Which of equal scores are picked is left open: those rows are
 not judged. With few indexer heads there are some, since a token that no head likes scores exactly 0.
 
-Rounding: the model of `_ambiguous`, through the product, the ReLU, which adds no error, and the sum
+Rounding: the model of `ambiguous.py`, through the product, the ReLU, which adds no error, and the sum
 over heads.
 """
 

@@ -84,7 +84,7 @@ def weigh_branches(
 def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
     """Marks, [b, rows, heads], where rounding of scores in f32 may decide a selection.
 
-    The model of `_ambiguous`: independent errors of at most u, in sums of n terms of standard
+    The model of `ambiguous.py`: independent errors of at most u, in sums of n terms of standard
     deviation √n u (|Σx| + ‖x‖₂). A logit's error is a probability's relative error. Marked is
     where a block that was picked and one that was not may change places within 6 deviations each.
     """

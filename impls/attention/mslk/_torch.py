@@ -33,9 +33,10 @@ from .._branches import (
     weighted_steps,
 )
 from .._packed import packed, padded
-from .._references.upstream import KERNEL_BLOCK, refuse_upstream
+from .._references.upstream import refuse_upstream
 from .._selection import kernel_blocks, select_blocks
 from .._stage import in_stage
+from .._stage_inputs import KERNEL_BLOCK
 from ..workload import AttentionWorkload
 from ._recompute import recompute_by_branch
 
