@@ -21,8 +21,7 @@ from dataclasses import replace
 from harness import Array, Cost
 
 from ._bounds import BYTES
-from ._stage_inputs import KERNEL_BLOCK
-from .workload import AttentionWorkload
+from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[AttentionWorkload], Cost]:

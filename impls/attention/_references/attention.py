@@ -67,10 +67,10 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
             tiles, tile = torch.unique(t // w.tile, return_inverse=True)
             with torch.no_grad():
                 scores = scored(tiles)
-                chosen = picked(scores, w.selected)[:, :, tile]
+                chosen = mark_picks(scores, w.selected)[:, :, tile]
                 shown = starts <= t[:, None]
                 if sparse_compressed:
-                    groups = picked(group_scores(w, scores), w.compressed_selected)
+                    groups = mark_picks(group_scores(w, scores), w.compressed_selected)
                     shown = shown & _spread(groups, w.compressed_block, len(starts))[:, :, tile]
                 past = keys <= t[:, None]
                 recent = past & (keys > t[:, None] - w.window)
@@ -167,7 +167,7 @@ def group_scores(w: AttentionWorkload, scores: Any) -> Any:
     return torch.stack(means, -1)
 
 
-def picked(scores: Any, count: int) -> Any:
+def mark_picks(scores: Any, count: int) -> Any:
     """True at the `count` highest finite scores of the last axis."""
     import torch
 

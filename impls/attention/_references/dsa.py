@@ -37,7 +37,7 @@ def dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
             import torch
 
             with torch.no_grad():
-                chosen = _picked(w, _scores(w, t, index_q, index_k, index_w))
+                chosen = _mark_picks(w, _scores(w, t, index_q, index_k, index_w))
             return attend(queries, k, v, chosen[:, None])
 
         return by_blocks(block, w, rows, q, k, v, index_q, index_k, index_w)
@@ -92,7 +92,7 @@ def _scores(w: AttentionWorkload, t: Any, index_q: Any, index_k: Any, index_w: A
     return total.masked_fill(torch.arange(w.seq, device=t.device) > t[:, None], -torch.inf)
 
 
-def _picked(w: AttentionWorkload, scores: Any) -> Any:
+def _mark_picks(w: AttentionWorkload, scores: Any) -> Any:
     """True at the `topk` highest finite scores."""
     import torch
 

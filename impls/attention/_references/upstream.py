@@ -21,8 +21,7 @@ from typing import Any
 
 from harness import Unsupported
 
-from .._stage_inputs import KERNEL_BLOCK
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from .attention import attend, block_means, block_scores, by_blocks, per_sequence, products, refuse
 
 

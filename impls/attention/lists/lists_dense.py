@@ -7,8 +7,8 @@ four times as much in the numbers that are ranked (MSLK #296, before it was repl
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._kernel_blocks import kernel_blocks
 
 

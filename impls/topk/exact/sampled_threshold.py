@@ -4,8 +4,8 @@ One of the sample's order statistics is taken low enough that of rows whose scor
 than two in a thousand hold less than k above it; such a row is taken whole, so the answer is exact
 whatever the sample was. It costs one comparison of every score and a selection among about twice k;
 ties at the threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold: it is left out
-unless its row is taken whole. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975); the places that are
-sampled are drawn once, by a fixed seed.
+unless its row is taken whole. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975);
+the places that are sampled are drawn once, by a fixed seed.
 """
 
 from itertools import pairwise
