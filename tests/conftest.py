@@ -40,7 +40,7 @@ LONG = (
     "impls/test_offsets_checks_hold.py", "impls/test_offsets_golden.py", "impls/test_mla_jax.py",
     "impls/test_offsets.py", "impls/test_topk.py", "impls/test_attention_sparse.py",
     "impls/test_attention_matches.py", "cli/test_static.py", "testing/test_cases.py",
-    "report/charts/test_legibility.py", "xla/test_agreement.py",
+    "report/charts/test_legibility.py", "xla/test_agreement.py", "impls/test_attention_tiles.py",
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Stored runs built by hand: two of one suite, every figure of them chosen."""
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,3 +60,8 @@ def store_two_runs(folder: Path) -> None:
         backward = record_of("base", 4096, mode="bwd", timing=timing_of([1.0]), correctness=PASSED, **common)
         oom = record_of("scatter", 8192, status="oom", reason="plans 33 GiB", workload={"topk": 7}, **common)
         store(folder, run, [base, scatter, *([backward, oom] if factor == 2 else [])])
+
+
+def full_disk(*_: Any) -> None:
+    """In the place of a system call that writes."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -21,9 +21,7 @@ from dataclasses import replace
 from harness import Array, Cost
 
 from ._bounds import BYTES
-from .workload import AttentionWorkload
-
-KERNEL_BLOCK = 128
+from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[AttentionWorkload], Cost]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast, packed_rows
 
-from ._queries import related
+from ._queries import relate
 from .workload import AttentionWorkload
 
 
@@ -45,7 +45,7 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
     """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says.
 
     Documents of real lengths stand in a drawn order; a row's padding is last. Queries and keys are then
-    related as :func:`related` says.
+    related as :func:`relate` says.
     """
     import numpy as np
 
@@ -67,4 +67,4 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         else:
             cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
         arrays["cu_seqlens"] = np.concatenate([[0], cuts, [w.seq]]).astype(np.int32)
-    return related(w, arrays, rng)
+    return relate(w, arrays, rng)

@@ -8,7 +8,7 @@ from typing import Any
 from harness import Array, Shapes, Unsupported, cast
 
 from . import _stage_inputs as of_others
-from ._queries import refuse_distribution, related
+from ._queries import refuse_distribution, relate
 from .workload import AttentionWorkload
 
 PAPER_STAGES = ("given_blocks", "decode", "chunk")
@@ -53,7 +53,7 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         if isinstance(array, Array) and name in {"q", "k", "v", "gates"}:
             values = rng.standard_normal(array.shape, dtype=drawn)
             arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
-    arrays = related(w, arrays, rng)
+    arrays = relate(w, arrays, rng)
     if w.stage == "chunk":
         return arrays
     if w.stage == "decode":

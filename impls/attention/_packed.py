@@ -8,7 +8,7 @@ from typing import Any
 from harness import stage
 
 
-def packed(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
+def attend_each(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
     """`attend(q, k, v)` of each sequence that `cu_seqlens` cuts out, joined again; or with gates."""
     import torch
 
@@ -20,7 +20,7 @@ def packed(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., 
     return _taking(each, gated=gated)
 
 
-def padded(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
+def attend_padded(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
     """`attend(lengths, q, k, v)` of all sequences in a batch, zeros behind the shorter; or with gates."""
     import torch
     from torch.nn.utils.rnn import pad_sequence

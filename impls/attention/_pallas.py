@@ -35,7 +35,7 @@ def segments(cu_seqlens: Any, seq: int) -> Any:
 
 def splash_blocks(w: AttentionWorkload, block: int) -> dict[str, Any]:
     """Splash attention's blocks, forward and backward: as wide as asked, or as divides the tokens."""
-    if block % WIDTH:
+    if block < WIDTH or block % WIDTH:
         raise Unsupported(f"block {block}: lanes come in {WIDTH}s; use a multiple")
     width = next(size for size in (block, 2 * WIDTH, WIDTH) if w.seq % size == 0)
     return dict.fromkeys(SPLASH_BLOCKS, width)

@@ -20,7 +20,7 @@ def refuse_distribution(w: AttentionWorkload) -> None:
         raise Unsupported(f"distribution={w.distribution}: stage={w.stage} is of drawn parts; use iid")
 
 
-def related(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
+def relate(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
     """Drawn arrays with their queries, the last n tokens, and keys related as the workload says.
 
     `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it

@@ -10,8 +10,7 @@ from typing import Any
 
 from harness import stage
 
-from ._stage_inputs import KERNEL_BLOCK
-from .workload import AttentionWorkload
+from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def select_blocks(

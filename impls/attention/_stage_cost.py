@@ -7,8 +7,8 @@ from math import prod
 from harness import Array, Cost
 
 from ._cost import tile_scoring
-from ._stage_inputs import KERNEL_BLOCK, shapes_of_stage
-from .workload import AttentionWorkload
+from ._stage_inputs import shapes_of_stage
+from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def compress_cost(w: AttentionWorkload) -> Cost:

@@ -8,9 +8,7 @@ from typing import Any
 from harness import Array, Shapes, Unsupported, cast
 
 from . import _inputs
-from .workload import AttentionWorkload
-
-KERNEL_BLOCK = 128  # tokens in a block of MSLK's kernel
+from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def shapes(w: AttentionWorkload) -> Shapes:

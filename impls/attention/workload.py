@@ -18,8 +18,9 @@ STAGES = (
     "chunk",
 )
 
-
 DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
+
+KERNEL_BLOCK = 128  # tokens in a block of MSLK's kernel, whatever `block` is
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness import Contract, Evidence, Judgement
 
 
-def opened() -> Contract:
+def exact_but_for_ties() -> Contract:
     """The reference says of every column: 1 open, 0 closed, 2 either; of rows with a 2, `topk` are open.
 
     Exact. A selection of the `topk` largest takes all columns above its cutoff, none below it, and

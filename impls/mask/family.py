@@ -2,8 +2,8 @@
 
 MLA's indexer picks `topk` of `seq` columns for each of `rows` queries; attention then adds a mask
 that is 0 at the picked columns and hugely negative elsewhere (MaxText `generate_mask`, pull
-requests #4261 and #4437). The closed value is −0.7 times the largest float32: half as much again
-must not overflow. float16 cannot hold it, so that dtype is refused.
+requests #4261 and #4437). The closed value is −0.7 times the largest float32: adding it to a logit must not
+overflow, though adding it twice does. float16 cannot hold it, so that dtype is refused.
 
 The defaults are #4261's batch and selection, with 128 rows of its 1024.
 
@@ -38,9 +38,19 @@ from harness import (
 )
 
 from ._checks import CHECKS
-from ._contracts import opened
+from ._contracts import exact_but_for_ties
 from ._model import of_model
-from .reference import attended, blocks, closed_value, masked_again, packed, selected, threshold, top, visible
+from .reference import (
+    attention_under_mask,
+    block_mask,
+    closed_value,
+    packed_mask,
+    roles_of_columns,
+    selection_mask,
+    threshold_mask,
+    top,
+    visible,
+)
 from .workload import MaskWorkload
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2}
@@ -144,32 +154,32 @@ FAMILY = Family(
     shapes=shapes,
     inputs=inputs,
     semantics={
-        "exact": Semantics("exact", selected, exact(), sentence="open exactly the selected columns"),
+        "exact": Semantics("exact", selection_mask, exact(), sentence="open exactly the selected columns"),
         "threshold": Semantics(
             "threshold",
-            threshold,
+            threshold_mask,
             exact(),
             sentence="open every column that scores no less than the least selected one",
         ),
         "packed": Semantics(
-            "packed", packed, exact(), sentence="the selected columns as bits of 32-bit words"
+            "packed", packed_mask, exact(), sentence="the selected columns as bits of 32-bit words"
         ),
         "blocks": Semantics(
             "blocks",
-            blocks,
+            block_mask,
             exact(),
             sentence="which blocks of 128 columns hold a selected one, and which columns in them",
         ),
         "attended": Semantics(
             "attended",
-            attended,
+            attention_under_mask,
             tolerance(ATTENDED),
             sentence="the softmax attention of one head over the selected columns",
         ),
         "masked_again": Semantics(
             "masked_again",
-            masked_again,
-            opened(),
+            roles_of_columns,
+            exact_but_for_ties(),
             sentence="after the causal mask is added again, open exactly the visible selected columns",
         ),
     },

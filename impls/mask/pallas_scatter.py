@@ -22,7 +22,7 @@ def pallas_scatter(w: MaskWorkload, *, block: int = 8192):
 
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: a TPU has no double precision; use dtype=f32 or mask/scatter")
-    if block % LANES:
+    if block < LANES or block % LANES:
         raise Unsupported(
             f"a block of {block} columns is no whole number of tiles of {LANES}; use a multiple"
         )

@@ -33,7 +33,7 @@ def top(row: Any, k: int) -> Any:
     return np.concatenate([above[np.argsort(-row[above], kind="stable")], tied])
 
 
-def selected(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def selection_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """0 at the columns in `topk_indices`, closed elsewhere: [batch, rows, seq]."""
     import numpy as np
 
@@ -46,7 +46,7 @@ def selected(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     return mask
 
 
-def threshold(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def threshold_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """0 where the score reaches the least of `topk_values`: more than `topk` columns when scores tie."""
     import numpy as np
 
@@ -72,7 +72,7 @@ def open_columns(w: MaskWorkload, rows: Any, multiple: int) -> Callable[..., Any
     return columns
 
 
-def packed(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def packed_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """Words of 32 columns, the first in the lowest bit, 1 for open: [batch, rows, words]."""
     import numpy as np
 
@@ -89,7 +89,7 @@ def packed(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     return mask
 
 
-def blocks(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def block_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """Of blocks of 128 columns: `held`, whether any is open, and `inside`, which ones are.
 
     [batch, rows, blocks] and [batch, rows, blocks, 128]; past seq nothing is open.
@@ -104,12 +104,12 @@ def blocks(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     return mask
 
 
-def attended(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def attention_under_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """Dense softmax attention of every query over all columns, the mask added to its logits."""
     import numpy as np
 
     def attend(topk_indices: Any, queries: Any, keys: Any, values: Any) -> Any:
-        mask = selected(replace(w, dtype="f64"), rows)(topk_indices)
+        mask = selection_mask(replace(w, dtype="f64"), rows)(topk_indices)
         queries = queries if rows is None else queries[:, rows]
         out = np.empty(queries.shape)
         for batch, row in np.ndindex(*queries.shape[:2]):
@@ -135,7 +135,7 @@ def last_visible(w: MaskWorkload) -> Any:
     return (np.arange(1, w.rows + 1) * w.seq // w.rows - 1).astype(np.int32)
 
 
-def masked_again(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
+def roles_of_columns(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """1 for a column that must be open, 0 for one that must not, 2 where the choice is free: int8.
 
     Free are the visible columns that tie at the cutoff, where not all of them fit the selection.

@@ -33,7 +33,7 @@ def growth(w: MlaWorkload, scale: float) -> float:
     return max(1.0, size * (scale if w.widths.q_lora else scale**2))
 
 
-def held(bounds: Mapping[str, float], *, cancelling: bool = False) -> Contract:
+def at_size_of_tokens(bounds: Mapping[str, float], *, cancelling: bool = False) -> Contract:
     """Within the dtype's bound, at the size of the workload's tokens."""
 
     def judge(evidence: Evidence) -> Judgement:

@@ -14,7 +14,7 @@ from ._inputs import inputs, plain
 from .workload import MlaWorkload
 
 
-def doubled(w: MlaWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
+def double_content(w: MlaWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """`wkv_b` twice as large, and so content in keys, and values; rotated keys stay."""
     import numpy as np
 
@@ -39,7 +39,7 @@ def content_matters(trial: Trial) -> Judgement:
     w = trial.workload
     rows = rows_of(w.new)
     arrays = make_inputs(w, trial.inputs["weights"], 1, 1.0)
-    twice = {**arrays, **doubled(w, arrays)}
+    twice = {**arrays, **double_content(w, arrays)}
 
     def change(answer: Any) -> float:
         once, then = (np.asarray(answer(a)).astype(np.float64) for a in (arrays, twice))

@@ -119,7 +119,7 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
         arrays |= cache(w, weights, rng)
     if w.page:
         table = rng.permutation(w.batch * w.pages).reshape(w.batch, w.pages).astype("int32")
-        arrays |= paged(w, table, arrays["cache_ckv"], arrays["cache_kpe"])
+        arrays |= put_in_pages(w, table, arrays["cache_ckv"], arrays["cache_kpe"])
     return arrays
 
 
@@ -129,7 +129,7 @@ def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> d
     if given & {"pages_ckv", "pages_kpe", "page_table"}:
         raise ValueError("pages are made from the cache: capture cache_ckv and cache_kpe")
     if w.page:
-        arrays |= paged(w, arrays["page_table"], arrays["cache_ckv"], arrays["cache_kpe"])
+        arrays |= put_in_pages(w, arrays["page_table"], arrays["cache_ckv"], arrays["cache_kpe"])
     if not w.cached or given >= {"cache_k", "cache_v"}:
         return arrays
     if given & {"cache_k", "cache_v"}:
@@ -181,7 +181,7 @@ def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positio
     return {"cache_k": k, "cache_v": made[..., c.nope :].copy(), "cache_ckv": ckv, "cache_kpe": kpe}
 
 
-def paged(w: MlaWorkload, table: Any, *caches: Any) -> dict[str, Any]:
+def put_in_pages(w: MlaWorkload, table: Any, *caches: Any) -> dict[str, Any]:
     """The latents and rotated keys of a cache, a page of `w.page` tokens where the table has it.
 
     What of a last page no token fills holds numbers that no answer may depend on.

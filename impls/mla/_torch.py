@@ -1,4 +1,4 @@
-"""What the variants share, with upstream's dtypes: rotation and softmax in f32 (in f64 for f64).
+"""What the torch variants share, with upstream's dtypes: rotation and softmax in f32 (in f64 for f64).
 
 A decode or chunk attends its cache and the new tokens without joining them: scores are joined, keys are not,
 so that no cache is copied to append one token.

@@ -9,16 +9,19 @@ def attend_part(
     content, position, ckv, kpe, new_ckv, new_kpe, table, mixed, largest, total,
     keys, keys_of_part, heads, pages,
     SCALE: tl.constexpr, LATENT: tl.constexpr, ROPE: tl.constexpr, ROPE_PADDED: tl.constexpr,
-    HEADS: tl.constexpr, KEYS: tl.constexpr, PAGE: tl.constexpr,
+    HEADS: tl.constexpr, CUT: tl.constexpr, KEYS: tl.constexpr, PAGE: tl.constexpr,
 ):  # fmt: skip
     """Of some heads and the keys of one part: the weighted sum of latents, and its largest score and total.
 
-    Heads are the rows of the products: all share one key. The new token opens the first part. A scale
-    that were no constant would reach the kernel as f32, whatever the dtype. With a PAGE the cache lies in
-    pages of so many tokens, and `table` has those of each sequence.
+    Heads are the rows of the products: all share one key. Where the last program has fewer of them (CUT), the
+    last head fills its rows. The new token opens the first part. A scale that were no constant would reach
+    the kernel as f32, whatever the dtype. With a PAGE the cache lies in pages of so many tokens, and `table`
+    has those of each sequence.
     """
     part, parts = tl.program_id(0), tl.num_programs(0)
     head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
+    if CUT:
+        head = tl.minimum(head, heads - 1)  # rows of one head store the same numbers
     batch = tl.program_id(2).to(tl.int64)
     latent, rope = tl.arange(0, LATENT), tl.arange(0, ROPE_PADDED)
     turned = rope < ROPE

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import triton
 from torch.nn.functional import linear
 
 from harness import Unsupported, stage
@@ -14,12 +15,8 @@ from ._torch import dequantise, forward_only, latents, queries
 from ._triton_decode import attend_part, join_parts
 from .workload import MlaWorkload
 
+LEAST_LATENT = 16  # elements that a product sums over
 PROGRAMS = 256  # that the keys are parted for, about two for each multiprocessor of a large GPU
-
-
-def power_of_two(number: int) -> int:
-    """The least that is no smaller."""
-    return 1 << (number - 1).bit_length()
 
 
 def decode_over(w: MlaWorkload) -> Callable[..., torch.Tensor]:
@@ -30,13 +27,18 @@ def decode_over(w: MlaWorkload) -> Callable[..., torch.Tensor]:
     if w.phase != "decode":
         raise Unsupported(f"phase={w.phase}: this attends one new token; use phase=decode, or absorb")
     c = w.widths
+    if c.kv_lora < LEAST_LATENT or c.kv_lora != triton.next_power_of_2(c.kv_lora):
+        raise Unsupported(
+            f"kv_lora_rank {c.kv_lora}: a tile holds a latent whole; use a power of two "
+            f"from {LEAST_LATENT} on, or absorb"
+        )
     wide = w.dtype in {"f64", "f32"}
     block, heads = (16, 16) if wide else (32, 16 if c.heads % 32 else 32)
     warps = 8 if heads == 32 or w.dtype == "f64" else 4  # with which nothing is spilled
     wanted = max(1, PROGRAMS * heads // (w.batch * c.heads))
     length = max(2, -(-w.seq // (wanted * block))) * block  # of a part, which one block would not be worth
     parts = -(-w.seq // length)
-    rope = max(16, power_of_two(c.rope))
+    rope = max(16, triton.next_power_of_2(c.rope))
 
     def attend(content: Any, position: Any, cached: Any, new: Any, table: Any) -> torch.Tensor:
         accumulated = torch.promote_types(content.dtype, torch.float32)
@@ -45,14 +47,15 @@ def decode_over(w: MlaWorkload) -> Callable[..., torch.Tensor]:
             for last in ((c.kv_lora,), (), ())
         )
         mixed = torch.empty_like(content)
-        attend_part[(parts, c.heads // heads, w.batch)](
+        attend_part[(parts, -(-c.heads // heads), w.batch)](
             content, position, *cached, *new, table, sums, largest, total,
             w.seq, length, c.heads, w.pages,
-            w.scale, c.kv_lora, c.rope, rope, heads, block, 0 if table is None else w.page,
+            w.scale, c.kv_lora, c.rope, rope, heads, c.heads % heads > 0, block,
+            0 if table is None else w.page,
             num_warps=warps, num_stages=2,
         )  # fmt: skip
         join_parts[(w.batch * c.heads, 4)](
-            sums, largest, total, mixed, parts, c.kv_lora // 4, power_of_two(parts), 16, num_warps=4
+            sums, largest, total, mixed, parts, c.kv_lora // 4, triton.next_power_of_2(parts), 16, num_warps=4
         )
         return mixed
 

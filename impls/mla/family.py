@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from harness import Family, Semantics, Unsupported
 
-from ._bounds import FORWARD, GRADIENT, held
+from ._bounds import FORWARD, GRADIENT, at_size_of_tokens
 from ._checks import CHECKS
 from ._cost import BYTES, cost, keeps_heads, keeps_latents
 from ._inputs import complete, inputs, shapes, weight_shapes
@@ -57,8 +57,8 @@ FAMILY = Family(
         "dense": Semantics(
             "dense",
             dense,
-            held(FORWARD),
-            gradient=held(GRADIENT, cancelling=True),
+            at_size_of_tokens(FORWARD),
+            gradient=at_size_of_tokens(GRADIENT, cancelling=True),
             framework="torch",
             sentence="softmax attention over keys and values made from the latents",
             layout="[B, T, D]",
@@ -67,7 +67,7 @@ FAMILY = Family(
         "steps": Semantics(
             "steps",
             dense,
-            held(FORWARD),
+            at_size_of_tokens(FORWARD),
             framework="torch",
             sentence="a decode of several tokens, each of which attends the cache and those before it",
             layout="[B, T, D]",

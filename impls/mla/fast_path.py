@@ -31,9 +31,8 @@ def fast_path(w: MlaWorkload):
     if w.new > LONGEST:
         return standard.naive(w)
 
-    def score(
-        q, parts
-    ):  # no name holds the scores while the values are attended: they are the most of its memory
+    def score(q, parts):
+        # A function, so that no name holds the scores, most of the memory, while the values are attended.
         with stage("scores"):
             return [q @ k.transpose(-1, -2) for k, _ in parts]
 

@@ -19,7 +19,7 @@ from .workload import MlaWorkload
 BLOCK = 128
 
 
-def blocks(seq: int, device: Any) -> Any:
+def causal_blocks(seq: int, device: Any) -> Any:
     """The causal mask: blocks before the diagonal's are seen whole, the diagonal's own in part."""
     import torch
     from torch.nn.attention.flex_attention import BlockMask
@@ -50,7 +50,7 @@ def flex(w: MlaWorkload):
     if w.phase == "chunk":
         raise Unsupported("phase=chunk: its mask is of as many queries as keys, or one; use naive_sdpa")
 
-    def supported(x):
+    def refuse(x):
         if x.is_cuda:
             return
         if x.requires_grad:
@@ -62,13 +62,13 @@ def flex(w: MlaWorkload):
 
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        supported(x)
+        refuse(x)
         q = joined_queries(w, x, weights, freqs)
         new = keys_values(w, x, weights, freqs)
         with stage("cache"):
             k, v = (torch.cat(parts, 1) for parts in zip(*cached, new, strict=True)) if cached else new
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-        mask = blocks(w.seq, x.device) if w.causal and w.phase == "prefill" else None
+        mask = causal_blocks(w.seq, x.device) if w.causal and w.phase == "prefill" else None
         with stage("attend"):
             heads = kernel(q, k, v, block_mask=mask, scale=w.scale)
         with stage("output"):

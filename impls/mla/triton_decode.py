@@ -5,7 +5,8 @@ once per 16 or 32 of them. It is not copied to append the new token, which opens
 many parts that about 256 programs share the keys (flash-decoding); a program per group of heads alone would
 leave a GPU almost empty where sequences are few. Projections are torch's and the answer is as in `absorb`.
 
-In f32 its products are IEEE's, without tensor cores: tf32 would not keep the bound.
+Latents are a power of two wide, as a tile is. In f32 products are IEEE's, without tensor cores: tf32 would
+not keep the bound.
 """
 
 from harness import implementation

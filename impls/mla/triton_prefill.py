@@ -18,7 +18,7 @@ from .workload import MlaWorkload
 TILES = {"bf16": (64, 32, 4, 2), "f16": (64, 32, 4, 2), "f32": (32, 16, 4, 1), "f64": (16, 16, 8, 1)}
 
 
-def padded(width: int) -> int:
+def width_of_tile(width: int) -> int:
     """The least power of two that holds a width, and that a matrix instruction takes."""
     return max(16, 1 << (width - 1).bit_length())
 
@@ -52,7 +52,7 @@ def triton_prefill(w: MlaWorkload):
             kernel[(-(-w.seq // queries_of_tile), w.batch * c.heads)](
                 content, position.contiguous(), expanded, kpe.contiguous(), heads, w.seq,
                 w.scale, w.causal, c.heads, c.nope, c.rope, c.v,
-                padded(c.nope), padded(c.rope), padded(c.v), queries_of_tile, keys_of_tile,
+                *map(width_of_tile, (c.nope, c.rope, c.v)), queries_of_tile, keys_of_tile,
                 num_warps=warps, num_stages=stages,
             )  # fmt: skip
         with stage("output"):

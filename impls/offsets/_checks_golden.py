@@ -110,7 +110,7 @@ def inputs_of(names: Sequence[str]) -> dict[str, Any]:
 
     rows = []
     for row in (VECTORS[name] for name in names):
-        ids = [_padded(row.q), _padded(row.kv or row.q)]
+        ids = [_pad_ids(row.q), _pad_ids(row.kv or row.q)]
         given = (row.positions_q, row.positions_kv)
         rows.append([*ids, *(_positions(side, text) for side, text in zip(ids, given, strict=True))])
     parts = zip(*rows, strict=True)
@@ -144,7 +144,7 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split()]
 
 
-def _padded(text: str) -> list[int]:
+def _pad_ids(text: str) -> list[int]:
     given = _numbers(text)
     return given + [0] * (SEQ - len(given))
 

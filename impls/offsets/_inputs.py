@@ -25,7 +25,7 @@ def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
     """
     import numpy as np
 
-    rows = [_packed(row, w.seq, rng) for row in w.packed] or [_row(w, rng) for _ in range(w.batch)]
+    rows = [_place_documents(row, w.seq, rng) for row in w.packed] or [_row(w, rng) for _ in range(w.batch)]
     names = ("segment_ids_q", "positions_q", "segment_ids_kv", "positions_kv")
     packed = {name: np.stack(part) for name, part in zip(names, zip(*rows, strict=True), strict=True)}
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -58,7 +58,7 @@ def complete(w: OffsetsWorkload, arrays: dict[str, Any], given: frozenset[str]) 
     return arrays
 
 
-def _packed(documents: tuple[int, ...], total: int, rng: Any) -> tuple[Any, Any, Any, Any]:
+def _place_documents(documents: tuple[int, ...], total: int, rng: Any) -> tuple[Any, Any, Any, Any]:
     """(ids_q, positions_q, ids_kv, positions_kv) of a row of documents."""
     import numpy as np
 

@@ -30,25 +30,25 @@ def boundaries(ids: Any, count: int, block: int) -> Any:
     before = jnp.concatenate([~ids[:1], blocks[:-1, -1, -1]])
     # The barrier keeps XLA from merging both reductions into one that runs along a row.
     columns = jax.lax.optimization_barrier((blocks != before[:, None, None]).any(axis=1))
-    marks = _packed(columns.any(axis=-1).reshape(-1, WORD))
+    marks = _pack_bits(columns.any(axis=-1).reshape(-1, WORD))
 
     wanted = jnp.arange(1, count + 1, dtype=jnp.int32)
     marked = jnp.cumsum(_ones(marks))
-    word, rank = _reached(marked, wanted)
+    word, rank = _find_reached(marked, wanted)
     chosen = word * WORD + _place_of(rank, marks[word])
     tokens = ids[chosen[:, None] * block + jnp.arange(block, dtype=jnp.int32)]
     earlier = jnp.concatenate([before[chosen][:, None], tokens[:, :-1]], axis=1)
-    changes = _packed((tokens != earlier).reshape(count, -1, LANES))
+    changes = _pack_bits((tokens != earlier).reshape(count, -1, LANES))
 
     inside = jnp.cumsum(_ones(changes), axis=-1)
     found = jnp.cumsum(jnp.where(wanted <= marked[-1], inside[:, -1], 0))
-    at, rank = _reached(found, wanted)
-    word, rank = _reached(inside[at], rank, wanted - 1)
+    at, rank = _find_reached(found, wanted)
+    word, rank = _find_reached(inside[at], rank, wanted - 1)
     place = chosen[at] * block + word * LANES + _place_of(rank, changes[at, word])
     return jnp.where(wanted <= found[-1], jnp.minimum(place, seq), seq)
 
 
-def _packed(bits: Any) -> Any:
+def _pack_bits(bits: Any) -> Any:
     """Booleans along the last axis, at most 32, as one word: the first is its lowest bit."""
     import jax.numpy as jnp
 
@@ -62,7 +62,7 @@ def _ones(words: Any) -> Any:
     return jax.lax.population_count(words).astype("int32")
 
 
-def _reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
+def _find_reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
     """(the entry of the last axis at which a running count reaches `wanted`, the rank wanted within it).
 
     `rows` are the row numbers where each wanted one has a running count of its own.

@@ -7,7 +7,7 @@ self-attention, wrong for a query shorter than its keys, an absent segment or a 
 from harness import implementation
 
 from ._lengths import tail
-from .family import counted, partnerless
+from .family import fails_by_counting, partnerless
 from .workload import OffsetsWorkload
 
 
@@ -18,7 +18,7 @@ from .workload import OffsetsWorkload
         "incorrect": "counts tokens that meet no partner: the form proposed in review of #2522",
         "when": partnerless,
     },
-    fails=counted,
+    fails=fails_by_counting,
 )
 def bincount(w: OffsetsWorkload):
     def offsets(segment_ids_q, segment_ids_kv):

@@ -21,7 +21,7 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact, 
 from ._checks import CHECKS
 from ._inputs import LEAST_TOKENS, attended_arrays, complete, inputs
 from .reference import pairwise, zero_empty
-from .reference_attended import ATTENDED, attended, attended_cost, refuse_attended
+from .reference_attended import ATTENDED, attended_cost, attention_of_segments, refuse_attended
 from .workload import DISTRIBUTIONS, OffsetsWorkload
 
 
@@ -69,7 +69,7 @@ def partnerless(w: OffsetsWorkload) -> bool:
     )
 
 
-def counted(w: OffsetsWorkload, _: Mapping[str, Any]) -> dict[str, str]:
+def fails_by_counting(w: OffsetsWorkload, _: Mapping[str, Any]) -> dict[str, str]:
     """The checks that fail where ids are counted as they stand, whatever meets a partner."""
     why = "counts tokens that meet no partner (review of TransformerEngine #2522)"
     return {"golden": why} | ({"short_striped_segments": why} if w.kind == "bottom_right" else {})
@@ -102,7 +102,7 @@ FAMILY = Family(
         ),
         "attended": Semantics(
             "attended",
-            attended,
+            attention_of_segments,
             tolerance(ATTENDED),
             sentence="softmax attention of a token over the keys that the mask lets it meet; 0 where none",
             cost=attended_cost,

@@ -13,7 +13,7 @@ from harness import Unsupported, implementation
 from ._lengths import left_in_run
 from .workload import OffsetsWorkload
 
-SUBLANES = 8
+SUBLANES, LANES = 8, 128  # of a register
 
 
 @implementation(framework="pallas", semantics="exact")
@@ -25,6 +25,10 @@ def pallas_scan(w: OffsetsWorkload, *, block: int = 512):
 
     if w.kind == "sliding":
         raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+    if block < LANES or block % LANES:
+        raise Unsupported(
+            f"a block of {block} tokens is no whole number of registers of {LANES}; use a multiple"
+        )
     places = -(-(w.max_segments + 1) // SUBLANES) * SUBLANES  # one more for offsets, and whole registers
     limits = jnp.iinfo(jnp.int32)
 

@@ -53,7 +53,7 @@ def _pairs(w: OffsetsWorkload, tokens: int) -> int:
     return seen * (seen + 1) // 2 + (tokens - seen) * seen
 
 
-def attended(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
+def attention_of_segments(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
     """[batch, seq, heads, head_dim]: a token's attention to its segment's keys; 0 where it meets none."""
     import numpy as np
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from harness import implementation
 
-from .family import counted, partnerless
+from .family import fails_by_counting, partnerless
 from .workload import OffsetsWorkload
 
 
 def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:
-    return counted(w, options) | {
+    return fails_by_counting(w, options) | {
         **dict.fromkeys(("intra_segment_padding", "many_gaps"), "an ascending row has one start for each id"),
         "ids_above_max_segments": "only ids up to max_segments are searched for",
         "more_segments_than_slots": "only ids up to max_segments are searched for",
@@ -40,8 +40,8 @@ def searchsorted(w: OffsetsWorkload):
         ascending = jax.lax.cummax(ids)
         before = jnp.cumsum(ids != 0, dtype=jnp.int32)
         bounds = jnp.searchsorted(ascending, jnp.arange(1, w.max_segments + 2, dtype=jnp.int32))
-        counted = jnp.where(bounds == 0, 0, before[bounds - 1])
-        lengths = jnp.diff(counted)
+        before_bound = jnp.where(bounds == 0, 0, before[bounds - 1])
+        lengths = jnp.diff(before_bound)
         seq = ids.shape[0]
         starts = jnp.where(lengths > 0, bounds[:-1], seq)
         # Missing starts are seq, and sorting moves them behind the others.

@@ -1,8 +1,9 @@
 """Per-segment extremes by `segment_min` and `segment_max`: the merged rule of #2522 without its one-hot.
 
-Linear in seq whatever max_segments is. The extremes are kept for seq + 1 ids, so segments beyond
-max_segments keep their offsets, and an empty extreme is the int32 limit, which no key passes.
-Ids must not exceed the longer row: numbered from 1 it holds no more segments than tokens.
+Linear in seq whatever max_segments is. Extremes are kept for every id up to the longer row's length, since
+numbered from 1 it holds no more segments than tokens, and up to max_segments, since a stripe of a ring may
+have fewer tokens than that: so segments beyond max_segments keep their offsets. An empty extreme is the
+int32 limit, which no key passes.
 """
 
 from harness import Unsupported, implementation
@@ -20,7 +21,7 @@ def segment_min(w: OffsetsWorkload):
 
     if w.kind == "sliding":
         raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
-    ids = max(w.seq, w.keys) + 1
+    ids = max(w.seq, w.keys, w.max_segments) + 1
 
     def of_row(q, kv, keys_q, keys_kv):
         """Which queries reach no further than the largest key, which keys at least the least query."""

@@ -12,7 +12,7 @@ from ._thd_jax import attend_segments, join
 from .workload import OffsetsWorkload
 
 
-def moved(w: OffsetsWorkload) -> bool:
+def moves_pairs(w: OffsetsWorkload) -> bool:
     """Whether every seeded row has a segment whose pairs are moved: its first token is a query."""
     return w.layout == "striped" and w.kind == "causal"
 
@@ -20,7 +20,7 @@ def moved(w: OffsetsWorkload) -> bool:
 @implementation(
     framework="jax",
     semantics="attended",
-    expect={"incorrect": "a stripe's first query meets a key that lies behind it", "when": moved},
+    expect={"incorrect": "a stripe's first query meets a key that lies behind it", "when": moves_pairs},
 )
 def thd_counted(w: OffsetsWorkload):
     if w.layout == "absent" or (w.layout == "striped" and w.kind == "bottom_right"):

@@ -24,7 +24,7 @@ from .indexer._attention import attention_cost, attention_inputs, attention_shap
 from .indexer._attention_contracts import ATTENDED_EXACT, ATTENDED_RECALL
 from .indexer._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
 from .indexer._indexer_contracts import EXACT_SCORED, RECALL_SCORED
-from .reference import attended, indexed, largest
+from .reference import attention_to_selection, largest, largest_of_indexer
 from .workload import DISTRIBUTIONS, TopkWorkload
 
 __all__ = ["DISTRIBUTIONS", "FAMILY", "TopkWorkload", "cost", "inputs", "shapes"]
@@ -92,7 +92,7 @@ FAMILY = Family(
         ),
         "indexer": Semantics(
             "indexer",
-            indexed,
+            largest_of_indexer,
             EXACT_SCORED,
             sentence="the k largest of the scores of DeepSeek's lightning indexer, in any order",
             cost=indexer_cost,
@@ -100,7 +100,7 @@ FAMILY = Family(
         ),
         "indexer_recall": Semantics(
             "indexer_recall",
-            indexed,
+            largest_of_indexer,
             RECALL_SCORED,
             sentence="k of an indexer's scores; on average the workload's recall are among the k largest",
             cost=indexer_cost,
@@ -108,7 +108,7 @@ FAMILY = Family(
         ),
         "attention": Semantics(
             "attention",
-            attended,
+            attention_to_selection,
             ATTENDED_EXACT,
             sentence="softmax attention over what an indexer selects, and the selection beside it",
             cost=attention_cost,
@@ -116,7 +116,7 @@ FAMILY = Family(
         ),
         "attention_recall": Semantics(
             "attention_recall",
-            attended,
+            attention_to_selection,
             ATTENDED_RECALL,
             sentence="as attention, over k columns of which the workload's recall are among the k largest",
             cost=attention_cost,

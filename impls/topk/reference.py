@@ -21,7 +21,7 @@ def largest(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
     return select
 
 
-def indexed(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
+def largest_of_indexer(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
     """As `largest`, of the scores that an indexer gives; f64 whatever the workload's dtype."""
     import numpy as np
 
@@ -35,11 +35,11 @@ def indexed(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
     return select
 
 
-def attended(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
-    """(attended, values, indices): attention over the selection of `indexed`, and that selection."""
+def attention_to_selection(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
+    """(attended, values, indices): attention to what an indexer selects, and that selection."""
     import numpy as np
 
-    select = indexed(w, rows)
+    select = largest_of_indexer(w, rows)
 
     def attend(queries: Any, keys: Any, weights: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
         values, indices = select(queries, keys, weights)

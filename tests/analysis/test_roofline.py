@@ -1,8 +1,12 @@
-"""Ceilings of a machine whose every reading is known."""
+"""Ceilings of a machine whose every reading is known, and the shares of them that known times reach."""
 
 import pytest
 
-from harness.analysis.roofline import roofline_of
+from harness.analysis.roofline import UNMEASURED, Work, case_share, roof_share, roofline_of, stage_share
+from harness.analysis.stats import Estimate
+from harness.core.record import Cost, StageFigures
+from harness.report import format as fmt
+from tests.records import record_of
 from tests.rooflines import CACHES, KI, MI, machine
 
 
@@ -39,3 +43,79 @@ def test_what_is_no_roofline_is_refused(damage):
     assert roofline_of({**plain, "load": 0.5}).levels == machine().levels
     with pytest.raises(ValueError):
         roofline_of({**plain, **damage})
+
+
+SECOND = Estimate(1.0, 0.95, 1.05, 6, "rounds")
+
+
+def share(flops, moved, working_set=1 << 30, time=SECOND, dtype="f32"):
+    return roof_share(machine(), Work(dtype, flops, moved, working_set), time)
+
+
+@pytest.mark.parametrize(
+    ("flops", "moved", "working_set", "roof", "value"),
+    [
+        (5e10, None, 0, "compute", 0.5),
+        (5e10, 2e9, 1 << 30, "compute", 0.5),
+        (1e10, 2e9, 1 << 30, "DRAM", 0.2),
+        (None, 2e9, 1 << 30, "DRAM", 0.2),
+        (5e10, 8e9, 1 << 30, "DRAM", 0.8),
+        (5e10, 8e9, 512 * KI, "compute", 0.5),  # the same bytes from a cache
+        (None, 8e9, 512 * KI, "L2", 0.1),
+    ],
+)
+def test_the_roof_that_binds_is_the_lower_one_at_this_intensity(flops, moved, working_set, roof, value):
+    found = share(flops, moved, working_set)
+    assert (found.roof, found.share.value) == (roof, pytest.approx(value))
+    assert not found.refused + found.note + found.reason
+
+
+def test_the_interval_of_a_share_is_that_of_the_time_as_the_roof_is_a_maximum():
+    assert fmt.roof(share(5e10, None)) == "50 % of compute"
+    low, high = share(5e10, None).share[1:3]
+    assert low == pytest.approx(5e10 / (1.05 * 1e11))
+    assert high == pytest.approx(5e10 / (0.95 * 1e11))
+
+
+def test_above_the_compute_roof_is_refused_where_the_interval_leaves_no_doubt():
+    found = share(2e11, 1e9)
+    assert fmt.roof(found) == "refused"
+    assert found.refused.startswith("refused: faster than products of f32 here, which nothing is")
+    doubtful = share(1.02e11, None)
+    assert (fmt.roof(doubtful), doubtful.refused) == ("102 % of compute", "")
+    assert not share(2e11, None, time=Estimate(1.0)).refused, "a time without an interval excludes nothing"
+
+
+def test_refused_also_where_memory_would_bind():
+    assert share(2e11, 1e12).refused
+
+
+def test_above_a_memory_roof_is_a_remark():
+    found = share(1e9, 3e10)
+    assert fmt.roof(found) == "300 % of DRAM"
+    assert (
+        found.note == "above what DRAM gives: its bytes are cache-resident or counted more often than moved"
+    )
+
+
+def test_a_case_has_its_familys_count_and_a_stage_its_operators():
+    record = record_of("dense", 4 * KI, family="attention", fingerprint="here", cost=Cost(5e10, 1e9))
+    known = {"here": machine()}
+    assert case_share(record, SECOND, known).roof == "compute"
+    figures = StageFigures("select", (1.0,), 64, 3, None, 32 * MI)  # half a MiB at a time
+    assert stage_share(record, figures, SECOND, known).roof == "L2"
+
+
+@pytest.mark.parametrize(
+    ("changed", "time", "reason"),
+    [
+        ({"fingerprint": "elsewhere"}, SECOND, UNMEASURED),
+        ({"mode": "bwd"}, SECOND, "the family's formula is of fwd alone"),
+        ({"cost": Cost()}, SECOND, "neither FLOPs nor bytes are known"),
+        ({}, Estimate(None, reason="not timed"), "not timed"),
+    ],
+)
+def test_what_has_no_share_says_why(changed, time, reason):
+    values = {"fingerprint": "here", "cost": Cost(5e10, 1e9), **changed}
+    found = case_share(record_of("dense", 4 * KI, **values), time, {"here": machine()})
+    assert (found.reason, fmt.roof(found)) == (reason, "–")

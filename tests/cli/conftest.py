@@ -74,6 +74,16 @@ def call(folder, *words, **environment):
     return Said(done.returncode, done.stdout, done.stderr)
 
 
+def records(folder, *command, code=0):
+    """The records that a command answers with; none would let a test that goes through them pass."""
+    done = call(folder, *command, "--json")
+    assert done.code == code, done.out + done.err
+    assert "Traceback" not in done.err
+    found = json.loads(done.out)["records"]
+    assert found
+    return found
+
+
 @pytest.fixture(scope="session")
 def seqsweep(project):
     def ask(*words, folder=project, **environment):

@@ -7,7 +7,7 @@ import pytest
 
 from harness.catalog.accelerators import absent
 from harness.catalog.known_frameworks import NO_TRITON
-from tests.cli.conftest import call
+from tests.cli.conftest import call, records
 from tests.repositories import Repository
 
 pytestmark = pytest.mark.jax
@@ -78,13 +78,6 @@ def written(folder, **kernel):
     (folder / "points.py").write_text(plugin(**kernel))
     (folder / "bench.yaml").write_text(BENCH)
     return folder
-
-
-def records(folder, *command, code=0):
-    done = call(folder, *command, "--json")
-    assert done.code == code, done.out + done.err
-    assert "Traceback" not in done.err
-    return json.loads(done.out)["records"]
 
 
 @pytest.mark.full

@@ -1,11 +1,10 @@
 """Kernels in Triton, from a user's folder to what his machine code takes of a GPU that is not here."""
 
-import json
 from importlib.util import find_spec
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import call, records
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
 
@@ -107,13 +106,6 @@ def written(folder, kernel, launch=GRID, arguments="BLOCK=256", timeout="30s"):
     (folder / "points.py").write_text(plugin)
     (folder / "bench.yaml").write_text(BENCH.replace("TIMEOUT", timeout))
     return folder
-
-
-def records(folder, *command, code=0):
-    done = call(folder, *command, "--json")
-    assert done.code == code, done.out + done.err
-    assert "Traceback" not in done.err
-    return json.loads(done.out)["records"]
 
 
 @pytest.mark.long

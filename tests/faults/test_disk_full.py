@@ -10,7 +10,7 @@ from harness.core.errors import MachineError
 from harness.store import atomic
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
-from tests.collection.test_collect import store_shard
+from tests.collection.test_collection import store_shard
 from tests.records import PASSED, record_of, timing_of
 
 

@@ -29,7 +29,7 @@ from harness.store.find import all_runs
 from harness.store.jsonl import encode, lines
 from harness.store.packing.definitions import Packer
 from harness.sweep import config
-from tests.collection.test_collect import store_shard
+from tests.collection.test_collection import store_shard
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value, sealed
 from tests.stores import RUNS, store_two_runs

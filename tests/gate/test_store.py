@@ -1,6 +1,5 @@
 """What a gate keeps: whole lines, whatever happened while one was written, and which gate is the newest."""
 
-import errno
 import json
 import os
 from dataclasses import asdict, replace
@@ -12,6 +11,7 @@ from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.store import HEADER, PAIRS, GateFolder, GateHeader, newest
 from harness.store import atomic
+from tests.stores import full_disk
 
 
 def rounds_of(pair, case, effect):
@@ -30,10 +30,6 @@ def new_gate(tmp_path):
         return GateFolder.create(tmp_path, gate_id, GateHeader(**{"request": "sha256:a", **header}))
 
     return make
-
-
-def full_disk(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_what_was_written_is_read_again(new_gate, tmp_path):

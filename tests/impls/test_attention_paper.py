@@ -133,7 +133,7 @@ def broken(w, inputs, trap):
     from impls.attention._references import paper
     from impls.attention._references.upstream import _attend_often
 
-    kept = {name: getattr(paper, name) for name in ("_ranked", "ends", "attend")}
+    kept = {name: getattr(paper, name) for name in ("_rank", "ends", "attend")}
     try:
         if trap == "leak":  # a block is read from its start on
             paper.ends = lambda k, sizes: kept["ends"](k, sizes) - sizes[0] + 1
@@ -143,7 +143,7 @@ def broken(w, inputs, trap):
                 block = torch.arange(masses.shape[-1])
                 return masses.masked_fill(block > (t // w.block)[:, None], -torch.inf)
 
-            paper._ranked = ranked
+            paper._rank = ranked
         elif trap == "a finite sentinel":
 
             def averaged(q, k, v, visible):

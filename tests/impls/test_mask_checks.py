@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from impls.mask.family import FAMILY, MaskWorkload
-from impls.mask.reference import closed_value, selected, visible
+from impls.mask.reference import closed_value, selection_mask, visible
 from tests.impls.judgements import assert_failed
 from tests.impls.trials import trial_of
 
@@ -47,12 +47,12 @@ def arithmetic(scores, topk_values):
 def infinite(topk_indices):
     """0 times infinity at every open column."""
     with np.errstate(invalid="ignore"):
-        return np.float32(-np.inf) * (selected(PLAIN, None)(topk_indices) != 0)
+        return np.float32(-np.inf) * (selection_mask(PLAIN, None)(topk_indices) != 0)
 
 
 def unshifted(topk_indices, queries, keys, values):
     """A softmax that does not take off the largest logit."""
-    kept = selected(PLAIN, None)(topk_indices) == 0
+    kept = selection_mask(PLAIN, None)(topk_indices) == 0
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.exp(np.einsum("btd,bsd->bts", queries, keys)) * kept
         return np.einsum("bts,bsd->btd", weights / weights.sum(-1, keepdims=True), values)
@@ -60,7 +60,7 @@ def unshifted(topk_indices, queries, keys, values):
 
 def next_column(topk_indices):
     """Every open column one too far to the right, as of tokens that are yet to come."""
-    return selected(PLAIN, None)((topk_indices + 1) % PLAIN.seq)
+    return selection_mask(PLAIN, None)((topk_indices + 1) % PLAIN.seq)
 
 
 def latest(scores, topk_values):
@@ -80,7 +80,7 @@ def rescored(topk_indices, scores):
 
 
 def no_last_column(topk_indices):
-    out = selected(PLAIN, None)(topk_indices)
+    out = selection_mask(PLAIN, None)(topk_indices)
     out[..., -1] = NEG
     return out
 
@@ -132,7 +132,7 @@ def test_a_broken_one_is_caught(name, broken, says):
 def test_no_contract_would_have_caught_these(broken):
     """They are right on the seeded inputs: only the check tells."""
     made = trial(PLAIN, broken)
-    opened = selected(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
+    opened = selection_mask(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
     if broken is added_bits:
         bits = (made.result[..., None] >> np.arange(32, dtype=np.uint32) & 1).reshape(1, PLAIN.rows, -1)
         assert np.array_equal(bits[..., : PLAIN.seq] == 1, opened)
@@ -152,7 +152,7 @@ def test_a_closed_visible_index_counts_under_causal_and_a_hidden_one_does_not():
 
 def _masked(w, topk_indices, seen):
     with np.errstate(over="ignore"):
-        return selected(w, None)(topk_indices) + mask(seen)
+        return selection_mask(w, None)(topk_indices) + mask(seen)
 
 
 def test_a_block_that_is_not_held_is_closed():
@@ -160,7 +160,7 @@ def test_a_block_that_is_not_held_is_closed():
     w = MaskWorkload(rows=2, seq=256, topk=200)
 
     def forgets(topk_indices, skip):
-        inside = (selected(w, None)(topk_indices) == 0).reshape(1, w.rows, 2, 128)
+        inside = (selection_mask(w, None)(topk_indices) == 0).reshape(1, w.rows, 2, 128)
         held = inside.any(axis=-1)
         held[..., 1] &= not skip
         return {"held": held, "inside": inside}
@@ -177,7 +177,7 @@ def test_ties_are_a_property_with_their_size():
     assert figures["least"] >= w.topk
     assert figures["most"] > figures["mean"] > w.topk
     assert figures["rows_over_topk"] > 0
-    exact = verdict("kept_ties", w, selected(w, None)).figures
+    exact = verdict("kept_ties", w, selection_mask(w, None)).figures
     assert (exact["most"], exact["rows_over_topk"]) == (w.topk, 0)
     assert not CHECKS["kept_ties"].decides
 

@@ -6,7 +6,7 @@ import pytest
 from harness import Unsupported
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, Config, MlaWorkload
-from impls.mla.flex import blocks, flex
+from impls.mla.flex import causal_blocks, flex
 from tests.impls.torch_case import gradients, judged
 
 pytestmark = [
@@ -27,7 +27,7 @@ def test_its_list_of_blocks_is_the_causal_mask(seq):
     from torch.nn.attention.flex_attention import create_block_mask
 
     found = create_block_mask(lambda _b, _h, i, j: i >= j, None, None, seq, seq, device="cpu")
-    assert (blocks(seq, "cpu").to_dense() == found.to_dense()).all()
+    assert (causal_blocks(seq, "cpu").to_dense() == found.to_dense()).all()
 
 
 def test_a_backward_on_the_cpu_is_refused():

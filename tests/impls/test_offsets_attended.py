@@ -10,7 +10,7 @@ from harness import Evidence, Unsupported
 from impls.offsets._checks_golden import FIELDS
 from impls.offsets._thd_jax import attend_segments, join
 from impls.offsets.family import FAMILY, OffsetsWorkload
-from impls.offsets.thd_counted import moved, thd_counted
+from impls.offsets.thd_counted import moves_pairs, thd_counted
 from impls.offsets.thd_masked import OF, thd_masked
 from tests.impls import jax_case
 from tests.impls.judgements import assert_passed
@@ -122,6 +122,11 @@ def test_a_ring_gives_the_attention_of_the_row(kind, devices, ring):
 
 
 @pytest.mark.jax
+def test_a_stripe_may_have_fewer_tokens_than_the_row_has_segments(ring):
+    assert_passed(ring(replace(W, seq=24), devices=8))
+
+
+@pytest.mark.jax
 def test_a_ring_is_one_program():
     assert_passed(attended(V.thd_ring, W, devices=2))
 
@@ -132,7 +137,7 @@ def test_counting_ids_is_enough_unless_the_first_query_of_a_stripe_meets_nothing
         for kind in ("causal", "bottom_right", "padding"):
             assert attended(thd_counted, replace(CROSS, kind=kind), seed).passed
         w = LAYOUTS["striped"]
-        assert moved(w)
+        assert moves_pairs(w)
         assert not attended(thd_counted, w, seed).passed
         assert attended(thd_counted, replace(w, kind="padding"), seed).passed
     for w in (LAYOUTS["absent"], replace(LAYOUTS["striped"], kind="bottom_right")):

@@ -71,6 +71,7 @@ def test_blocks_of_the_one_for_gpus_tile_the_tokens():
         pallas_mha(AttentionWorkload(seq=512, dtype="f64"))
 
 
-def test_a_block_is_whole_registers():
+@pytest.mark.parametrize("block", [0, 200])
+def test_a_block_is_whole_registers(block):
     with pytest.raises(Unsupported, match="lanes come in 128s"):
-        pallas_splash(AttentionWorkload(seq=512), block=200)
+        pallas_splash(AttentionWorkload(seq=512), block=block)

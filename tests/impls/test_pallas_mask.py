@@ -26,5 +26,6 @@ def test_rows_that_see_fewer_columns_than_they_select(tmp_path):
 def test_what_it_cannot_take_is_refused():
     with pytest.raises(Unsupported, match="no double precision"):
         pallas_scatter(MaskWorkload(seq=4096, dtype="f64"))
-    with pytest.raises(Unsupported, match="whole number of tiles of 128"):
-        pallas_scatter(MaskWorkload(seq=4096), block=200)
+    for block in (0, 200):
+        with pytest.raises(Unsupported, match="whole number of tiles of 128"):
+            pallas_scatter(MaskWorkload(seq=4096), block=block)

@@ -32,3 +32,9 @@ def test_sides_of_other_lengths(tmp_path):
 def test_a_window_is_refused():
     with pytest.raises(Unsupported, match="do not decide a sliding window"):
         pallas_scan(OffsetsWorkload(seq=256, kind="sliding"))
+
+
+@pytest.mark.parametrize("block", [0, 200])
+def test_a_block_is_whole_registers(block):
+    with pytest.raises(Unsupported, match="no whole number of registers of 128"):
+        pallas_scan(OffsetsWorkload(seq=256), block=block)

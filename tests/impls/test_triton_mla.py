@@ -22,6 +22,22 @@ def test_lengths_that_no_block_divides(tmp_path):
     assert_right(records, 4)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("heads", ["8", "24"])
+def test_heads_that_no_program_divides(tmp_path, heads):
+    """Fewer than a program has rows, as where a model's heads divide over devices; and some left over."""
+    axes = {"heads": heads, "batch": "2", "dtype": "bf16", **NARROW}
+    records = interpret(tmp_path, "mla", "triton_decode", "70", **axes)
+    assert_right(records, 1)
+
+
+@pytest.mark.full
+def test_a_latent_that_is_no_tile_is_refused(tmp_path):
+    (record,) = interpret(tmp_path, "mla", "triton_decode", "64", kv_lora_rank="96", **NARROW)
+    assert record["status"] == "unsupported"
+    assert "kv_lora_rank 96" in record["reason"]
+
+
 @pytest.mark.full
 def test_a_paged_cache(tmp_path):
     """Pages that no block of keys divides, a last one that is cut, and sequences whose pages lie mixed."""

@@ -15,7 +15,7 @@ from tests.impls.interpreted import KERNELS, ROOT, assert_right, interpret
 pytestmark = KERNELS
 NARROW = {"dtype": "f32,bf16", "head_dim": "24", "window": "21", "selected": "3"}
 PAIR = {"heads": "2", "kv_heads": "1"}
-GROUPS = [("2", "2"), ("8", "2"), ("16", "1")]  # 1, 4 and 16 query heads a key head
+GROUPS = [("2", "2"), ("8", "2"), ("16", "1"), ("32", "1")]  # 1, 4, 16 and 32 query heads a key head
 
 
 def judge(folder, name, seq, *words, cases=2, **axes):

@@ -1,7 +1,10 @@
 import json
 
-from harness.core.record import Record
+from harness.core.record import Cost, Record
 from harness.report.run_json import HEADER, run_data
+from tests.report.charts.suites import FINGERPRINT
+from tests.report.charts.suites import record as record_on_machine
+from tests.rooflines import machine
 
 LISTS = "records comparisons throughput scaling crossovers document_losses programs turnings largest"
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
@@ -40,3 +43,10 @@ def test_every_case_but_the_baselines_is_compared(info, run):
 
 def test_no_records_give_empty_lists():
     assert run_data({}, []) == EMPTY
+
+
+def test_shares_of_roofs_are_there_where_ceilings_are_measured():
+    known = record_on_machine("scatter", 4096, 1.0, cost=Cost(5e10, None))
+    assert "roofs" not in run_data({}, [known])
+    (found,) = run_data({"rooflines": {FINGERPRINT: machine()}}, [known])["roofs"]
+    assert (found["roof"], found["share"]["value"], found["refused"]) == ("compute", 0.5, "")

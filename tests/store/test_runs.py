@@ -1,4 +1,3 @@
-import errno
 import os
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -11,6 +10,7 @@ from harness.store import atomic
 from harness.store.run_id import new_run_id
 from harness.store.runs import DAMAGED, RunFolder
 from harness.store.stored_run import INFO, RECORDS
+from tests.stores import full_disk
 
 
 def test_run_ids_sort_by_time():
@@ -98,10 +98,6 @@ def test_a_failed_rewrite_leaves_the_old_file(folder, monkeypatch):
     monkeypatch.undo()
     assert "finished" not in folder.info
     assert not list(folder.path.glob(".run.json*"))
-
-
-def full_disk(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_groups_are_appended_in_order(folder, record):

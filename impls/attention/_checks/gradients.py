@@ -13,7 +13,7 @@ BRANCHES = {"compressed": COMPRESSED, "selected": SELECTED, "window": WINDOW}
 UNLIKE = 1.01  # weights of different keys, drawn at random, differ by more
 
 
-def _pulled(trial: Trial, branch: int) -> dict[str, Any]:
+def _gradients_of_branch(trial: Trial, branch: int) -> dict[str, Any]:
     """The gradients where one branch is shown, as float64."""
     gates = make_inputs(trial.workload, gates=branch_gates(branch))["gates"]
     return {name: to_f64(x) for name, x in trial.call({"gates": gates})["gradients"].items()}
@@ -26,7 +26,7 @@ def branch_grad_nonzero(trial: Trial) -> Judgement:
     figures: dict[str, float | int | str | None] = {}
     bad = []
     for name, branch in BRANCHES.items():
-        pulled = _pulled(trial, branch)
+        pulled = _gradients_of_branch(trial, branch)
         sizes = [float(np.abs(pulled[of]).max()) for of in ("q", "k", "v")]
         figures[name] = float(np.min(sizes))
         bad += [
@@ -53,7 +53,7 @@ def gradient_reaches(trial: Trial) -> Judgement:
     for name, branch in BRANCHES.items():
         # [rows, key heads, query heads of each, keys]
         read = weights(trial, replace(w, batch=1), branch, **first).reshape(w.seq, w.kv_heads, -1, w.seq)
-        pulled = _pulled(trial, branch)
+        pulled = _gradients_of_branch(trial, branch)
         live = (pulled["gates"][0] != 0).any(axis=-1).reshape(*read.shape[:3], 1)
         least = np.where(read > 0, read, np.inf).min(axis=-1, keepdims=True)
         several = read.max(axis=-1, keepdims=True) > least * UNLIKE

@@ -43,7 +43,7 @@ EVERY = ("dense", *NSA)
 PULLBACK = 1024  # tokens: a forward of copies tells who reads whom, in seq² time
 
 
-def _packed(w: AttentionWorkload) -> bool:
+def _is_packed(w: AttentionWorkload) -> bool:
     return short(w) and w.varlen
 
 
@@ -55,7 +55,7 @@ def _tiles(w: AttentionWorkload) -> bool:
     return single(w) and w.seq > w.tile
 
 
-def _pulled(w: AttentionWorkload) -> bool:
+def _is_short_pullback(w: AttentionWorkload) -> bool:
     return single(w) and w.seq <= PULLBACK and w.seq > w.block > 1
 
 
@@ -211,7 +211,7 @@ CHECKS = (
         "floor(N / 256) tiles were scored, and lengths drawn in multiples of 256 (MSLK #296)",
         varlen_equals_per_sequence,
         semantics=EVERY,
-        when=_packed,
+        when=_is_packed,
     ),
     Check(
         "varlen_gradients_apart",
@@ -219,7 +219,7 @@ CHECKS = (
         " (fla's native-sparse-attention)",
         varlen_gradients_apart,
         semantics=EVERY,
-        when=_packed,
+        when=_is_packed,
         modes=("bwd",),
     ),
     Check(
@@ -228,7 +228,7 @@ CHECKS = (
         branch_grad_nonzero,
         semantics=NSA,
         inputs=("gates",),
-        when=_pulled,
+        when=_is_short_pullback,
         modes=("bwd",),
     ),
     Check(
@@ -237,7 +237,7 @@ CHECKS = (
         gradient_reaches,
         semantics=NSA,
         inputs=("gates",),
-        when=_pulled,
+        when=_is_short_pullback,
         modes=("bwd",),
     ),
     Check(
@@ -245,7 +245,7 @@ CHECKS = (
         "a key that is read and gets no gradient is never learned (flash-attention #2623)",
         gradient_reaches_dense,
         semantics=("dense",),
-        when=_pulled,
+        when=_is_short_pullback,
         modes=("bwd",),
     ),
 )

@@ -19,7 +19,7 @@ from torch.utils.flop_counter import register_flop_formula
 from harness import Unsupported, stage
 
 from .._branches import block_means
-from .._packed import packed
+from .._packed import attend_each
 from .._selection import select_blocks
 from ..workload import AttentionWorkload
 from .kernel import WINDOW_ROWS, attend_range, rows_at_once, scratch_size
@@ -36,7 +36,7 @@ def attention(w: AttentionWorkload) -> Callable[..., Any]:
     def each(q: Any, *others: Any) -> Any:
         return _alone(replace(w, varlen=False, seq=q.shape[1]))(q, *others)
 
-    return packed(each, gated=w.gated)
+    return attend_each(each, gated=w.gated)
 
 
 def _alone(w: AttentionWorkload) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ Each semantics is the formula over all keys of a row, with −inf where a key is
 is gathered and no tile is skipped, so this shares no code and no trick with the implementations.
 
 Of packed sequences each stands alone: its tiles and blocks begin at its start. Its last block has
-the tokens that are left, and its mean is theirs: no rule else leaves every token in every branch
+the tokens that are left, and its mean is theirs: no other rule leaves every token in every branch
 and adds none. A sequence then has one answer, whatever it is packed with.
 """
 
@@ -67,10 +67,10 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
             tiles, tile = torch.unique(t // w.tile, return_inverse=True)
             with torch.no_grad():
                 scores = scored(tiles)
-                chosen = picked(scores, w.selected)[:, :, tile]
+                chosen = mark_picks(scores, w.selected)[:, :, tile]
                 shown = starts <= t[:, None]
                 if sparse_compressed:
-                    groups = picked(group_scores(w, scores), w.compressed_selected)
+                    groups = mark_picks(group_scores(w, scores), w.compressed_selected)
                     shown = shown & _spread(groups, w.compressed_block, len(starts))[:, :, tile]
                 past = keys <= t[:, None]
                 recent = past & (keys > t[:, None] - w.window)
@@ -167,7 +167,7 @@ def group_scores(w: AttentionWorkload, scores: Any) -> Any:
     return torch.stack(means, -1)
 
 
-def picked(scores: Any, count: int) -> Any:
+def mark_picks(scores: Any, count: int) -> Any:
     """True at the `count` highest finite scores of the last axis."""
     import torch
 

@@ -9,7 +9,7 @@ One choice per query, shared by all heads. The choice has no gradient: the index
 or better, whatever the inputs' dtype. Which of equal scores are picked is left open: those rows are
 not judged. With few indexer heads there are some, since a token that no head likes scores exactly 0.
 
-Rounding: the model of `_ambiguous`, through the product, the ReLU, which adds no error, and the sum
+Rounding: the model of `ambiguous.py`, through the product, the ReLU, which adds no error, and the sum
 over heads.
 """
 
@@ -37,7 +37,7 @@ def dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
             import torch
 
             with torch.no_grad():
-                chosen = _picked(w, _scores(w, t, index_q, index_k, index_w))
+                chosen = _mark_picks(w, _scores(w, t, index_q, index_k, index_w))
             return attend(queries, k, v, chosen[:, None])
 
         return by_blocks(block, w, rows, q, k, v, index_q, index_k, index_w)
@@ -92,7 +92,7 @@ def _scores(w: AttentionWorkload, t: Any, index_q: Any, index_k: Any, index_w: A
     return total.masked_fill(torch.arange(w.seq, device=t.device) > t[:, None], -torch.inf)
 
 
-def _picked(w: AttentionWorkload, scores: Any) -> Any:
+def _mark_picks(w: AttentionWorkload, scores: Any) -> Any:
     """True at the `topk` highest finite scores."""
     import torch
 

@@ -15,8 +15,8 @@ from typing import Any
 from harness import Contract, Cost, Evidence, Judgement, exact
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:

@@ -84,7 +84,7 @@ def weigh_branches(
 def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
     """Marks, [b, rows, heads], where rounding of scores in f32 may decide a selection.
 
-    The model of `_ambiguous`: independent errors of at most u, in sums of n terms of standard
+    The model of `ambiguous.py`: independent errors of at most u, in sums of n terms of standard
     deviation √n u (|Σx| + ‖x‖₂). A logit's error is a probability's relative error. Marked is
     where a block that was picked and one that was not may change places within 6 deviations each.
     """
@@ -112,7 +112,7 @@ def near_ties(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, in
     import torch
 
     masses, deviations = block_masses(w, t, q, k, sizes, means)
-    free = torch.isfinite(_ranked(masses, w, t))
+    free = torch.isfinite(_rank(masses, w, t))
     picked = picked_paper(w, masses, t)
     lowest = (masses - DEVIATIONS * deviations).masked_fill(~(free & picked), torch.inf).amin(-1)
     highest = (masses + DEVIATIONS * deviations).masked_fill(~free | picked, -torch.inf).amax(-1)
@@ -167,12 +167,12 @@ def picked_paper(w: AttentionWorkload, masses: Any, t: Any) -> Any:
     """True at the forced blocks and at the highest others, `selected` in all, none after the query's."""
     import torch
 
-    ranked = _ranked(masses, w, t)
+    ranked = _rank(masses, w, t)
     top, index = ranked.topk(min(w.selected, ranked.shape[-1]), -1)
     return torch.zeros_like(ranked, dtype=torch.bool).scatter(-1, index, top > -torch.inf)
 
 
-def _ranked(masses: Any, w: AttentionWorkload, t: Any) -> Any:
+def _rank(masses: Any, w: AttentionWorkload, t: Any) -> Any:
     """Scores with +inf at forced blocks and −inf at future ones."""
     import torch
 

@@ -8,8 +8,7 @@ from typing import Any
 from harness import Contract, exact
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from .ambiguous import near_ties
 from .attention import block_means, means_scores
 

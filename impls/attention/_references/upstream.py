@@ -21,10 +21,8 @@ from typing import Any
 
 from harness import Unsupported
 
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from .attention import attend, block_means, block_scores, by_blocks, per_sequence, products, refuse
-
-KERNEL_BLOCK = 128
 
 
 def upstream(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:

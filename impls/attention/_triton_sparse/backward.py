@@ -61,7 +61,7 @@ def _of_queries(
         )
         branches = FINE
     if branches == FINE:
-        at = tiles.of_group
+        at = tiles.of_group.holding(p.group)
     query_gradients[grid_of(p, a.q, p.tile, p.group, at)](
         *arrays, branches, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group, **at.options
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .plan import power_of_two
+
 
 class Tile(NamedTuple):
     """Scores of `rows` by `keys` are held at a time, in a launch of so many warps and stages."""
@@ -22,6 +24,10 @@ class Tile(NamedTuple):
     def options(self) -> dict[str, Any]:
         """The tile as a kernel takes it."""
         return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
+
+    def holding(self, heads: int) -> Tile:
+        """The tile with a row for each of these heads, which read the same keys, at least."""
+        return self._replace(rows=max(self.rows, power_of_two(heads)))
 
 
 class Tiles(NamedTuple):

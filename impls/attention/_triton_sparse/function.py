@@ -10,7 +10,7 @@ import torch
 
 from harness import Unsupported
 
-from .._packed import packed
+from .._packed import attend_each
 from ..workload import AttentionWorkload
 from .backward import differentiate
 from .configurations import Tiles, tiles_of
@@ -80,7 +80,7 @@ def _of_sequences(w: AttentionWorkload, form: Form, *, atomic: bool) -> Callable
         return alone(replace(w, varlen=False, seq=q.shape[1]))(q, *others)
 
     if w.varlen:
-        return packed(each, gated=w.gated)
+        return attend_each(each, gated=w.gated)
     whole = alone(w)
 
     def nsa(q: Any, k: Any, v: Any, gates: Any = None) -> torch.Tensor:

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from .keys import product
-from .top import NOTHING, indices_of, keep_highest, ranked
+from .top import NOTHING, indices_of, keep_highest, rank_key
 
 
 @triton.jit
@@ -37,7 +37,7 @@ def pick_tokens(
             key = tl.load(place, mask=(tokens <= row)[:, None] & inside, other=0.0)
             liked = tl.maximum(product(query, key), 0.0)
             scores = tl.where(tokens <= row, tl.sum(liked * weight[:, None], 0), float("-inf"))
-            found = tl.where(chunk == part, ranked(scores, tokens)[None, :], found)
+            found = tl.where(chunk == part, rank_key(scores, tokens)[None, :], found)
         if tl.max(found) > tl.min(best):
             best = keep_highest(best, found.reshape(1, SLOTS))
     slot = tl.arange(0, SLOTS)[None, :]

@@ -72,6 +72,7 @@ def attend_branches(
 
     `out` gets the gated sum of all branches, `kept` what each of these gives; it has that of the others.
     """
+    at = at.holding(group)
     parts, logs = (a.q, a.q) if kept is None else kept
     attend[grid_of(p, a.q, tile, group, at)](
         *a, a.q if out is None else out, parts, logs, *a.sizes, p, branches,

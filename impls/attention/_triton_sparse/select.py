@@ -5,7 +5,7 @@ import triton.language as tl
 
 from .keys import product
 from .tiles import load_rows, tile_of
-from .top import NOTHING, indices_of, keep_highest, ranked
+from .top import NOTHING, indices_of, keep_highest, rank_key
 
 
 @triton.jit
@@ -29,7 +29,7 @@ def pick_by_mean_query(
         scores = product(query, key) * P.scale
         begun = (blocks * P.block)[None, :] < ((rows + 1) * P.tile)[:, None]
         scores = tl.where(begun & (blocks < end)[None, :], scores, float("-inf"))
-        best = keep_highest(best, ranked(scores, blocks[None, :]))
+        best = keep_highest(best, rank_key(scores, blocks[None, :]))
     member = tl.arange(0, BM) % padded
     line = ((batch * P.kv_heads + head).to(tl.int64) * tiles + rows) * GROUP + member
     slot = tl.arange(0, P.slots)
@@ -76,7 +76,7 @@ def pick_by_probability(
         forced = (blocks < INIT)[None, :] | (blocks[None, :] > own[:, None] - LOCAL)
         mass = tl.where(forced, float("inf"), mass)
         mass = tl.where(blocks[None, :] <= own[:, None], mass, float("-inf"))
-        best = keep_highest(best, ranked(mass, blocks[None, :]))
+        best = keep_highest(best, rank_key(mass, blocks[None, :]))
     line = (batch * P.kv_heads + head).to(tl.int64) * seq + rows
     slot = tl.arange(0, P.slots)
     place = picks + line[:, None] * P.selected + slot[None, :]

@@ -11,7 +11,7 @@ LOWEST = tl.constexpr(-0x7F800001)  # what −inf is ordered by
 
 
 @triton.jit
-def ranked(scores, index):
+def rank_key(scores, index):
     """64 bits that are ordered as f32 scores are, and hold the index."""
     bits = scores.to(tl.int32, bitcast=True)
     ordered = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64)

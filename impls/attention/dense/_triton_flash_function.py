@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._triton_sparse.plan import power_of_two
 from ..workload import AttentionWorkload
 from ._triton_flash import forward
 from ._triton_flash_backward import key_gradients, query_gradients, row_sums
 
+LEAST_WIDTH = 16  # columns that a matrix instruction takes
 SUM_ROWS = 32
 
 
@@ -63,7 +65,7 @@ class Flash(torch.autograd.Function):
         grad = grad.contiguous()
         sums = torch.empty_like(logs)
         q_grad, k_grad, v_grad = (torch.empty_like(x) for x in (q, k, v))
-        width = _width(w)
+        width = power_of_two(w.head_dim, LEAST_WIDTH)
         row_sums[(-(-w.seq // SUM_ROWS), w.batch * w.heads)](
             out, grad, sums, w.seq, w.heads, w.head_dim, width, SUM_ROWS, num_warps=4
         )
@@ -83,11 +85,6 @@ def _tiles(w: AttentionWorkload) -> Tiles:
     return (TILES if w.head_dim <= 128 else WIDE_TILES)[dtype]
 
 
-def _width(w: AttentionWorkload) -> int:
-    """A head's width in a tile: a power of two that a matrix instruction takes."""
-    return max(16, 1 << (w.head_dim - 1).bit_length())
-
-
 def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
     """What all kernels are told beside their tensors; the scale is that of a softmax in powers of two."""
     return {
@@ -95,7 +92,7 @@ def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
         "HEADS": w.heads,
         "KV_HEADS": w.kv_heads,
         "D": w.head_dim,
-        "BD": _width(w),
+        "BD": power_of_two(w.head_dim, LEAST_WIDTH),
         "SCALE": math.log2(math.e) / math.sqrt(w.head_dim),
         "CAUSAL": w.causal,
         "BM": tile.queries,

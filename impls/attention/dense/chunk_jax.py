@@ -3,10 +3,11 @@
 XLA's implementation stores the scores of all heads, queries × keys of them.
 """
 
-from harness import Unsupported, implementation, stage
+from harness import implementation, stage
 
 from .._stage import in_stage
 from ..workload import AttentionWorkload
+from ._jax_dtypes import refuse_dtype
 
 
 @implementation(framework="jax", semantics="chunk")
@@ -15,8 +16,7 @@ def chunk_jax(w: AttentionWorkload):
     import jax.numpy as jnp
 
     in_stage(w, "chunk")
-    if w.dtype in {"f64", "f16"}:
-        raise Unsupported(f"dtype={w.dtype}: use dtype=f32, dtype=bf16 or attention/chunk_sdpa")
+    refuse_dtype(w, "attention/chunk_sdpa")
 
     def attend(q, k, v):
         with stage("mask"):

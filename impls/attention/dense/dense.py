@@ -5,7 +5,7 @@ Packed sequences are attended one after the other; where they begin is read on t
 
 from harness import implementation, stage
 
-from .._packed import packed
+from .._packed import attend_each
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 
@@ -27,4 +27,4 @@ def dense(w: AttentionWorkload):
             result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
         return result.transpose(1, 2)
 
-    return packed(attend) if w.varlen else attend
+    return attend_each(attend) if w.varlen else attend

@@ -7,7 +7,7 @@ reads the keys up to its end, about half of all. A backward computes each chunk 
 
 from harness import Unsupported, implementation, stage
 
-from .._packed import packed
+from .._packed import attend_each
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 
@@ -50,4 +50,4 @@ def dense_chunked(w: AttentionWorkload, *, chunk: int = 256):
             results.append(result.to(q.dtype))
         return torch.cat(results, 1)
 
-    return packed(attend) if w.varlen else attend
+    return attend_each(attend) if w.varlen else attend

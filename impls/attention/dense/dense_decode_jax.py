@@ -1,9 +1,10 @@
 """Dense decode in jax: `jax.nn.dot_product_attention` of the last token's query on the whole cache."""
 
-from harness import Unsupported, implementation, stage
+from harness import implementation, stage
 
 from .._stage import in_stage
 from ..workload import AttentionWorkload
+from ._jax_dtypes import refuse_dtype
 
 
 @implementation(framework="jax", semantics="decode")
@@ -11,8 +12,7 @@ def dense_decode_jax(w: AttentionWorkload):
     import jax
 
     in_stage(w, "decode")
-    if w.dtype in {"f64", "f16"}:
-        raise Unsupported(f"dtype={w.dtype}: use dtype=f32, dtype=bf16 or attention/dense_decode")
+    refuse_dtype(w, "attention/dense_decode")
 
     def attend(q, k, v):
         with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):

@@ -5,10 +5,11 @@ XLA's implementation stores all scores and a mask of seq × seq, so its memory g
 are one more mask, which lets no work be skipped.
 """
 
-from harness import Unsupported, implementation, stage
+from harness import implementation, stage
 
 from .._stage import in_stage
 from ..workload import AttentionWorkload
+from ._jax_dtypes import refuse_dtype
 
 
 @implementation(framework="jax", semantics="dense")
@@ -17,11 +18,7 @@ def dense_jax(w: AttentionWorkload):
     import jax.numpy as jnp
 
     in_stage(w, "attention")
-    if w.dtype == "f64":
-        raise Unsupported("dtype=f64: jax computes these scores in f32; use dtype=f32 or attention/dense")
-    (device,) = jnp.zeros(()).devices()
-    if w.dtype == "f16" and device.platform == "cpu":
-        raise Unsupported("dtype=f16: XLA has no such product on the cpu; use dtype=bf16 or attention/dense")
+    refuse_dtype(w, "attention/dense")
 
     def attend(q, k, v, cu_seqlens=None):
         same = None

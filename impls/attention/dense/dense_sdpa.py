@@ -9,7 +9,7 @@ from typing import Literal
 
 from harness import Unsupported, implementation, stage
 
-from .._packed import packed
+from .._packed import attend_each
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 
@@ -45,4 +45,4 @@ def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "effic
             raise Unsupported(f"{missing}; {INSTEAD}") from None
         return result.transpose(1, 2)
 
-    return packed(attend) if w.varlen else attend
+    return attend_each(attend) if w.varlen else attend

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._stage_inputs import KERNEL_BLOCK
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def merge_small_blocks(w: AttentionWorkload, picks: Any) -> Any:

@@ -7,8 +7,8 @@ waits for the device (`trim` false keeps the widest possible: no wait, and a gra
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._kernel_blocks import merge_small_blocks, split_large_blocks
 
 

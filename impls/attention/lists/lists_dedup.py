@@ -7,8 +7,8 @@ Memory and work follow the picks, not the sequence: nothing has a row per tile a
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._kernel_blocks import kernel_blocks
 
 

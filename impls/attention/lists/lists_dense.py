@@ -1,14 +1,14 @@
 """Block lists by dense attendance: a bit for every tile and block of the sequence, then its set ones.
 
 The table grows as N²: with 32 heads and tiles of 256, a million tokens take 1 GiB of booleans, and
-eight times as much in the numbers that are ranked (MSLK #296, before it was replaced).
+four times as much in the numbers that are ranked (MSLK #296, before it was replaced).
 """
 
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._kernel_blocks import kernel_blocks
 
 

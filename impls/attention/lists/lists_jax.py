@@ -3,8 +3,8 @@
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 @implementation(framework="jax", semantics="block_lists")

@@ -7,8 +7,8 @@ blocks that are picked at all to the front, in their order (MSLK #296, an early 
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK, width
-from ..workload import AttentionWorkload
+from .._stage_inputs import width
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._kernel_blocks import kernel_blocks
 
 

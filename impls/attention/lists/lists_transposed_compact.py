@@ -8,8 +8,7 @@ block is read by most tiles, the result is no narrower than `lists_transposed_de
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 @implementation(framework="torch", semantics="transposed_lists")

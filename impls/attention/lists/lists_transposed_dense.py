@@ -7,8 +7,7 @@ A backward walks blocks of keys, and needs the tiles that read each (MSLK #296, 
 from harness import implementation
 
 from .._stage import in_stage
-from .._stage_inputs import KERNEL_BLOCK
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 @implementation(framework="torch", semantics="transposed_lists")

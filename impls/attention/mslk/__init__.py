@@ -1,1 +1,1 @@
-"""Native sparse attention as MSLK #296 means it: one selection a query, and its forms."""
+"""Native sparse attention as MSLK #296 means it: a selection for each tile of queries and head."""

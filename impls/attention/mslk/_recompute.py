@@ -25,7 +25,7 @@ def recompute_by_branch(
 
     `branch(at, *inputs, picks)` is the share of the `at`-th branch in the result, of its shape.
     """
-    return _recomputed().apply(whole, branch, *inputs)
+    return _recompute_function().apply(whole, branch, *inputs)
 
 
 def saved_bytes(w: AttentionWorkload, *_: Any) -> dict[str, int]:
@@ -38,7 +38,7 @@ def saved_bytes(w: AttentionWorkload, *_: Any) -> dict[str, int]:
 
 
 @cache
-def _recomputed() -> Any:
+def _recompute_function() -> Any:
     import torch
     from torch.autograd.function import once_differentiable
 

@@ -32,11 +32,11 @@ from .._branches import (
     table,
     weighted_steps,
 )
-from .._packed import packed, padded
-from .._references.upstream import KERNEL_BLOCK, refuse_upstream
+from .._packed import attend_each, attend_padded
+from .._references.upstream import refuse_upstream
 from .._selection import kernel_blocks, select_blocks
 from .._stage import in_stage
-from ..workload import AttentionWorkload
+from ..workload import KERNEL_BLOCK, AttentionWorkload
 from ._recompute import recompute_by_branch
 
 STEP_BYTES = 512 << 20
@@ -78,7 +78,7 @@ def attention(w: AttentionWorkload, form: Form, *, pad: bool = False) -> Callabl
         batch = replace(w, varlen=False, batch=q.shape[0], seq=q.shape[1])
         return _alone(batch, form, lengths)(q, *others)
 
-    return padded(together, gated=w.gated) if pad else packed(each, gated=w.gated)
+    return attend_padded(together, gated=w.gated) if pad else attend_each(each, gated=w.gated)
 
 
 def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..., Any]:
@@ -197,7 +197,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
 
         branches, steps, shares = prepare(q, k, v, gates)
         result = fill(q, add_up(branches, noted(steps), shares))
-        return result, [None if x[0] is None else _joined(x) for x in zip(*picked, strict=True)]
+        return result, [None if x[0] is None else _join_picks(x) for x in zip(*picked, strict=True)]
 
     def attend_one(at, q, k, v, gates, picks):
         """One branch times its gates, over the whole sequence."""
@@ -207,7 +207,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
     return nsa
 
 
-def _joined(picks: Sequence[Any]) -> Any:
+def _join_picks(picks: Sequence[Any]) -> Any:
     """The picks of all steps, [b·heads, tiles, count]; early ones pick fewer, and −1 stands for the rest."""
     import torch
     from torch.nn.functional import pad

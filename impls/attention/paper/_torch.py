@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import stage
 
-from .._packed import packed
+from .._packed import attend_each
 from .._references.paper import lengths, refuse_paper
 from ..workload import AttentionWorkload
 
@@ -85,7 +85,7 @@ def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
             results.append(result.to(q.dtype))
         return torch.cat(results, 1)
 
-    return packed(attend, gated=w.gated) if w.varlen else attend
+    return attend_each(attend, gated=w.gated) if w.varlen else attend
 
 
 def queries_at_a_time(w: AttentionWorkload) -> int:

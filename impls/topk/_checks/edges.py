@@ -34,7 +34,7 @@ def _kinds(w: Any) -> dict[str, Any]:
     return rows
 
 
-def _filled(trial: Trial, row: Any) -> Any:
+def _fill(trial: Trial, row: Any) -> Any:
     import numpy as np
 
     scores = trial.inputs["scores"]
@@ -51,11 +51,11 @@ def edge_rows(trial: Trial) -> Judgement:
     figures: dict[str, float | int | str | None] = {}
     bad: list[str] = []
     for kind, row in _kinds(w).items():
-        scores = _filled(trial, row)
+        scores = _fill(trial, row)
         if kind == NAN:
             figures[NAN], text = _with_nan(trial, scores)
         else:
-            text = _settled(trial, scores, kind)
+            text = _compare_settled(trial, scores, kind)
         bad += [f"{kind}: {text}"] if text else []
     recall_of_one = _largest_alone(trial)
     figures["largest_alone"] = recall_of_one
@@ -73,7 +73,7 @@ def _largest_alone(trial: Trial) -> float | None:
     return float(found_shares(*pairs).mean())
 
 
-def _settled(trial: Trial, scores: Any, kind: str) -> str:
+def _compare_settled(trial: Trial, scores: Any, kind: str) -> str:
     try:
         values, want = selected_and_best(trial, scores)
     except ValueError as error:

@@ -3,17 +3,17 @@
 One of the sample's order statistics is taken low enough that of rows whose scores lie at random fewer
 than two in a thousand hold less than k above it; such a row is taken whole, so the answer is exact
 whatever the sample was. It costs one comparison of every score and a selection among about twice k;
-ties at the threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold and is left
-out. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975); the places that are
-sampled are drawn once, by a fixed seed.
+ties at the threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold: it is left out
+unless its row is taken whole. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975);
+the places that are sampled are drawn once, by a fixed seed.
 """
 
 from itertools import pairwise
 
-from harness import implementation, stage
+from harness import Unsupported, implementation, stage
 
 from ..workload import TopkWorkload
-from ._sample_threshold import guess, positions
+from ._sample_threshold import RUN, guess, positions
 
 AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and their memory is used again
 
@@ -22,6 +22,8 @@ AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and th
 def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
     import numpy as np
 
+    if sample < RUN:
+        raise Unsupported(f"a sample of {sample} scores holds no run of {RUN} neighbours; use at least {RUN}")
     n, k, rows = w.seq, w.topk, w.batch * w.rows
     threshold = guess(n, k, sample)
     block = max(1, min(rows, AT_ONCE // n))

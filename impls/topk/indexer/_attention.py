@@ -25,7 +25,7 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 def attention_shapes(w: TopkWorkload) -> Shapes:
     if w.devices > 1:
         raise Unsupported(f"devices {w.devices}: stage attention lies on one; use stage=indexer or devices=1")
-    return {**indexer_shapes(w), **_attended(w)}
+    return {**indexer_shapes(w), **_attended_arrays(w)}
 
 
 def attention_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
@@ -35,7 +35,7 @@ def attention_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     drawn = np.float64 if w.dtype == "f64" else np.float32
     more = {
         name: cast(rng.standard_normal(array.shape, dtype=drawn), w.dtype)
-        for name, array in _attended(w).items()
+        for name, array in _attended_arrays(w).items()
     }
     return {**indexer_inputs(w, rng), **more}
 
@@ -47,7 +47,7 @@ def attention_cost(w: TopkWorkload) -> Cost:
     """
     index, rows, width = indexer_cost(w), w.batch * w.rows, BYTES[w.dtype]
     a_column = 2.0 * rows * w.attention_heads * (w.key_dim + w.value_dim)
-    held = sum(array.nbytes for array in _attended(w).values())
+    held = sum(array.nbytes for array in _attended_arrays(w).values())
     return Cost(
         flops=(index.flops or 0) + a_column * w.topk,
         bytes=(index.bytes or 0) + held + rows * w.attention_heads * w.value_dim * width,
@@ -55,7 +55,7 @@ def attention_cost(w: TopkWorkload) -> Cost:
     )
 
 
-def _attended(w: TopkWorkload) -> dict[str, Array]:
+def _attended_arrays(w: TopkWorkload) -> dict[str, Array]:
     return {
         "q": Array((w.batch, w.rows, w.attention_heads, w.key_dim), w.dtype),
         "k": Array((w.batch, w.seq, w.attention_heads, w.key_dim), w.dtype),

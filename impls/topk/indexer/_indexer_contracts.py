@@ -20,7 +20,7 @@ DEVIATIONS = 6
 Value = float | int | str | None
 
 
-def _selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
+def _sort_selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
     """(scores, largest, figures, reason): sorted f64 [rows, topk], all that may tie the cutoff made equal."""
     import numpy as np
 
@@ -38,14 +38,14 @@ def _selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
         mismatch = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
         return None, None, figures, f"values{list(at)} {mismatch}, and rounding moves it by {error[at]:.2g}"
     want = np.asarray(evidence.expected[0], np.float64)
-    band = 2 * np.maximum(error.max(-1, keepdims=True), _missed(evidence, indices))
+    band = 2 * np.maximum(error.max(-1, keepdims=True), _error_of_missed(evidence, indices))
     cutoff = want.min(-1, keepdims=True)
     tied = (np.where(np.abs(part - cutoff) <= band, cutoff, part) for part in (scores, want))
     scores, want = (np.sort(part.reshape(-1, part.shape[-1]), axis=-1) for part in tied)
     return scores, want, figures, ""
 
 
-def _missed(evidence: Evidence, indices: Any) -> Any:
+def _error_of_missed(evidence: Evidence, indices: Any) -> Any:
     """The largest error, [b, rows, 1], of the scores that the reference selects; 0 where all are here."""
     import numpy as np
 
@@ -62,7 +62,7 @@ def _missed(evidence: Evidence, indices: Any) -> Any:
 
 def _judge_exact(evidence: Evidence) -> Judgement:
     """No selected score is below the cutoff by more than rounding explains."""
-    scores, want, figures, reason = _selected(evidence)
+    scores, want, figures, reason = _sort_selected(evidence)
     if reason:
         return Judgement(False, {"mismatches": None, **figures}, reason)
     count = round(float((1 - found_shares(scores, want)).sum()) * want.shape[1])
@@ -73,7 +73,7 @@ def _judge_exact(evidence: Evidence) -> Judgement:
 
 def _judge_recall(evidence: Evidence) -> Judgement:
     """Mean over rows of the share of the largest that was found reaches the workload's recall."""
-    scores, want, figures, reason = _selected(evidence)
+    scores, want, figures, reason = _sort_selected(evidence)
     target = evidence.workload.recall
     if reason:
         return Judgement(False, {"recall": None, "target": target, **figures}, reason)

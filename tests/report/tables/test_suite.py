@@ -1,12 +1,20 @@
+"""A suite's tables of times and figures, their footnotes, and which columns they have."""
+
 from dataclasses import replace
 
 import pytest
 
-from harness.core.record import Correctness
-from harness.report import format as fmt
+from harness.analysis.roofline import UNMEASURED
+from harness.analysis.suite_results import results_of
+from harness.core.errors import UsageError
+from harness.core.record import Correctness, Cost
 from harness.report.tables.footnotes import Footnotes
-from harness.report.tables.suite import suite_table, suite_tables, summary_table
+from harness.report.tables.suite import CHOICES, check_columns, suite_table, suite_tables, summary_table
+from tests.report.charts.suites import FINGERPRINT
+from tests.report.charts.suites import record as record_on_machine
+from tests.report.charts.suites import suite as suite_on_machine
 from tests.report.tables.columns import column, notes, texts
+from tests.rooflines import machine
 
 
 def table_of(suite):
@@ -145,13 +153,78 @@ def test_what_a_call_saves_in_a_step_of_a_model(suite, run):
     assert column not in [one.title for table, _ in suite_tables(plain) for one in table.columns]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        ((0.153, 0.151, 0.155), "153 ms [151, 155]"),
-        ((-0.012, -0.013, -0.011), "−12.0 ms [−13.0, −11.0]"),
-        ((0.012, None, None), "12 ms"),
-    ],
-)
-def test_a_saving_is_written_with_its_sign(seconds, text):
-    assert fmt.saved_time(*seconds) == text
+H100 = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}
+RATIOS = ("temp/base", "bytes/base", "FLOPs/base")
+
+
+@pytest.fixture
+def rated(record, timing, describe):
+    """The table of two cases that take 2 and 1 ms for the same work."""
+
+    def build(cost, facts=None, **more):
+        records = [
+            record(name, 4096, timing=timing([s] * 6), cost=cost, fingerprint="f", **more)
+            for name, s in (("broadcast", 0.002), ("scatter", 0.001))
+        ]
+        info = {**describe(records, "mask/broadcast"), "fingerprints": {"f": facts} if facts else {}}
+        (panel,) = results_of(info, records)[0].panels.values()
+        return suite_table(panel)
+
+    return build
+
+
+def titles(table):
+    return [column.title for column in table.columns]
+
+
+def test_the_unit_of_a_rate_suits_its_table(rated):
+    table = rated(Cost(flops=4e8, bytes=1.5e3, dense_flops=8e12))
+    assert texts(table, "GFLOP/s") == ["200.0", "400.0"]
+    assert texts(table, "MB/s") == ["0.7500", "1.500"]
+    assert texts(table, "dense PFLOP/s") == ["4.000", "8.000"]
+
+
+def test_a_known_peak_stands_beside_the_rate(rated):
+    table = rated(Cost(flops=4e11, bytes=1e9), H100, device="cuda", workload={"dtype": "bf16"})
+    assert texts(table, "TFLOP/s (% peak)") == ["200.0 (20.22)", "400.0 (40.44)"]
+
+
+def test_why_there_is_no_peak_is_said_below(rated):
+    (caption,) = {column.caption for column in rated(Cost(bytes=1e9)).columns if "B/s" in column.title}
+    assert caption.endswith("; no peak is documented for this processor.")
+
+
+def test_ratios_of_static_figures_stand_where_they_are_asked_for(run, suite):
+    (panel,) = suite(run).panels.values()
+    assert not set(RATIOS) & set(titles(suite_table(panel)))
+    table = suite_table(panel, requested=RATIOS)
+    assert set(RATIOS) <= set(titles(table))
+    assert texts(table, "temp/base")[:3] == ["", "0.00195×", "0.00195×"]
+
+
+def test_what_is_asked_for_yields_to_a_narrow_terminal_last(run, suite):
+    (panel,) = suite(run).panels.values()
+    ranks = {c.title: c.rank for c in suite_table(panel, requested=("95 %", "peak", "time")).columns}
+    assert (ranks["time"], ranks["95 %"], ranks["peak"]) == (0, 1, 1)
+    assert min(rank for title, rank in ranks.items() if title not in {"95 %", "peak"} and rank) > 1
+
+
+def test_an_unknown_column_lists_those_that_exist():
+    check_columns(CHOICES)
+    with pytest.raises(UsageError, match='unknown column "GFLOP/s"; nearest: "FLOP/s"; known: time, 95 %'):
+        check_columns(["time", "GFLOP/s"])
+
+
+HALF_OF_ROOF = record_on_machine("scatter", 4096, 1.0, cost=Cost(5e10, None))
+
+
+def test_the_share_of_a_roof_stands_where_it_is_asked_for():
+    results = replace(suite_on_machine(HALF_OF_ROOF), rooflines={FINGERPRINT: machine()})
+    assert "roof" not in titles(suite_table(results))
+    assert texts(suite_table(results, requested=("roof",)), "roof") == ["50.0 % of compute"]
+
+
+def test_without_ceilings_a_footnote_says_how_to_measure_them():
+    table = suite_table(suite_on_machine(HALF_OF_ROOF), requested=("roof",))
+    assert texts(table, "roof") == ["n/a"]
+    assert UNMEASURED in notes(table, "roof", 0)

@@ -7,6 +7,7 @@ from harness.catalog.arrays import Array, numpy_dtype
 from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, match
+from tests.worker.frameworks.start import start_framework
 
 NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
 PATIENCE = Patience(10.0, 1 << 40)
@@ -14,11 +15,7 @@ PATIENCE = Patience(10.0, 1 << 40)
 
 @pytest.fixture(scope="module", params=NAMES)
 def framework(request):
-    pytest.importorskip(request.param)
-    made = frameworks.get(request.param)
-    made.start("cpu", 1, wide=True)
-    yield made
-    made.start("cpu", 1, wide=False)
+    yield from start_framework(request.param)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16", "i32", "bool", "c64", "f64", "i64"])
@@ -172,7 +169,10 @@ for path in paths:
             limit_blas(1)
             print(before, getattr(ctypes.CDLL(path), name)())
 """
-        assert set(printed(code, OPENBLAS_NUM_THREADS="2")) <= {"2 1"}
+        found = set(printed(code, OPENBLAS_NUM_THREADS="2"))
+        if not found:
+            pytest.skip("numpy's BLAS is no OpenBLAS")
+        assert found == {"2 1"}
 
 
 def test_every_framework_has_the_same_face():

@@ -8,6 +8,7 @@ from harness.core.errors import Unsupported
 from harness.worker import array_files
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
+from tests.worker.frameworks.start import start_framework
 
 NAMES = [pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
 SHAPES = {
@@ -39,11 +40,7 @@ def function(idle, weights, x, phase, count):
 
 @pytest.fixture(scope="module", params=NAMES)
 def framework(request):
-    pytest.importorskip(request.param)
-    made = frameworks.get(request.param)
-    made.start("cpu", 1, wide=True)
-    yield made
-    made.start("cpu", 1, wide=False)
+    yield from start_framework(request.param)
 
 
 def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHAPES)):

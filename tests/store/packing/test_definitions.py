@@ -15,7 +15,7 @@ from harness.store.packing.definitions import Packer
 from harness.store.runs import RunFolder
 from tests.records import PASSED, record_of, timing_of
 
-REFERENCE = Path(__file__).parents[2] / "results/reference"
+REFERENCE = Path(__file__).parents[3] / "results/reference"
 LARGEST = "20261123T205009Z-c7f20ab"
 
 

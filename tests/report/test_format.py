@@ -1,3 +1,5 @@
+"""Numbers as they are printed: the interval decides the digits."""
+
 import pytest
 
 from harness.core.metric import TEMP_BYTES
@@ -62,3 +64,15 @@ TIMES = {0.84: "0.8 s", 42.4: "42 s", 59.7: "1 m 0 s", 252.0: "4 m 12 s", 3780.0
 @pytest.mark.parametrize(("seconds", "text"), TIMES.items())
 def test_durations(seconds, text):
     assert fmt.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        ((0.153, 0.151, 0.155), "153 ms [151, 155]"),
+        ((-0.012, -0.013, -0.011), "−12.0 ms [−13.0, −11.0]"),
+        ((0.012, None, None), "12 ms"),
+    ],
+)
+def test_a_saving_is_written_with_its_sign(seconds, text):
+    assert fmt.saved_time(*seconds) == text

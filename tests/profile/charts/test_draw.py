@@ -16,7 +16,7 @@ from tests.profile.test_stage_times import K, profiled
 from tests.report.charts.suites import FINGERPRINT, INFO, texts_of
 from tests.rooflines import machine
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KEPT = "results/reference/20261123T081322Z-9fe3cdb"
 RECORDS = [
     replace(
