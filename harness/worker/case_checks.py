@@ -8,7 +8,7 @@ from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Judgement
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
-from harness.worker import resource_limits
+from harness.core.shown_text import message_of
 
 
 def concerned_checks(built: Built, only: list[str] | None) -> list[Check]:
@@ -42,7 +42,7 @@ def _judge(check: Check, trial: Trial) -> Judgement | None:
     except MemoryError:
         raise  # the case's limit, not its answer
     except Exception as error:
-        return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.message_of(error)}")
+        return Judgement(False, {}, f"{type(error).__name__}: {message_of(error)}")
 
 
 def _check_result(
