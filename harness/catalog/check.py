@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Judgement
-from harness.catalog.declared import Rule, is_word, require_usable
+from harness.core.declared import Rule, is_word, require_usable
 from harness.core.static_figures import Static
 
 

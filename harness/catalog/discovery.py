@@ -20,7 +20,6 @@ from harness.catalog import child_process
 from harness.catalog.bounds import Promise, limit_of
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
-from harness.catalog.declared import WORD
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
 from harness.catalog.known_frameworks import traits_of
@@ -36,6 +35,7 @@ from harness.catalog.loading import (
 )
 from harness.catalog.own_semantics import REFERENCES, OwnSemantics
 from harness.catalog.source_hash import source_hash
+from harness.core.declared import WORD
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, Field, fields_of
 

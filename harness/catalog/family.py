@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from harness.catalog.arrays import Shapes, Sharding
+from harness.catalog.arrays import Array, Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
-from harness.catalog.declared import Rule, is_word, require_usable
 from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import COST
+from harness.core.declared import Rule, is_word, require_usable
+from harness.core.errors import UsageError
+from harness.core.plain_data import plain
 from harness.core.record import Cost
 
 CONTRACTS = "exact(), within(rel_rms=…) or another Contract"
@@ -107,7 +109,7 @@ class Family:
                 Rule("workload", _is_dataclass, "a frozen dataclass derived from Workload"),
                 Rule("shapes", callable, "a function of the workload that describes the inputs by name"),
                 Rule("inputs", callable, "a function of (w, rng) that draws the inputs by name"),
-                Rule("semantics", _are_semantics, "a dict of Semantics, each under its own name"),
+                Rule("semantics", _are_semantics, "a dict of Semantics by name"),
                 Rule("cost", callable, COST),
                 Rule("checks", _are_checks, "a tuple of Check, each of another name"),
                 Rule("stages", lambda value: not isinstance(value, str), "a tuple of names"),
@@ -122,11 +124,20 @@ class Family:
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
         """The inputs of a workload. Unsupported where it, or this semantics for it, makes no sense."""
         shapes = self.shapes(workload)
+        if not _are_shapes(shapes):
+            came = f"{type(shapes).__name__} {shapes!r}"[:100]
+            raise UsageError(
+                f"shapes(w) of family {self.name} gives {came}; return {{name: Array(shape, dtype)}}"
+            )
         self.semantics[semantics].refuse(workload)
         return shapes
 
     def cost_of(self, semantics: str, workload: Any) -> Cost:
-        return (self.semantics[semantics].cost or self.cost)(workload)
+        """The least work of a workload. UsageError where it is no Cost."""
+        cost: Any = (self.semantics[semantics].cost or self.cost)(workload)  # by an author's formula
+        if not isinstance(cost, Cost):
+            raise UsageError(f"cost(w) of family {self.name} gives {type(cost).__name__}; return a Cost")
+        return Cost(plain(cost.flops), plain(cost.bytes), plain(cost.dense_flops))
 
 
 def _is_dataclass(value: object) -> bool:
@@ -135,8 +146,14 @@ def _is_dataclass(value: object) -> bool:
 
 def _are_semantics(value: object) -> bool:
     meanings: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
-    named = (isinstance(each, Semantics) and each.name == name for name, each in meanings.items())
-    return meanings is value and all(named)
+    return meanings is value and all(
+        isinstance(name, str) and isinstance(each, Semantics) for name, each in meanings.items()
+    )
+
+
+def _are_shapes(value: object) -> bool:
+    branch: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
+    return branch is value and all(isinstance(each, Array) or _are_shapes(each) for each in branch.values())
 
 
 def _are_checks(value: object) -> bool:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
-from harness.catalog.declared import WORD
 from harness.catalog.known_frameworks import require_framework
 from harness.catalog.own_semantics import OwnSemantics
+from harness.core.declared import WORD
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field, declared_field

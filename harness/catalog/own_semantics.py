@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
-from harness.catalog.declared import Rule, require_usable
 from harness.catalog.known_frameworks import traits_of
+from harness.core.declared import Rule, require_usable
 from harness.core.record import Cost
 
 REFERENCES = "numpy, torch, or a framework whose traits say that it writes references"

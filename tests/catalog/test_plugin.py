@@ -339,7 +339,10 @@ CHECK = 'Check("named", "?", lambda trial: None)'
         (FAMILY.replace('"?"', "b'?'") + USES, "Family: its question is b'?'; use a text"),
         (FAMILY.replace("workload=Points", "workload=dict") + USES, "use a frozen dataclass derived from"),
         (FAMILY.replace("exact())", "exact)") + USES, "Semantics: its contract is <function exact"),
-        (FAMILY.replace('Semantics("double"', 'Semantics("other"') + USES, "each under its own name"),
+        (
+            FAMILY.replace('Semantics("double", ', "(").replace("exact())", "exact(),)") + USES,
+            "a dict of Sem",
+        ),
         (FAMILY.replace("semantics={", "modes=(), semantics={") + USES, "modes are fwd, bwd, fwd_bwd"),
         (FAMILY.replace("semantics={", "stages='all', semantics={") + USES, "use a tuple of names"),
         (FAMILY.replace("semantics={", "checks=None, semantics={") + USES, "its checks is None; use a tuple"),

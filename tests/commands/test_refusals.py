@@ -72,7 +72,8 @@ def test_a_name_that_is_too_long_is_a_sentence(capsys, words):
     "words",
     [
         ["run", "--results", ""], ["run", "--on="], ["show", "--config", ""], ["show", "--run="],
-        ["runs", "--results="], ["chart", "--out", ""], ["report", "--html", ""], ["new", "topk", "mine", "--out", ""],
+        ["runs", "--results="], ["chart", "--out", ""],
+        ["report", "--html", ""], ["new", "topk", "mine", "--out", ""],
     ],
 )  # fmt: skip
 def test_an_empty_value_stands_for_no_folder_and_no_machine(capsys, words):
