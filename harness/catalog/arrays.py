@@ -9,7 +9,10 @@ import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from harness.core.declared import Rule, require_usable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +30,25 @@ class Array:
     shape: tuple[int, ...]
     dtype: str
 
+    def __post_init__(self) -> None:
+        """UsageError for what describes no array; a shape is kept as a tuple, in whatever form it comes."""
+        require_usable(
+            self,
+            (
+                Rule("shape", _is_shape, "a tuple of whole numbers"),
+                Rule("dtype", lambda value: value in BYTES, f"one of {', '.join(BYTES)}"),
+            ),
+        )
+        object.__setattr__(self, "shape", tuple(int(length) for length in self.shape))
+
     @property
     def nbytes(self) -> int:
         return math.prod(self.shape) * BYTES[self.dtype]
+
+
+def _is_shape(value: object) -> bool:
+    lengths: Any = value if isinstance(value, (tuple, list)) else (None,)
+    return all(hasattr(length, "__index__") and index(length) >= 0 for length in lengths)
 
 
 Shapes: TypeAlias = Mapping[str, "Array | Shapes"]

@@ -98,11 +98,22 @@ def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...
     if not callable(function):
         came = type(function).__name__
         raise TypeError(f"the builder returned {came}; return the callable that is timed")
+    offered = ", ".join(shapes)
+    remedy = (
+        f"return a function that names its inputs, of {offered}, as in lambda {next(iter(shapes), '')}: …"
+    )
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of most functions written in C
+        raise TypeError(f"the parameters of the callable cannot be read; {remedy}") from None
     names = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters:
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:  # as a torch.nn.Module does
+            raise TypeError(f'the callable takes "{parameter}", whatever that is; {remedy}')
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
+            raise TypeError(f'the callable takes "{parameter.name}" by its place alone; {remedy}')
         if parameter.name in shapes:
             names.append(parameter.name)
         elif parameter.default is inspect.Parameter.empty:
-            offered = ", ".join(shapes)
             raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
     return tuple(names)

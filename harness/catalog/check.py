@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Judgement
+from harness.core.declared import Rule, is_word, require_usable
 from harness.core.static_figures import Static
 
 
@@ -47,6 +48,18 @@ class Check:
     decides: bool = True
     modes: tuple[str, ...] = ("fwd",)
     named: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """UsageError for what cannot be used."""
+        require_usable(
+            self,
+            (
+                Rule("name", is_word, "letters, digits and _"),
+                Rule("objection", lambda value: isinstance(value, str), "a text"),
+                Rule("judge", callable, "a function of a Trial that returns a Judgement"),
+                Rule("when", callable, "a function of the workload"),
+            ),
+        )
 
     def concerns(
         self, semantics: str, mode: str, names: tuple[str, ...], workload: Any, *, name: str = ""

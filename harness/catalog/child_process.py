@@ -3,6 +3,7 @@
 The child prints nothing but its answer as JSON on stdout; the last line on stderr is its error.
 """
 
+import errno
 import json
 import os
 import resource
@@ -14,17 +15,19 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from harness.catalog.source_hash import PACKAGES
 from harness.core.errors import MachineError, SeqsweepError
 from harness.core.machine import usable_memory
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
+from harness.core.shown_text import message_of
 from harness.core.units import format_bytes
 
 MOVE_WORK = "move work from the module's top into the builders"
 REFUSED = 65  # the child's exit status when its last line is the error
-NO_SPACE = 66  # and when its answer cannot be written
+NO_SPACE = 66  # and when no space is left for its answer
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
 THREAD_BYTES = 1 << 24  # of stack for each core: numpy's and torch's pools start when they are imported
 
@@ -86,7 +89,10 @@ def ask(
         if status == NO_SPACE:
             raise MachineError(f"{tempfile.gettempdir()} takes no more; free space there, or set TMPDIR")
         if status == 0 and data:
-            return json.loads(data)
+            try:
+                return json.loads(data)
+            except ValueError:
+                raise Unreadable(f"it spoils the answer of the process that imports it; {remedy}") from None
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()
@@ -114,14 +120,20 @@ def answer(describe: Callable[[], Any]) -> None:
         _limit_memory()
         described = describe()
     except BaseException as error:  # SystemExit too: a plugin may hold anything
-        print(f"\n{sentence(error)}", file=sys.stderr, flush=True)
-        os._exit(REFUSED)
+        _refuse(error)
     try:
         json.dump(described, out)
         out.close()
-    except OSError:
-        os._exit(NO_SPACE)
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            os._exit(NO_SPACE)
+        _refuse(error)
     os._exit(0)  # a plugin's background threads must not hold the answer back
+
+
+def _refuse(error: BaseException) -> NoReturn:
+    print(f"\n{sentence(error)}", file=sys.stderr, flush=True)
+    os._exit(REFUSED)
 
 
 def _limit_memory() -> None:
@@ -138,8 +150,11 @@ def sentence(error: BaseException) -> str:
         return f"importing it takes more than {limit}; {MOVE_WORK}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
-    kind = "" if isinstance(error, SeqsweepError) else f"{type(error).__name__}: "
-    return " ".join(f"{_place_outside(error)}{kind}{error}".split())
+    if isinstance(error, SeqsweepError):
+        says = str(error)
+    else:
+        says = ": ".join(filter(None, [type(error).__name__, message_of(error)]))
+    return " ".join(f"{_place_outside(error)}{says}".split())
 
 
 def _place_outside(error: BaseException) -> str:

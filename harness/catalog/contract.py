@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.catalog.arrays import walk
+from harness.core.declared import Rule, require_usable
 
 SLAB = 1 << 16  # elements that are compared at a time
 
@@ -42,6 +43,32 @@ class Judgement:
     figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        """UsageError for what is no verdict, as an array of comparisons."""
+        require_usable(
+            self,
+            (
+                Rule("passed", _is_truth, "True or False"),
+                Rule("figures", _are_named, "a dict of numbers by name"),
+                Rule("reason", lambda value: isinstance(value, str), "a sentence"),
+            ),
+        )
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, int) or (getattr(value, "shape", None) == () and isinstance(value.item(), bool))
+
+
+def _are_named(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+def require_judgement(verdict: object) -> Judgement:
+    """What a contract or a check has returned. TypeError for anything else, as a bare True."""
+    if not isinstance(verdict, Judgement):
+        raise TypeError(f"it returns {type(verdict).__name__}; return Judgement(passed, figures, reason)")
+    return verdict
+
 
 @dataclass(frozen=True)
 class Contract:
@@ -55,6 +82,17 @@ class Contract:
     judge: Callable[[Evidence], Judgement]
     bound: str = ""
     limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """UsageError for what cannot be used."""
+        require_usable(
+            self,
+            (
+                Rule("name", lambda value: isinstance(value, str), "a word"),
+                Rule("judge", callable, "a function of Evidence that returns a Judgement"),
+                Rule("bound", lambda value: isinstance(value, str), "a text"),
+            ),
+        )
 
 
 def leaves(tree: Any) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,7 @@ from harness.catalog.bounds import Promise, limit_of
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
-from harness.catalog.implementation import WORD, Implementation
+from harness.catalog.implementation import Implementation
 from harness.catalog.known_frameworks import traits_of
 from harness.catalog.loading import (
     families_in,
@@ -35,6 +35,7 @@ from harness.catalog.loading import (
 )
 from harness.catalog.own_semantics import REFERENCES, OwnSemantics
 from harness.catalog.source_hash import source_hash
+from harness.core.declared import WORD
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, Field, fields_of
 
@@ -52,8 +53,9 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
     beside_numpy = sorted(frameworks - {"numpy"})
     for wrong, problem in (
         (not re.fullmatch(WORD, family.name), "a name is made of letters, digits and _"),
+        (not family.semantics, "its semantics are empty: say what a right answer is"),
         (not any(f.name == "seq" and f.kind == "int" for f in fields), "its workload needs seq: int"),
-        (not set(family.modes) <= set(MODES), f"modes are {', '.join(MODES)}"),
+        (not (family.modes and set(family.modes) <= set(MODES)), f"modes are {', '.join(MODES)}"),
         (
             not all(traits_of(framework).writes_references for framework in frameworks),
             f"references are written in {REFERENCES}",
@@ -237,7 +239,10 @@ def plugin(
         )
     except child_process.Unreadable as error:
         raise UsageError(f"plugin {source} cannot be read: {error}") from None
-    return Catalog.from_json(answer)
+    try:
+        return Catalog.from_json(answer)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"plugin {source} registers what is no plain data: {error}") from None
 
 
 def catalog(plugins: Iterable[str] = ()) -> Catalog:

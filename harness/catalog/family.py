@@ -1,14 +1,20 @@
 """A family: one question, with one workload type and one set of inputs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from harness.catalog.arrays import Shapes, Sharding
+from harness.catalog.arrays import Array, Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
 from harness.catalog.models import Model, ModelWorkload, Phase
+from harness.catalog.own_semantics import COST
+from harness.core.declared import Rule, is_word, require_usable
+from harness.core.errors import UsageError
+from harness.core.plain_data import plain
 from harness.core.record import Cost
+
+CONTRACTS = "exact(), within(rel_rms=…) or another Contract"
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,21 @@ class Semantics:
     cost: Callable[[Any], Cost] | None = None
     refuse: Callable[[Any], None] = field(default=lambda _: None)
     layout: str = ""
+
+    def __post_init__(self) -> None:
+        """UsageError for what cannot be used."""
+        require_usable(
+            self,
+            (
+                Rule("name", is_word, "letters, digits and _"),
+                Rule("reference", callable, "a function of (w, rows) that returns a callable"),
+                Rule("contract", lambda value: isinstance(value, Contract), CONTRACTS),
+                Rule("gradient", lambda value: isinstance(value, Contract), CONTRACTS, optional=True),
+                Rule("cost", callable, COST, optional=True),
+                Rule("sentence", lambda value: isinstance(value, str), "a text"),
+                Rule("layout", lambda value: isinstance(value, str), "a text, as in [B, T, H, D]"),
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,23 @@ class Family:
     of_model: Callable[[Model, Phase], ModelWorkload] | None = None
     complete: Callable[[Any, dict[str, Any], frozenset[str]], Mapping[str, Any]] | None = None
 
+    def __post_init__(self) -> None:
+        """UsageError for what cannot be used."""
+        require_usable(
+            self,
+            (
+                Rule("name", lambda value: isinstance(value, str), "letters, digits and _"),
+                Rule("question", lambda value: isinstance(value, str), "a text"),
+                Rule("workload", _is_dataclass, "a frozen dataclass derived from Workload"),
+                Rule("shapes", callable, "a function of the workload that describes the inputs by name"),
+                Rule("inputs", callable, "a function of (w, rng) that draws the inputs by name"),
+                Rule("semantics", _are_semantics, "a dict of Semantics by name"),
+                Rule("cost", callable, COST),
+                Rule("checks", _are_checks, "a tuple of Check, each of another name"),
+                Rule("stages", lambda value: not isinstance(value, str), "a tuple of names"),
+            ),
+        )
+
     @property
     def first_semantics(self) -> str:
         """What is meant where an implementation's author names none."""
@@ -86,8 +124,40 @@ class Family:
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
         """The inputs of a workload. Unsupported where it, or this semantics for it, makes no sense."""
         shapes = self.shapes(workload)
+        if not _are_shapes(shapes):
+            came = f"{type(shapes).__name__} {shapes!r}"[:100]
+            raise UsageError(
+                f"shapes(w) of family {self.name} gives {came}; return {{name: Array(shape, dtype)}}"
+            )
         self.semantics[semantics].refuse(workload)
         return shapes
 
     def cost_of(self, semantics: str, workload: Any) -> Cost:
-        return (self.semantics[semantics].cost or self.cost)(workload)
+        """The least work of a workload. UsageError where it is no Cost."""
+        cost: Any = (self.semantics[semantics].cost or self.cost)(workload)  # by an author's formula
+        if not isinstance(cost, Cost):
+            raise UsageError(f"cost(w) of family {self.name} gives {type(cost).__name__}; return a Cost")
+        return Cost(plain(cost.flops), plain(cost.bytes), plain(cost.dense_flops))
+
+
+def _is_dataclass(value: object) -> bool:
+    return isinstance(value, type) and is_dataclass(value)
+
+
+def _are_semantics(value: object) -> bool:
+    meanings: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
+    return meanings is value and all(
+        isinstance(name, str) and isinstance(each, Semantics) for name, each in meanings.items()
+    )
+
+
+def _are_shapes(value: object) -> bool:
+    branch: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
+    return branch is value and all(isinstance(each, Array) or _are_shapes(each) for each in branch.values())
+
+
+def _are_checks(value: object) -> bool:
+    checks = value if isinstance(value, (tuple, list)) else ()
+    if checks is not value or not all(isinstance(each, Check) for each in checks):
+        return False
+    return len({check.name for check in checks}) == len(checks)

@@ -1,5 +1,6 @@
 """The decorator that registers one way to compute a family's answer."""
 
+import dataclasses
 import inspect
 import re
 import typing
@@ -10,15 +11,14 @@ from typing import Any
 from harness.catalog.contract import Contract
 from harness.catalog.known_frameworks import require_framework
 from harness.catalog.own_semantics import OwnSemantics
+from harness.core.declared import WORD
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
-from harness.core.workload import Field, kind_of
+from harness.core.workload import Field, declared_field
 
 Value = float | int | str | None
 Facts = Callable[[Any, Static, Mapping[str, Any]], Mapping[str, Value]]
 Failures = Callable[[Any, Mapping[str, Any]], Mapping[str, str]]
-
-WORD = r"[A-Za-z0-9_.-]+"  # the characters of names in a case's id
 
 
 @dataclass(frozen=True)
@@ -146,16 +146,6 @@ def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
             )
         required = parameter.default is inspect.Parameter.empty
         annotation = hints.get(parameter.name, int if required else type(parameter.default))
-        kind, optional, choices = kind_of(annotation)
-        fields.append(
-            Field(
-                name=parameter.name,
-                kind=kind,
-                required=required,
-                default=None if required else parameter.default,
-                choices=choices,
-                minimum=0,
-                optional=optional,
-            )
-        )
+        default = dataclasses.MISSING if required else parameter.default
+        fields.append(declared_field(parameter.name, annotation, default, minimum=0))
     return tuple(fields)

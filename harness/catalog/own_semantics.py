@@ -6,11 +6,12 @@ from typing import Any
 
 from harness.catalog.contract import Contract
 from harness.catalog.known_frameworks import traits_of
-from harness.core.errors import UsageError
+from harness.core.declared import Rule, require_usable
 from harness.core.record import Cost
 
 REFERENCES = "numpy, torch, or a framework whose traits say that it writes references"
 CONTRACTS = "within(rel_rms=…), recall(at_least=…) or a Contract"
+COST = "a function of the workload that returns a Cost"
 REFERENCE = (
     "a function of (w, rows) that returns a callable over the inputs, or the name of one of the family's "
     "semantics"
@@ -39,13 +40,17 @@ class OwnSemantics:
     cost: Callable[[Any], Cost] | None = None
 
     def __post_init__(self) -> None:
-        given: dict[str, object] = vars(self)  # an author may have given anything
-        for name, may_be_missing, usable, words in (
-            ("contract", False, lambda value: isinstance(value, Contract), CONTRACTS),
-            ("gradient", True, lambda value: isinstance(value, Contract), CONTRACTS),
-            ("framework", False, lambda value: traits_of(str(value)).writes_references, REFERENCES),
-            ("cost", True, callable, "a function of the workload that returns a Cost"),
-            ("reference", True, lambda value: isinstance(value, str) or callable(value), REFERENCE),
-        ):
-            if not (may_be_missing and given[name] is None) and not usable(given[name]):
-                raise UsageError(f"OwnSemantics: its {name} is {given[name]!r}; use {words}")
+        require_usable(
+            self,
+            (
+                Rule("contract", lambda value: isinstance(value, Contract), CONTRACTS),
+                Rule("gradient", lambda value: isinstance(value, Contract), CONTRACTS, optional=True),
+                Rule("framework", lambda value: traits_of(str(value)).writes_references, REFERENCES),
+                Rule("cost", callable, COST, optional=True),
+                Rule("reference", _is_reference, REFERENCE, optional=True),
+            ),
+        )
+
+
+def _is_reference(value: object) -> bool:
+    return isinstance(value, str) or callable(value)

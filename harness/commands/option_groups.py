@@ -7,12 +7,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer import Abort
 from typer.core import TyperCommand
+
+from harness.core.errors import UsageError
 
 # No == and no repr(): nothing needs them, and generating them would slow every start.
 option_group = dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +41,15 @@ class SectionedCommand(TyperCommand):
             return super().invoke(ctx)
         except KeyboardInterrupt:  # typer would end with 130 and no message
             raise Abort from None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """UsageError for an option with an empty value, as `--out "$FILE"` where the shell has no FILE."""
+        valued = {name for each in self.params if not getattr(each, "is_flag", True) for name in each.opts}
+        for before, word in pairwise(["", *args]):
+            name, equals, value = word.partition("=")
+            if (before in valued and not word) or (name in valued and equals and not value):
+                raise UsageError(f'{name or before}: "" names nothing; give it a value, or leave it out')
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

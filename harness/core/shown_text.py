@@ -25,6 +25,7 @@ _MARKDOWN = re.compile(r"[\\`*_|\[\]#~$]")
 # no width stands between. Renovate does the same with the release notes that it quotes.
 _REFERENCE = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
 NO_WIDTH = "&#8203;"
+_OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 
 
 def clean_text(text: str) -> str:
@@ -39,6 +40,17 @@ def clean_text(text: str) -> str:
 def clean_line(text: str) -> str:
     """The cleaned text on one line, with single spaces."""
     return " ".join(clean_text(text).split())
+
+
+def message_of(error: BaseException) -> str:
+    """An exception's message in one line, even where `str()` of it raises another exception.
+
+    An object that shows nothing but its address is named by its class.
+    """
+    try:
+        return _OBJECT.sub(r"\1", clean_line(str(error)))[:300]
+    except BaseException as second:
+        return f"(its message raises {type(second).__name__})"
 
 
 def file_name(text: str) -> str:

@@ -6,11 +6,12 @@ the command line can plan a plugin's family without importing the plugin.
 
 import dataclasses
 import functools
+import re
 import sys
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.core.captured_file import SUFFIXES, identify_captured, is_captured
@@ -20,10 +21,12 @@ from harness.core.units import parse_count
 
 Value = int | float | bool | str | None
 LARGEST = 2**63 - 1  # that a record can store
+SEPARATORS = re.compile(r"[,@\[\]]")  # of the parts of an id
 
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
 DEVICES = ("cpu", "cuda", "tpu")
+AXIS_PROPERTIES = ("choices", "minimum", "later", "table", "captured")  # what `axis` keeps in a field
 
 
 def axis(
@@ -40,8 +43,14 @@ def axis(
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
     default, so old ids stay valid. Beside its choices a `table` may name a CSV file of document lengths, and
-    a `captured` one a file of tensors.
+    a `captured` one a file of tensors. UsageError unless choices are texts and the minimum is a number.
     """
+    texts: Any = choices  # an author may have given anything
+    number: Any = minimum
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f'choices={texts!r}: write a tuple of texts, as in ("prefill", "decode")')
+    if not isinstance(number, int):
+        raise UsageError(f"minimum={number!r}: write a whole number")
     return dataclasses.field(
         default=default,
         kw_only=True,
@@ -112,10 +121,19 @@ class Field:
             return value
         return self._check_text(value, shown)
 
+    def require_storable_default(self) -> None:
+        """ValueError for a default that no record or id can hold; choices and minimum need not allow it."""
+        if self.default is not None:
+            replace(self, choices=(), minimum=-LARGEST, table=False, captured=False).check(self.default)
+
     def _check_text(self, value: object, shown: str) -> str:
         text = value if isinstance(value, str) else None
         if text is None:
             raise ValueError(f"{self.name} must be a text, not {shown}")
+        if SEPARATORS.search(text) or not text.isprintable():
+            raise ValueError(
+                f"{self.name} {shown} stands in ids of cases; use no comma, @, bracket or control character"
+            )
         if (self.table and is_table(text)) or (self.captured and is_captured(text)):
             return text if "#" in text else self._identify(text)  # whoever reads the file checks the hash
         if self.choices and text not in self.choices:
@@ -181,20 +199,48 @@ def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
     raise UsageError(f"a field of type {annotation} cannot be swept; use int, float, bool or str")
 
 
+def declared_field(
+    name: str, annotation: object, default: Any, *, choices: tuple[str, ...] = (), **more: Any
+) -> Field:
+    """A field or an option as its author declares it; `choices` go before those of the annotation.
+
+    `default` is dataclasses.MISSING where a value must be given. UsageError, with its name, for a type that
+    cannot be swept and a default that no record or id can hold.
+    """
+    required = default is dataclasses.MISSING
+    try:
+        kind, optional, annotated = kind_of(annotation)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+    field = Field(
+        name=name,
+        kind=kind,
+        required=required,
+        default=None if required else default,
+        choices=choices or annotated,
+        optional=optional,
+        **more,
+    )
+    try:
+        field.require_storable_default()
+    except ValueError as error:
+        raise UsageError(f"default of {error}") from None
+    return field
+
+
 @functools.cache
 def fields_of(workload: type) -> tuple[Field, ...]:
     """The fields of a workload dataclass, in the order they are declared."""
     hints = typing.get_type_hints(workload)
-    found = []
-    for entry in dataclasses.fields(workload):
-        kind, optional, choices = kind_of(hints[entry.name])
-        missing = entry.default is dataclasses.MISSING
-        default = None if missing else typing.cast("Value", entry.default)
-        allowed = tuple(entry.metadata.get("choices", ())) or choices
-        least, later = entry.metadata.get("minimum", 1), entry.metadata.get("later", False)
-        files = entry.metadata.get("table", False), entry.metadata.get("captured", False)
-        found.append(Field(entry.name, kind, missing, default, allowed, least, later, optional, *files))
-    return tuple(found)
+    return tuple(
+        declared_field(
+            entry.name,
+            hints[entry.name],
+            entry.default,
+            **{name: entry.metadata[name] for name in AXIS_PROPERTIES if name in entry.metadata},
+        )
+        for entry in dataclasses.fields(workload)
+    )
 
 
 def shown_fields(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:

@@ -1,14 +1,15 @@
 """Run a family's checks on a case, in the case's own process: a check calls it on inputs of its own."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from harness.catalog.build import Built
 from harness.catalog.check import Check, Trial
-from harness.catalog.contract import Judgement
+from harness.catalog.contract import Judgement, require_judgement
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
-from harness.worker import resource_limits
+from harness.core.shown_text import message_of
 
 
 def concerned_checks(built: Built, only: list[str] | None) -> list[Check]:
@@ -34,15 +35,16 @@ def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict
 
 
 def _judge(check: Check, trial: Trial) -> Judgement | None:
-    """The check's judgement; None where it needs another workload that is not supported."""
+    """The check's judgement, its figures as JSON holds them; None where it needs an unsupported workload."""
     try:
-        return check.judge(trial)
+        verdict = require_judgement(check.judge(trial))
+        return replace(verdict, figures={name: plain(value) for name, value in verdict.figures.items()})
     except Unsupported:
         return None
     except MemoryError:
         raise  # the case's limit, not its answer
     except Exception as error:
-        return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.message_of(error)}")
+        return Judgement(False, {}, f"{type(error).__name__}: {message_of(error)}")
 
 
 def _check_result(
@@ -57,7 +59,7 @@ def _check_result(
         "check": f"{family}/{check.name}",
         "objection": check.objection,
         "passed": bool(verdict.passed) if check.decides else None,
-        "figures": {name: plain(value) for name, value in verdict.figures.items()},
+        "figures": verdict.figures,
         "reason": reason,
         "expected": bool(expected_failure) and check.decides,
     }

@@ -6,7 +6,7 @@ from types import ModuleType
 from harness.catalog import loading
 from harness.core.errors import SideError
 from harness.core.protocol import Job
-from harness.worker import resource_limits
+from harness.core.shown_text import message_of
 
 
 def load_module(job: Job) -> ModuleType:
@@ -17,7 +17,7 @@ def load_module(job: Job) -> ModuleType:
         if job.side is None:
             raise
         raise SideError(
-            f"the {job.side} does not load: {type(error).__name__}: {resource_limits.message_of(error)}"
+            f"the {job.side} does not load: {type(error).__name__}: {message_of(error)}"
         ) from error
     file = Path(module.__file__ or "").resolve()
     if job.within is not None and not file.is_relative_to(Path(job.within).resolve()):

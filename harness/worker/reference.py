@@ -70,9 +70,16 @@ class Reference:
     def _evaluate(self, function: Any) -> Any:
         _, arguments = self._arguments(function)
         if self.framework is None:
-            return array_files.map_leaves(function(**arguments), np.asarray)
+            return array_files.map_leaves(function(**arguments), _numbers)
         self.framework.enter("fwd", wide=True)
         return self.framework.get(function(**arguments))
+
+
+def _numbers(leaf: Any) -> Any:
+    """A part of a reference's answer as an array. TypeError where it holds no numbers, as None does."""
+    array = np.asarray(leaf)
+    array_files.require_numbers(array)
+    return array
 
 
 def widen(leaf: Any) -> Any:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
-from harness.catalog.arrays import FLOATING, Array, short_name
+from harness.catalog.arrays import FLOATING, short_name
 from harness.catalog.bounds import Promise
 from harness.catalog.build import with_own_semantics, with_promise
 from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
 from harness.worker.captured_inputs import draw_inputs
+from harness.worker.drawn_inputs import require_described
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
 from harness.worker.row_sampling import (
@@ -75,9 +76,7 @@ class ReferenceWorker:
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
         """Draw inputs, and write them into a new folder, or take those that another process has written."""
         drawn = draw_inputs(self.family, self.workload, random)
-        described = array_files.map_leaves(drawn, lambda a: Array(tuple(a.shape), short_name(a.dtype)))
-        if described != self.family.shapes(self.workload):
-            raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
+        require_described(self.family.name, drawn, self.family.shapes(self.workload))
         if write:
             array_files.write(self.folder / name, drawn)
         self.inputs[name] = array_files.read(self.folder / name)

@@ -18,6 +18,7 @@ from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
 from harness.core.errors import ScratchFull, SideError, Unsupported
 from harness.core.paths import PACKAGE
+from harness.core.shown_text import message_of
 from harness.worker import resource_limits
 from harness.worker.graph_worker import GraphWorker
 from harness.worker.reference_worker import ReferenceWorker
@@ -65,11 +66,11 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(role, f"do_{verb}")(**arguments)}
     except Unsupported as refusal:
-        return {"unsupported": resource_limits.message_of(refusal)}
+        return {"unsupported": message_of(refusal)}
     except SideError as error:
-        return {"misplaced": resource_limits.message_of(error)}
+        return {"misplaced": message_of(error)}
     except ScratchFull as error:
-        return {"scratch_full": resource_limits.message_of(error)}
+        return {"scratch_full": message_of(error)}
     except BaseException as error:
         # After a MemoryError there may be no room for the sentence about it.
         with resource_limits.uncapped_memory():
@@ -94,7 +95,7 @@ def _traceback(error: BaseException) -> str:
 
 def sentence(error: BaseException) -> str:
     """The exception in one line, with the innermost place outside of the harness and libraries."""
-    text, place = resource_limits.message_of(error), ""
+    text, place = message_of(error), ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         if not path.startswith(("<", STANDARD, HARNESS)) and not any(part in path for part in LIBRARIES):

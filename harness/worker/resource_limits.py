@@ -5,16 +5,14 @@ headers of torch alone exceed 64 MiB. The runner truncates a worker's output ins
 """
 
 import os
-import re
 import resource
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import speaks_of_oom
-from harness.core.shown_text import clean_line
+from harness.core.shown_text import message_of
 
-OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
 
 
@@ -103,14 +101,3 @@ def is_oom(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def message_of(error: BaseException) -> str:
-    """An exception's message in one line, even where `str()` of it raises another exception.
-
-    An object that shows nothing but its address is named by its class.
-    """
-    try:
-        return OBJECT.sub(r"\1", clean_line(str(error)))[:300]
-    except BaseException as second:
-        return f"(its message raises {type(second).__name__})"

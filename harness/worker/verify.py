@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.catalog.contract import Evidence, Judgement
+from harness.catalog.contract import Evidence, Judgement, require_judgement
 from harness.catalog.family import Semantics
 from harness.core.errors import Unsupported
 from harness.worker import array_files
@@ -122,7 +122,7 @@ def _judge_result(
     evidence = Evidence(
         workload, inputs, result, expected.result, expected.rows, expected.ambiguous, meaning.layout
     )
-    return meaning.contract.judge(evidence)
+    return require_judgement(meaning.contract.judge(evidence))
 
 
 def _judge_gradients(
@@ -135,6 +135,6 @@ def _judge_gradients(
         text = "none of its gradients is one that the reference has, so nothing can be judged"
         return Judgement(False, {}, text)
     mine, theirs = ({name: tree[name] for name in common} for tree in (gradients, references))
-    verdict = meaning.gradient.judge(Evidence(workload, inputs, mine, theirs))
+    verdict = require_judgement(meaning.gradient.judge(Evidence(workload, inputs, mine, theirs)))
     figures = {f"gradient_{name}": value for name, value in verdict.figures.items()}
     return Judgement(verdict.passed, figures, f"gradient of {verdict.reason}" if verdict.reason else "")

@@ -4,7 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from harness import Evidence, exact, leaves, tolerance
+from harness import Evidence, Judgement, exact, leaves, tolerance
+from harness.catalog.contract import require_judgement
+from harness.core.errors import UsageError
 
 BOUND = 1e-3
 
@@ -219,3 +221,27 @@ class TestTolerance:
         want = (grid(4, 8), grid(4, 8))
         assert close(want, want).passed
         assert not close((want[0], want[1] + 1), want).passed
+
+
+@pytest.mark.parametrize(
+    ("passed", "more", "says"),
+    [
+        (np.array([True, False]), (), r"its passed is array\(\[ True, False\]\); use True or False"),
+        (None, (), "its passed is None"),
+        (True, ([1],), r"its figures is \[1\]; use a dict of numbers by name"),
+        (True, ({3: 4},), "its figures is {3: 4}; use a dict of numbers by name"),
+        (False, ({}, None), "its reason is None; use a sentence"),
+    ],
+)
+def test_what_is_no_verdict_is_refused_where_it_is_made(passed, more, says):
+    with pytest.raises(UsageError, match=f"Judgement: {says}"):
+        Judgement(passed, *more)
+
+
+def test_a_truth_of_numpys_is_a_verdict():
+    assert require_judgement(Judgement(np.bool_(True))).passed
+
+
+def test_a_bare_truth_is_no_judgement():
+    with pytest.raises(TypeError, match=r"it returns bool; return Judgement\(passed, figures, reason\)"):
+        require_judgement(True)

@@ -298,3 +298,81 @@ def test_the_answer_is_json_alone(read, tmp_path):
     command = [sys.executable, "-m", "harness.catalog.discovery", str(tmp_path / "my_impls.py")]
     done = subprocess.run(command, env=child_process.environment(), capture_output=True, check=True)
     assert [entry["id"] for entry in json.loads(done.stdout)["implementations"]] == ["topk/mine"]
+
+
+MUMBLES = """
+class MumbleError(Exception):
+    def __str__(self):
+        return str(1 // 0)
+
+
+raise MumbleError
+"""
+CHECK = 'Check("named", "?", lambda trial: None)'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (MUMBLES, "my_impls.py:7: MumbleError: (its message raises ZeroDivisionError)"),
+        (
+            HEAD + MINE.replace("keep: int = 2", "keep: float = float('nan')"),
+            "must be a finite number, not nan",
+        ),
+        (
+            HEAD + MINE.replace("keep: int = 2", "keep: bool = 3"),
+            "default of keep must be true or false, not 3",
+        ),
+        (HEAD + MINE.replace("keep: int = 2", "keep: int = 10**30"), "default of keep is too large"),
+        (HEAD + MINE.replace("keep: int = 2", "keep: str = 'a,b'"), 'keep "a,b" stands in ids of cases'),
+        (
+            HEAD + MINE.replace("keep: int = 2", "keep: str = '\\udc80'"),
+            "use no comma, @, bracket or control",
+        ),
+        (HEAD + MINE.replace("keep: int = 2", "keep: list = []"), "keep: a field of type <class 'list'>"),
+        (HEAD + MINE + "\nimport json\njson.dump = lambda *_: 1 // 0\n", "ZeroDivisionError"),
+        (
+            HEAD + MINE + "\nimport json\njson.dump = lambda _, file: file.write('{')\n",
+            "it spoils the answer",
+        ),
+        (FAMILY.replace('"?"', "None") + USES, "my_impls.py:9: Family: its question is None; use a text"),
+        (FAMILY.replace('"?"', "b'?'") + USES, "Family: its question is b'?'; use a text"),
+        (FAMILY.replace("workload=Points", "workload=dict") + USES, "use a frozen dataclass derived from"),
+        (FAMILY.replace("exact())", "exact)") + USES, "Semantics: its contract is <function exact"),
+        (
+            FAMILY.replace('Semantics("double", ', "(").replace("exact())", "exact(),)") + USES,
+            "a dict of Sem",
+        ),
+        (FAMILY.replace("semantics={", "modes=(), semantics={") + USES, "modes are fwd, bwd, fwd_bwd"),
+        (FAMILY.replace("semantics={", "stages='all', semantics={") + USES, "use a tuple of names"),
+        (FAMILY.replace("semantics={", "checks=None, semantics={") + USES, "its checks is None; use a tuple"),
+        (
+            "from seqsweep import Check\n"
+            + FAMILY.replace("semantics={", f"checks=({CHECK}, {CHECK}), semantics={{")
+            + USES,
+            "each of another name",
+        ),
+        (
+            "from seqsweep import Check\n"
+            + FAMILY.replace("semantics={", f"checks=({CHECK.replace('named', 'a/b')},), semantics={{")
+            + USES,
+            "Check: its name is 'a/b'; use letters, digits and _",
+        ),
+        (
+            FAMILY.replace("axis()", "axis()\n    name: str = axis('a', choices='ab')") + USES,
+            "a tuple of texts",
+        ),
+        (
+            FAMILY.replace("axis()", "axis()\n    far: float = 1e999") + USES,
+            "default of far must be a finite",
+        ),
+    ],
+)
+def test_what_cannot_be_declared_so_is_a_sentence_with_its_remedy(read, text, says):
+    assert says in refusal(read, text)
+
+
+def test_metadata_of_others_in_a_field_is_left_alone(read):
+    foreign = "axis()\n    rows: int = __import__('dataclasses').field(default=2, metadata={'theirs': 1})"
+    (family,) = read(FAMILY.replace("axis()", foreign) + USES).families.values()
+    assert [(f.name, f.default, f.minimum) for f in family.fields] == [("seq", None, 1), ("rows", 2, 1)]

@@ -68,6 +68,23 @@ def test_a_name_that_is_too_long_is_a_sentence(capsys, words):
     assert err.startswith("seqsweep: ")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--results", ""], ["run", "--on="], ["show", "--config", ""], ["show", "--run="],
+        ["runs", "--results="], ["chart", "--out", ""],
+        ["report", "--html", ""], ["new", "topk", "mine", "--out", ""],
+    ],
+)  # fmt: skip
+def test_an_empty_value_stands_for_no_folder_and_no_machine(capsys, words):
+    flag = next(word for word in words if word.startswith("--")).rstrip("=")
+    assert call_app(app, words) == 2
+    assert capsys.readouterr() == (
+        "",
+        f'seqsweep: {flag}: "" names nothing; give it a value, or leave it out\n',
+    )
+
+
 def test_json_holds_a_name_that_is_no_utf_8(capsysbinary):
     name = os.fsdecode(b"caf\xe9.svg")
     output.print_json({"charts": [name]})

@@ -18,6 +18,7 @@ from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
+from harness.core.shown_text import message_of
 from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict
 from harness.gate.output import report_outcome
@@ -30,7 +31,6 @@ from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
-from harness.worker.resource_limits import message_of
 from tests.claims.judged import claim
 from tests.gate.report.conftest import outcome_of
 from tests.report.conftest import info_of, record_of, timing_of

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from harness.core.shown_text import clean_line, clean_text, escape_json, escape_markdown, file_name
+from harness.core.shown_text import (
+    clean_line,
+    clean_text,
+    escape_json,
+    escape_markdown,
+    file_name,
+    message_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +70,15 @@ def test_a_files_name_leads_out_of_no_folder_and_is_short_enough_for_one():
     long = [file_name(f"{letter * 300}{end}") for letter in "a日" for end in "12"]
     assert len(set(long)) == 4
     assert max(len(name.encode()) for name in long) <= 200
+
+
+def test_an_object_without_words_of_its_own_is_named_by_its_class():
+    class Odd:
+        pass
+
+    assert message_of(ValueError(f"no rule for {Odd()} and {object()}")) == ("no rule for Odd and object")
+
+
+def test_a_message_is_one_short_line():
+    assert message_of(ValueError("a\n  b" * 1000)) == message_of(ValueError("a b" * 1000))
+    assert len(message_of(ValueError("x" * 1000))) == 300

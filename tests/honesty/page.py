@@ -40,7 +40,7 @@ own.
 What a process measures of itself it can forge. What is caught here is caught because something else looks:
 the process that judges, the clock of the runner, the types of what is returned.
 
-Three limits are known. A memory that gains less than threefold, or less than 0.1 ms a call, is not told from
+Three limits are known. A memory that gains less than threefold, or less than 0.3 ms a call, is not told from
 what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone. A
 call of more than 50 ms is judged under it once, at the end: what rests in between is not seen.
 """

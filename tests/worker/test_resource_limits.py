@@ -115,22 +115,6 @@ def test_exhausted_memory_is_recognised(error, oom):
     assert resource_limits.is_oom(error) is oom
 
 
-def test_an_object_without_words_of_its_own_is_named_by_its_class():
-    class Odd:
-        pass
-
-    assert resource_limits.message_of(ValueError(f"no rule for {Odd()} and {object()}")) == (
-        "no rule for Odd and object"
-    )
-
-
-def test_a_message_is_one_short_line():
-    assert resource_limits.message_of(ValueError("a\n  b" * 1000)) == resource_limits.message_of(
-        ValueError("a b" * 1000)
-    )
-    assert len(resource_limits.message_of(ValueError("x" * 1000))) == 300
-
-
 def test_where_proc_is_for_reading_alone_nobody_volunteers(monkeypatch):
     def refuse(*_):
         raise OSError(errno.EROFS, "Read-only file system")

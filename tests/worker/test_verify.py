@@ -137,3 +137,11 @@ def test_a_contract_may_give_any_number():
 def test_what_is_no_figure_is_refused_before_it_is_stored(value):
     with pytest.raises(TypeError, match="is no figure; give a number, a text or None"):
         plain(value)
+
+
+@pytest.mark.parametrize(("mode", "handed"), [("fwd", PART), ("bwd", {"gradients": GRADIENTS})])
+def test_a_contract_that_returns_a_bare_truth_is_named(mode, handed):
+    bare = Contract("mine", lambda evidence: True)
+    meaning = Semantics("odd", lambda w, rows: None, bare, gradient=bare)
+    with pytest.raises(TypeError, match="it returns bool; return Judgement"):
+        verdict(BACKWARD, handed, mode, meaning)

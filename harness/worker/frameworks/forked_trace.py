@@ -9,8 +9,8 @@ import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
+from harness.core.shown_text import message_of
 from harness.core.static_figures import Static
-from harness.worker import resource_limits
 
 GRACE_SECONDS = 1.0
 SHARED = 1.5  # times as long as the seconds of a processor that a trace may take, where others use it, too
@@ -45,6 +45,6 @@ def _answer(trace: Callable[[], Static], writer: Connection) -> None:
     try:
         figures = trace()
     except BaseException as error:
-        what = f"{type(error).__name__}: {resource_limits.message_of(error)}"
+        what = f"{type(error).__name__}: {message_of(error)}"
         figures = Static.none(f"fake tensors cannot trace it: {what}")
     writer.send(figures)
