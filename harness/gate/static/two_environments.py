@@ -1,4 +1,4 @@
-"""The same code compiled under two interpreters, as `static` does it in each: what a new compiler changes."""
+"""The same code compiled under two interpreters, by `static` in each: what a new compiler changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Versions = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class CompiledChange:
-    """What became of a case on a target: `verdict` is a word of the gate, `reason` has both figures."""
+    """The change of a case on a target: `verdict` is one of the gate's, `reason` has both figures."""
 
     case: str
     target: str
@@ -43,11 +43,11 @@ class CompiledChange:
 
 
 def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[RunFolder, Versions]:
-    """The run of `static` with these words under an interpreter, and its versions of what that rests on.
+    """(the run of `static` with these arguments under an interpreter, the versions of its packages).
 
-    SideError has what it said instead.
+    SideError, with the last line of its errors, where it compiles nothing.
     """
-    packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
+    packages = {name: _package_folder(name) for name in ("harness", "impls", "seqsweep")}
     (path,) = link(scratch, packages)
     results = scratch / "results"
     ended = _call([python, "-c", BOOT, "static", *words, "--owners", "--results", str(results)], path)
@@ -59,7 +59,7 @@ def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[Run
 
 
 def versions_of(python: str, path: str) -> Versions:
-    """What an interpreter with this import path says of itself, in its last line: others may print, too."""
+    """The package versions of an interpreter with this import path: its last line, for imports may print too."""
     ended = _call([python, "-c", ASK_VERSIONS], path)
     try:
         return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))
@@ -75,7 +75,7 @@ def _call(command: Sequence[str], path: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def _home(name: str) -> Path:
+def _package_folder(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise UsageError(f'"{name}" is not found; install seqsweep, or start it from its checkout')
@@ -87,9 +87,9 @@ def compiled_changes(before: Iterable[Record], now: Iterable[Record]) -> list[Co
     old, new = _figures_of(before), _figures_of(now)
     changes: list[CompiledChange] = []
     for (case, target), figures in new.items():
-        found = compare(old.get((case, target)), figures, lambda _: None)
-        if found.verdict is not None:
-            changes.append(CompiledChange(case, target, found.verdict, found.reason, found.notes))
+        verdict, reason, notes = compare(old.get((case, target)), figures, lambda _: None)
+        if verdict is not None:
+            changes.append(CompiledChange(case, target, verdict, reason, notes))
     gone = (key for key in old if key not in new)
     return [*changes, *(CompiledChange(*key, VANISHED, "it is not compiled any more") for key in gone)]
 
