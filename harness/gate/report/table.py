@@ -72,7 +72,7 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
 def row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
-    """The cells of a case. The reason has a column in a static gate, and stands below the verdict in a timed one."""
+    """The cells of a case. Static gates have a column for reasons; timed ones put them below verdicts."""
     case = verdicts[name.case]
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason

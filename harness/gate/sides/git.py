@@ -17,7 +17,7 @@ SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
 MASTER = "refs/remotes/origin/master"  # where there is no main
 
-# Git sets these variables for its hooks; inherited, they would redirect our commands to the hook's repository.
+# Git sets these for its hooks; inherited, they would redirect our commands to the hook's repository.
 OF_A_HOOK = re.compile("GIT_(?!CONFIG|CEILING|DISCOVERY)")
 QUIET = {
     "LC_ALL": "C",

@@ -59,7 +59,7 @@ def compile_under(python: str, words: Sequence[str], scratch: Path) -> tuple[Run
 
 
 def versions_of(python: str, path: str) -> Versions:
-    """The package versions of an interpreter with this import path: its last line, for imports may print too."""
+    """The package versions of an interpreter with this import path: its last line, as imports may print."""
     ended = _call([python, "-c", ASK_VERSIONS], path)
     try:
         return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))

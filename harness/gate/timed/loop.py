@@ -97,7 +97,7 @@ class GateLoop:
                 self.sequential_test.advise(paired.id)
 
     def _affordable_cases(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """The cases, chosen cheapest first, that reach their next analysis within the budget; in their order."""
+        """Those, cheapest first, that reach their next analysis within the budget; returned in order."""
         left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
         spent, pairs = 0.0, 0

@@ -18,7 +18,7 @@ from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
 from harness.run.case.case_state import CaseState
-from harness.run.group.at_once import exhaust_at_once
+from harness.run.group.at_once import exhaust_in_threads
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS
 from harness.run.processes.executor import Ended
@@ -127,7 +127,7 @@ class Pair:
                 if self.shared.executor.processes[side].dead:
                     ended[side] = paired
 
-        exhaust_at_once([map(partial(compile_on, side), paired_cases) for side in BOTH])
+        exhaust_in_threads([map(partial(compile_on, side), paired_cases) for side in BOTH])
         for side in sorted(ended, key=BOTH.index):
             self.shared.check_process(ended[side], ended[side].sides[side])
         for paired in paired_cases:
@@ -184,14 +184,14 @@ class Pair:
             if paired.living:
                 paired.set_inner()
             verified.append(paired)
-            prediction = self.shared.run.prediction
-            prediction.note(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
+            predictor = self.shared.run.predictor
+            predictor.record(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
         """Settle a case whose first analysis, predicted from its shorter lengths, exceeds the budget."""
         case, work = paired.candidate.case, paired.candidate.plan.work
-        predicted = self.shared.run.prediction.call(case, work)
+        predicted = self.shared.run.predictor.predict(case, work)
         whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
         if predicted is None or whole_s <= self.shared.budget_s:
             return False

@@ -14,8 +14,8 @@ from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
-from harness.run.case.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
-from harness.run.group.sampling import audit_clock, settle_remembered
+from harness.run.case.forged_clock import AUDIT_SECONDS, forged_reason, is_forged, is_forged_beside
+from harness.run.group.sampling import audit_clock, settle_memoized
 
 WARM_BATCHES = 5  # at most, until the smallest reading no longer falls
 SETTLED = 0.97  # of the smallest reading so far: a batch above it no longer falls
@@ -157,7 +157,7 @@ class PairSampler:
         hidden = {side: statistics.median(self.hidden[paired.id, side]) for side in BOTH}
         for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
             read_s = statistics.median(self.read[paired.id, side])
-            if forged_beside(read_s, hidden[side], hidden[other]):
+            if is_forged_beside(read_s, hidden[side], hidden[other]):
                 return side, read_s, hidden[side]
         return None
 
@@ -170,7 +170,7 @@ class PairSampler:
         turns = audit_clock(paired.context, state, paired.reading_s / paired.inner)
         self.shared.check_process(paired, state)
         paired.resolve()
-        if paired.living and forged_always(turns):
+        if paired.living and is_forged(turns):
             turn = turns[-1]
             paired.settle(INVALID, forged_reason(f"the {side}", turn.read_s, turn.wall_s - turn.read_s))
 
@@ -181,7 +181,7 @@ class PairSampler:
         for side, state in paired.sides.items():
             if state.living:
                 sampled_s = statistics.median(map(min, readings[paired.id, side]))
-                settle_remembered(paired.context, verifier, state, sampled_s)
+                settle_memoized(paired.context, verifier, state, sampled_s)
             self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()
