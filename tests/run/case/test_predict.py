@@ -33,7 +33,7 @@ def predict_from(points, works=None):
     ],
 )
 def test_growth_from_measured_lengths(points, seconds, exponent):
-    predicted = predict_from(points).call(case(seq=4096), NOTHING)
+    predicted = predict_from(points).predict(case(seq=4096), NOTHING)
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)
@@ -41,8 +41,8 @@ def test_growth_from_measured_lengths(points, seconds, exponent):
 
 def test_nothing_to_go_on_is_no_prediction():
     assert CallPredictor().predict(case(seq=4096), NOTHING) is None
-    assert predict_from({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
-    assert predict_from({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
+    assert predict_from({1024: 9.0}).predict(case(seq=4096), KnownWork(formula=5.0)) is None
+    assert predict_from({8192: 9.0, 16384: 20.0}).predict(case(seq=4096), NOTHING) is None
     assert predict_from({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
 
 
@@ -58,7 +58,7 @@ def test_nothing_to_go_on_is_no_prediction():
     ],
 )
 def test_growth_from_the_work_after_one_length(before, now, seconds, basis):
-    predicted = predict_from({1024: 1.0}, {1024: KnownWork(*before)}).call(case(seq=4096), KnownWork(*now))
+    predicted = predict_from({1024: 1.0}, {1024: KnownWork(*before)}).predict(case(seq=4096), KnownWork(*now))
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
     assert predicted.basis == f"{basis} FLOPs and seq 1Ki"
