@@ -126,7 +126,7 @@ def progress_of(schedule: Schedule) -> Progress:
 
 def print_catalog(catalog: Catalog, *, json: bool) -> None:
     """Print what exists: families, implementations and targets."""
-    from harness.catalog.accelerators import absent, accelerators
+    from harness.catalog.accelerators import accelerators, missing_compiler
 
     targets = list(accelerators().values())
     if json:
@@ -134,7 +134,7 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
     else:
         from harness.report.tables.listing import families_table, targets_table
 
-        missing = {target.kind: why for target in targets if (why := absent(target.kind))}
+        missing = {target.kind: why for target in targets if (why := missing_compiler(target.kind))}
         console().print(families_table(catalog), targets_table(targets, missing))
 
 

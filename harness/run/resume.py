@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.catalog.source_hash import alike_in_kind
+from harness.catalog.source_hash import same_hash_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
@@ -114,7 +114,7 @@ def _evidence_difference(
     fingerprints_stored = folder.fingerprints()
     for record in folder.records([]):
         info = request.catalog.implementations.get(record.implementation)
-        if info is not None and not alike_in_kind(info.hash, record.source):
+        if info is not None and not same_hash_kind(info.hash, record.source):
             return f"an earlier version hashed the source of {record.implementation} in another way"
         if info is None or info.hash != record.source:
             return f"the source of {record.implementation} has changed"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import NamedTuple
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
@@ -118,7 +118,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
     context.folder.mkdir(parents=True, exist_ok=True)
     try:
         for kind, targets in grouped(traits.planned_for, kind_of).items():
-            if not traits.by_xla or absent(kind) is None:
+            if not traits.by_xla or missing_compiler(kind) is None:
                 kernels.update(_compile_for(targets, context, state))
     finally:
         context.close()
@@ -154,7 +154,7 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
         notes += [
             f"kernels of {framework} are not compared on {kind}: {why}"
             for kind in kinds
-            if (why := absent(kind))
+            if (why := missing_compiler(kind))
         ]
     return notes
 
