@@ -15,7 +15,7 @@ from harness.analysis.kernel_pairs import kernel_pairs
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
-from harness.catalog.source_hash import alike_in_kind
+from harness.catalog.source_hash import same_hash_kind
 from harness.core.errors import UsageError, nearest
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.kernel_figures import KernelFigures
@@ -248,7 +248,7 @@ def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
         )
         doubts.append(SAME_OPERATORS if kind == OPERATORS else says)
     if mine.case == theirs.case and mine.source != theirs.source:
-        known = alike_in_kind(mine.source, theirs.source)
+        known = same_hash_kind(mine.source, theirs.source)
         doubts.append(OTHER_SOURCE if known else UNKNOWN_SOURCE)
     return doubts
 

@@ -1,5 +1,5 @@
-"""What can be run: families, implementations, contracts and accelerators, and how they are found.
+"""The catalog of what can be run: families, implementations, contracts, accelerators, and their discovery.
 
-`face` lists what `from harness import …` hands to implementers: do not rename there. Registering loads no
-framework. Imports core alone.
+`face` is the public interface for implementers, `from harness import …`: names there must not change.
+Registration loads no framework. Imports core alone.
 """

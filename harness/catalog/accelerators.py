@@ -1,4 +1,4 @@
-"""The accelerators to compile for, each described by a data file that cites its source."""
+"""Accelerators and compilation targets; each accelerator has a data file that cites its source."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import UsageError, nearest
 
 HOST = "host"
-# A GPU of which only the compute capability is said, under the name that NVIDIA's compilers have for it.
+# GPUs named by compute capability alone, as NVIDIA's compilers name them.
 CAPABILITY_TARGETS = {f"cuda:sm_{number.replace('.', '')}": number for number in CAPABILITIES}
 FILES = Path(__file__).with_suffix("")
 COMPILERS = {
@@ -26,11 +26,11 @@ COMPILERS = {
 class Accelerator:
     """One device of a kind (`tpu`, `cuda`), as described by its file under `accelerators/`.
 
-    `called` are the names that its driver gives exactly this device, and no variant of it with other
-    peaks. `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a
-    TPU's vector units, all of one device's together; None where no source gives them. `topology` is a
-    TPU's (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
-    `kernel_vmem_bytes` of a TPU core's VMEM has a kernel that does not ask for more.
+    `called` are the driver's names for exactly this device, not for variants with other peaks. `peak_flops`
+    are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of all vector units of a TPU
+    device; None where no source gives them. `topology` is a TPU's (`name`, `dimensions`); `gpu` has the facts
+    that XLA needs about a GPU, under XLA's names. `kernel_vmem_bytes` is the default limit of a kernel's
+    scoped VMEM on a TPU core.
     """
 
     name: str
@@ -54,8 +54,8 @@ class Accelerator:
 class Target:
     """A compilation target: the host, or an accelerator's devices in a topology (`v5p:4x4x8`, `1x1x1`).
 
-    `capability` is a GPU's (`9.0`). A GPU that is named by it alone (`cuda:sm_90`) is no accelerator: how
-    many multiprocessors and how much memory it has is not known.
+    `capability` is a GPU's (`9.0`). A target named by it alone (`cuda:sm_90`) has no accelerator: its number
+    of multiprocessors and its memory are not known.
     """
 
     name: str
@@ -109,17 +109,17 @@ def target(name: str) -> Target:
 
 
 def memory_of(name: str) -> int | None:
-    """The bytes of one device of a target; None for the host, whose limit a run sets."""
+    """The memory of one device of a target in bytes; None for the host, whose limit a run sets."""
     accelerator = target(name).accelerator
     return accelerator.memory_bytes if accelerator else None
 
 
 def accelerator_called(name: str) -> Accelerator | None:
-    """The accelerator whose driver calls it by this name; None where no data file has it."""
+    """The accelerator with this driver's name; None where no data file has it."""
     return next((device for device in accelerators().values() if name in device.called), None)
 
 
-def absent(kind: str) -> str | None:
+def missing_compiler(kind: str) -> str | None:
     """The missing compiler for this kind of target, with the command that installs it; None if installed."""
     package, modules = COMPILERS[kind]
     if any(_is_installed(name) for name in modules):
@@ -128,12 +128,12 @@ def absent(kind: str) -> str | None:
 
 
 def why_not_by_xla(wanted: Target) -> str | None:
-    """Why XLA compiles nothing for a target here; None where it does."""
+    """Why XLA cannot compile for a target here; None if it can."""
     if wanted.kind == HOST:
         return None
     if wanted.accelerator is None:
         return f"{wanted.name} is no device, and XLA compiles for one; name it, as in --target cuda:h100"
-    return absent(wanted.kind)
+    return missing_compiler(wanted.kind)
 
 
 def _is_installed(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Analytic costs of workloads, from the formulas of their families.
+"""Analytic costs of workloads, by the formulas of their families.
 
 A family may be a plugin's, so its formulas run in a child process:
 `python -m harness.catalog.analytic_cost QUESTIONS` prints the answers as JSON.
@@ -18,7 +18,7 @@ from harness.core.record import Cost
 from harness.core.workload import Value
 
 SECONDS = 60.0
-AT_ONCE = 500  # questions per child: they are passed on its command line
+AT_ONCE = 500  # questions per child: its command line passes them
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class CostQuestion:
 
 
 def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
-    """The least work for each question, or why it has none. MachineError: a family's code fails."""
+    """The least work for each question, or why there is none. MachineError if a family's code fails."""
     answers: list[Cost | str] = []
     for start in range(0, len(questions), AT_ONCE):
         batch = [dataclasses.asdict(question) for question in questions[start : start + AT_ONCE]]
         try:
             replies = child_process.ask(["harness.catalog.analytic_cost", json.dumps(batch)], SECONDS)
-        except child_process.Unreadable as error:
+        except child_process.NoAnswer as error:
             raise MachineError(f"the families' costs are not to be had: {error}") from None
         answers += [reply if isinstance(reply, str) else Cost(**reply) for reply in replies]
     return answers

@@ -1,6 +1,6 @@
-"""Input arrays: their description without storage, and rounding to a workload's dtype.
+"""Arrays: descriptions of inputs without storage, trees of arrays, and rounding to a workload's dtype.
 
-numpy and ml_dtypes load when an array is made, not before.
+numpy and ml_dtypes are imported only when an array is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FLOATING = ("f64", "f32", "bf16", "f16")
 
 @dataclass(frozen=True)
 class Array:
-    """Shape and dtype (`f64 f32 bf16 f16 i64 i32 bool c64`) of an input that need not exist."""
+    """Shape and dtype (`f64 f32 bf16 f16 i64 i32 bool c64`) of an array that need not exist."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -55,7 +55,7 @@ Shapes: TypeAlias = Mapping[str, "Array | Shapes"]
 """Inputs by name; a value is an array or, for weights, a mapping of arrays."""
 
 Split: TypeAlias = "tuple[str | None, ...] | Mapping[str, Split]"
-"""Per dimension of an array the axis it is split over, or None; nested as the arrays are."""
+"""Per dimension of an array, the mesh axis that it is split over, or None; nested like the arrays."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Sharding:
 def walk(tree: Any, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """(path, leaf) of every leaf of a tree of dicts, tuples and lists.
 
-    Dicts are walked in the order of their sorted names, so that trees built apart agree.
+    Dicts are walked in the order of their sorted names, so that trees built separately agree.
     """
     if isinstance(tree, dict):
         for name, branch in sorted(entries(tree), key=lambda entry: entry[0]):
@@ -89,12 +89,12 @@ def walk(tree: Any, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], A
 
 
 def entries(branch: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """The entries that a dict holds, also where its class would show others when it is walked."""
+    """The stored entries of a dict, bypassing a subclass that overrides iteration."""
     return iter(dict.items(branch))
 
 
 def elements(branch: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
-    """The elements that a tuple or list holds, also where its class would compute them when it is walked."""
+    """The stored elements of a tuple or list, bypassing a subclass that would compute them on iteration."""
     return list.__iter__(branch) if isinstance(branch, list) else tuple.__iter__(branch)
 
 
@@ -104,7 +104,7 @@ def nbytes(tree: Any) -> int:
 
 
 def prune(tree: Any) -> Any:
-    """The tree without the dict entries that are None or hold nothing else; None when none is left."""
+    """The tree without dict entries that are None or hold only such entries; None if nothing is left."""
     if not isinstance(tree, Mapping):
         return tree
     branches = {name: prune(branch) for name, branch in tree.items()}
@@ -116,7 +116,7 @@ def numpy_dtype(name: str) -> Any:
     import numpy as np
 
     if name == "bf16":
-        importlib.import_module("ml_dtypes")  # numpy knows it from then on
+        importlib.import_module("ml_dtypes")  # registers bfloat16 with numpy
     return np.dtype(NAMES[name])
 
 

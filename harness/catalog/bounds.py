@@ -1,7 +1,7 @@
-"""Contracts of one number, for implementations whose authors say themselves how close they come.
+"""Contracts with one number, by which an implementation's author states its error.
 
-A family's contract is exact or follows from theory. These hold a result to what its author promises, so the
-bound is a part of every figure of such a case: it stands beside them wherever they are printed.
+A family's contract is exact or follows from theory. These only hold a result to its author's promise, so the
+bound is printed wherever figures of such a case are.
 """
 
 import math
@@ -30,7 +30,7 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Promise:
-    """What an author brings, where that is numbers alone: nobody who judges by it loads the author's file.
+    """An author's own semantics, if they are numbers alone: judging by them needs none of the author's code.
 
     `reference` is the name of one of the family's semantics; `gradient` is None where there is no backward.
     """
@@ -43,9 +43,9 @@ class Promise:
 def within(*, rel_rms: float) -> Contract:
     """Each part of the result within a relative RMS error: √Σ|result − reference|² ≤ rel_rms √Σ|reference|².
 
-    No single element is held to anything, other than by :func:`tolerance`, whose errors are those of
-    rounding. Infinities and NaN must be the reference's. UsageError for a bound that is no number between
-    0 and 1: a result of zeros has an error of 1.
+    Single elements are not bounded, unlike in :func:`tolerance`, which is for rounding errors. Infinities and
+    NaN must match the reference. UsageError unless the bound is between 0 and 1, the error of a result of
+    zeros.
     """
     if not _is_number(rel_rms) or not 0 < rel_rms < 1:
         raise UsageError(
@@ -81,18 +81,18 @@ def _relative_rms(path: str, got: Any, want: Any, evidence: Evidence) -> tuple[f
     if largest == 0:
         wrong = bool(got[finite].any())
         return (math.inf, f"{path} is 0 in the reference, and not in the result") if wrong else (0.0, "")
-    with np.errstate(over="ignore"):  # an error too large to square is infinitely too large
+    with np.errstate(over="ignore"):  # an error whose square overflows becomes infinite
         error, size = (np.linalg.norm(part / largest) for part in (got[finite] - want[finite], want[finite]))
     return float(error / size), ""
 
 
 def recall(*, at_least: float) -> Contract:
-    """A selection with at least this share of the reference's items, in the mean over rows.
+    """Recall of a selection: at least this share of the reference's items, in the mean over rows.
 
     The result has one part of integers, whose last axis holds the indices selected for a row, in any order;
-    those below 0 are empty places. An index counts once, and only with what the reference has beside it, in
-    parts of the same shape (values, say). Which of several equal scores was taken is not forgiven, so the
-    share is never overstated. UsageError for a share that is no number above 0 and at most 1.
+    negative ones are empty places. An index counts once, and only if the other parts of the same shape, such
+    as values, have the reference's entries for it. Choosing another one of several equal scores counts as a
+    miss, so the recall is never overstated. UsageError unless the share is above 0 and at most 1.
     """
     if not _is_number(at_least) or not 0 < at_least <= 1:
         raise UsageError(f"recall(at_least={at_least!r}): a share is a number above 0 and at most 1")
@@ -112,7 +112,7 @@ def recall(*, at_least: float) -> Contract:
         beside = [(got, want) for _, got, want in pairs if want is not expected]
         judged = judged_mask(evidence, expected)[..., 0]
         rows = [row for row in np.ndindex(judged.shape) if judged[row]]
-        shares = [_found_share(row, indices, expected, beside) for row in rows]
+        shares = [_row_recall(row, indices, expected, beside) for row in rows]
         mean = math.fsum(shares) / len(shares)
         short = f"mean recall {mean:.4f} is below {at_least:g}"
         figures |= {"recall": mean, "worst_row": min(shares)}
@@ -121,10 +121,10 @@ def recall(*, at_least: float) -> Contract:
     return Contract("recall", judge, f"recall ≥ {at_least:g}", at_least)
 
 
-def _found_share(
+def _row_recall(
     row: tuple[int, ...], indices: Any, expected: Any, beside: Sequence[tuple[Any, Any]]
 ) -> float:
-    """Of the reference's items in a row, the share that the result holds."""
+    """The share of the reference's items in a row that the result has."""
     import numpy as np
 
     wanted = np.unique(expected[row])
@@ -137,14 +137,14 @@ def _found_share(
 
 
 def limit_of(contract: Contract) -> Limit | None:
-    """A contract of this module as data; None for any other, whatever its author says of it."""
+    """A contract of this module as data; None for any other."""
     if contract.limit is None or contract.name not in CONTRACTS:
         return None
     return Limit(contract.name, contract.limit)
 
 
 def contract_of(limit: Limit) -> Contract:
-    """The contract that a name and its one number stand for."""
+    """The contract with this name and number."""
     return CONTRACTS[limit.name](limit.number)
 
 

@@ -1,4 +1,4 @@
-"""Building a case: from a registered name to its callable, the first step of every process with a case."""
+"""Building a case: from a registered name to its callable, the first step of every worker."""
 
 import dataclasses
 import inspect
@@ -22,7 +22,7 @@ from harness.core.static_figures import Static
 
 @dataclass(frozen=True)
 class Built:
-    """A case's parts. `names` are the family's inputs that `function` asks for; `shapes` are all of them."""
+    """A built case. `names` are the family's inputs that `function` takes; `shapes` describe all inputs."""
 
     case: Case
     family: Family
@@ -47,7 +47,7 @@ class Built:
 
 
 def build(module: ModuleType, case: Case) -> Built:
-    """Call the builder; nothing of the workload's size exists yet. Unsupported where it refuses."""
+    """Call the builder; nothing of the workload's size is allocated. Unsupported where it refuses."""
     implementation = find(module, case.implementation)
     family = with_own_semantics(loading.family_of(implementation), [implementation])
     workload = family.workload(**dict(case.workload))
@@ -68,7 +68,7 @@ def find(module: ModuleType, identity: str) -> Implementation:
 
 
 def with_own_semantics(family: Family, implementations: Iterable[Implementation]) -> Family:
-    """The family with what those of the implementations that are of this family bring, beside its own."""
+    """The family, with the semantics that the authors of its implementations bring beside its own."""
     brought = {
         implementation.semantics: _meaning(implementation.semantics, implementation.own, family)
         for implementation in implementations
@@ -78,14 +78,14 @@ def with_own_semantics(family: Family, implementations: Iterable[Implementation]
 
 
 def with_promise(family: Family, name: str, promise: Promise) -> Family:
-    """The family with what an author has promised as a semantics of this name."""
+    """The family with an author's promise as a semantics of this name."""
     gradient = contract_of(promise.gradient) if promise.gradient is not None else None
     own = OwnSemantics(contract_of(promise.result), promise.reference, name=name, gradient=gradient)
     return dataclasses.replace(family, semantics={**family.semantics, name: _meaning(name, own, family)})
 
 
 def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
-    """What an author brings, as a semantics: of the family's its reference alone is taken over."""
+    """An author's own semantics; from the family's at most the reference is taken over."""
     cost = own.cost or (lambda _: Cost())
     if callable(own.reference):
         return Semantics(name, own.reference, own.contract, own.gradient, own.framework, cost=cost)
@@ -94,7 +94,7 @@ def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
 
 
 def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
-    """The family's inputs that a callable asks for by name."""
+    """The family's inputs that a callable takes, by parameter name."""
     if not callable(function):
         came = type(function).__name__
         raise TypeError(f"the builder returned {came}; return the callable that is timed")

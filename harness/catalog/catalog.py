@@ -1,4 +1,4 @@
-"""The catalog of families and implementations as plain data, so that planning imports none of them."""
+"""Catalog of families and implementations as plain data, so that planning imports none of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,11 +21,11 @@ def _field(fields: Sequence[Field], name: str, kind: str, owner: str) -> Field:
 
 @dataclass(frozen=True)
 class FamilyInfo:
-    """`reference_framework` is the one that the family's references need beside numpy, if any.
+    """A family as data. `reference_framework` is what its references need beside numpy, if anything.
 
-    `module` is the family's own module, which a reference worker loads: importing an implementation there
-    could affect the verdict on its neighbours. `checks` maps names to objections. `workload` is the name of
-    the workload's class; `inputs` are the names of the inputs of its defaults, where those make sense.
+    `module` is the family's own module. Reference workers load it instead of an implementation's, whose
+    import could affect verdicts on others. `checks` maps names to objections. `workload` is the name of the
+    workload's class; `inputs` are the names of the inputs of its default workload, if that is valid.
     """
 
     name: str
@@ -46,11 +46,11 @@ class FamilyInfo:
 
 @dataclass(frozen=True)
 class ImplementationInfo:
-    """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source.
+    """An implementation as data. `module` is an importable name or a path; `hash` is that of its source.
 
-    Where its author brings the semantics, `bounds` says by mode how close a result must come, and
-    `reference_framework` what the reference needs; of the family's semantics both are empty. `promise` is
-    the same as data, None where the author's own code says what is right.
+    With semantics of its author, `bounds` are the error bounds by mode, and `reference_framework` is what the
+    reference needs; both are empty with the family's semantics. `promise` has the same as data, None where
+    the author's code defines the reference or contract.
     """
 
     id: str
@@ -95,7 +95,7 @@ class Catalog:
         return sorted(infos, key=lambda info: info.id)
 
     def checks(self) -> dict[str, str]:
-        """Every check by its id (`family/name`), with the objection that it answers."""
+        """The objections that checks answer, by check id (`family/name`)."""
         return {
             f"{family.name}/{name}": objection
             for family in self.families.values()
@@ -125,9 +125,9 @@ class Catalog:
         }
 
     def merged(self, other: "Catalog") -> "Catalog":
-        """Both catalogs; UsageError when one id, or one name of a semantics, has two meanings.
+        """Both catalogs joined; UsageError when an id, or the name of a semantics, is defined twice.
 
-        An entry of both keeps this catalog's version: a plugin may import another module's implementation.
+        Of an entry in both, from the same file, this catalog's is kept: a plugin may import implementations.
         """
         known = {**self.implementations, **self.families}
         for name, info in (*other.implementations.items(), *other.families.items()):

@@ -1,4 +1,4 @@
-"""Checks: named properties outside a contract, each answering an objection that somebody raised."""
+"""Checks: named properties beyond a contract, each of which answers an objection, with its source."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class Trial:
     `inputs` is the first set of inputs and `result` the answer to it, as numpy arrays; in a backward mode
     the answer is `{"gradients": …}`, or those with the `result`, under the seeded cotangent.
     `call(changed)` is the answer with some of these inputs replaced, of the same shapes and dtypes.
-    `solve(workload, inputs)` is the forward answer of the same implementation, with the same options,
-    built for another workload; where it does not support that, the check does not concern it.
+    `solve(workload, inputs)` is the forward answer of the same implementation and options, built for another
+    workload. A check does not concern an implementation that does not support that workload.
     """
 
     workload: Any

@@ -1,6 +1,6 @@
-"""Reading of registered code in a child process: importing it may do anything, and hang or exit only there.
+"""Child processes that import registered code: an import may do anything, even hang or exit.
 
-The child prints nothing but its answer as JSON on stdout; the last line on stderr is its error.
+The child prints nothing but its answer, as JSON, on stdout; the last line on stderr is its error.
 """
 
 import errno
@@ -25,23 +25,23 @@ from harness.core.shown_text import message_of
 from harness.core.units import format_bytes
 
 MOVE_WORK = "move work from the module's top into the builders"
-REFUSED = 65  # the child's exit status when its last line is the error
-NO_SPACE = 66  # and when no space is left for its answer
+REFUSED = 65  # the child's exit status if its last line on stderr is the error,
+NO_SPACE = 66  # and if there is no space for its answer
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
-THREAD_BYTES = 1 << 24  # of stack for each core: numpy's and torch's pools start when they are imported
+THREAD_BYTES = 1 << 24  # stack per core: numpy's and torch's thread pools start at their import
 
 
-class Unreadable(Exception):  # noqa: N818 - callers turn it into an error of their own
+class NoAnswer(Exception):  # noqa: N818 - callers turn it into an error of their own
     """Why the child gave no answer, in one sentence."""
 
 
 def environment(path: Sequence[str] = ()) -> dict[str, str]:
     """The environment of a process that imports this harness.
 
-    With a `path` its folders come first and must hold the harness; this harness's own folder is left out,
-    because the packages beside it may be of another interpreter. The current folder comes last: a plugin
-    called select.py must not shadow Python's own module.
+    The folders of `path`, if given, come first and must contain the harness; this harness's own folder is
+    then left out, because the packages beside it may be for another interpreter. The current folder comes
+    last: a plugin called select.py must not shadow Python's module.
     """
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = [str(PROJECT), str(ENTRY)]
@@ -58,11 +58,11 @@ def ask(
     interpreter: str = sys.executable,
     remedy: str = MOVE_WORK,
 ) -> Any:
-    """The data that `interpreter -m WORDS` prints. Unreadable, with the remedy, when it prints none.
+    """The data that `interpreter -m WORDS` prints. NoAnswer, with the remedy, when it prints none.
 
     MachineError where temporary files cannot be written.
     """
-    # Files, not pipes: a pipe ends only when the last process that a plugin left behind is gone.
+    # Files, not pipes: a pipe stays open until the last process that a plugin has started ends.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
             child = subprocess.Popen(
@@ -74,14 +74,14 @@ def ask(
                 start_new_session=True,
             )
         except OSError as error:
-            raise Unreadable(f"{interpreter} does not start: {error.strerror}") from None
+            raise NoAnswer(f"{interpreter} does not start: {error.strerror}") from None
         try:
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Unreadable(f"it took more than {seconds:g} s; {remedy}") from None
+            raise NoAnswer(f"it took more than {seconds:g} s; {remedy}") from None
         finally:
             with suppress(ProcessLookupError):
-                # The group outlives its leader: what the plugin has started is in it.
+                # The group may outlive its leader, with processes that the plugin has started.
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         stdout.seek(0)
@@ -92,11 +92,11 @@ def ask(
             try:
                 return json.loads(data)
             except ValueError:
-                raise Unreadable(f"it spoils the answer of the process that imports it; {remedy}") from None
+                raise NoAnswer(f"it spoils the answer of the process that imports it; {remedy}") from None
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()
-    raise Unreadable(_why(status, lines, remedy))
+    raise NoAnswer(_why(status, lines, remedy))
 
 
 def _why(status: int, lines: list[str], remedy: str) -> str:
@@ -107,19 +107,19 @@ def _why(status: int, lines: list[str], remedy: str) -> str:
 
 
 def own_stdout() -> TextIO:
-    """Standard output, for the answer alone: what registered code prints goes to standard error."""
+    """The real standard output, for the answer alone; what registered code prints goes to standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return out
 
 
 def answer(describe: Callable[[], Any]) -> None:
-    """The child's part: print what `describe` returns, alone on stdout, and end this process."""
+    """The child's part: print what `describe` returns on stdout, and end this process."""
     out = own_stdout()
     try:
         _limit_memory()
         described = describe()
-    except BaseException as error:  # SystemExit too: a plugin may hold anything
+    except BaseException as error:  # an import may raise anything, SystemExit too
         _refuse(error)
     try:
         json.dump(described, out)
@@ -128,7 +128,7 @@ def answer(describe: Callable[[], Any]) -> None:
         if isinstance(error, OSError) and error.errno in FULL:
             os._exit(NO_SPACE)
         _refuse(error)
-    os._exit(0)  # a plugin's background threads must not hold the answer back
+    os._exit(0)  # without waiting for threads that a plugin has started
 
 
 def _refuse(error: BaseException) -> NoReturn:
@@ -137,14 +137,14 @@ def _refuse(error: BaseException) -> NoReturn:
 
 
 def _limit_memory() -> None:
-    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
-    # mappings (getrlimit(2)), and not the address space that libraries reserve.
+    # RLIMIT_DATA, which since Linux 4.7 covers private writable mappings (getrlimit(2)), and not RLIMIT_AS,
+    # which includes address space that libraries only reserve.
     memory = min(IMPORT_BYTES + (os.cpu_count() or 1) * THREAD_BYTES, usable_memory())
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 def sentence(error: BaseException) -> str:
-    """What went wrong in registered code, with its innermost line there."""
+    """An error of registered code in one sentence, with the innermost line of that code."""
     if isinstance(error, MemoryError):
         limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
         return f"importing it takes more than {limit}; {MOVE_WORK}"
@@ -158,9 +158,9 @@ def sentence(error: BaseException) -> str:
 
 
 def _place_outside(error: BaseException) -> str:
-    """`file.py:7: ` of the innermost line outside of the harness that led to an error, if any.
+    """`file.py:7: ` of the innermost frame of an error outside of the harness, if any.
 
-    An author's own line goes before those of the packages that it calls.
+    Frames of the author's own code take precedence over those of installed packages.
     """
     own = ("<", f"{PACKAGE}{os.sep}")  # Python's own loader has no file
     places = [

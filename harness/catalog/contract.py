@@ -1,7 +1,7 @@
 """Contracts: the definition of "equal to the reference" for a semantics.
 
-A contract is exact, or its bound comes from theory and is stated where it is used; it is never
-a tolerance picked to make an implementation pass.
+A contract is exact, or its bound is derived from theory where it is used. It is never a tolerance chosen so
+that an implementation passes.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 from harness.catalog.arrays import walk
 from harness.core.declared import Rule, require_usable
 
-SLAB = 1 << 16  # elements that are compared at a time
+SLAB = 1 << 16  # elements compared at a time, which fit into a cache
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Evidence:
 
     `result` and `expected` are trees of the same form (an array, or a tuple or dict of them). When
     `rows` is given, both hold only those rows of their axis 1. `ambiguous`, where the semantics
-    has any, is a boolean array over the leading axes of `expected`: true where arithmetic error
+    has any, is a boolean array over the leading axes of `expected`: true where rounding errors
     alone may decide the answer (a near-tied selection), so that nothing is judged there. `layout` names the
     axes of the result, as in `[B, T, H, D]`; empty where that is not declared.
     """
@@ -37,7 +37,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Judgement:
-    """`reason` is one sentence that says what differs, needed when the contract failed."""
+    """A verdict; a failed one has the difference as one sentence in `reason`."""
 
     passed: bool
     figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
@@ -72,10 +72,10 @@ def require_judgement(verdict: object) -> Judgement:
 
 @dataclass(frozen=True)
 class Contract:
-    """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word.
+    """A named judge of results. `name` goes into records: `exact`, `tolerance`, `recall` or a family's own.
 
-    `bound` says what it allows, where the name does not: `rel rms ≤ 0.02`. `limit` is the one number of
-    those of :mod:`harness.catalog.bounds`, by which any process can make them again.
+    `bound` says what it allows, if the name does not: `rel rms ≤ 0.02`. `limit` is the number of a contract
+    of :mod:`harness.catalog.bounds`, from which any process can rebuild it.
     """
 
     name: str
@@ -107,11 +107,11 @@ KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}
 
 def array_kind(array: Any) -> str:
     """`floating`, `integer`, `boolean` or `complex`: what a contract asks of a result's dtype."""
-    return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 calls itself void
+    return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 has kind "V"
 
 
 def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | None]:
-    """Leaves of result and expected side by side, or the failed judgement that they do not match."""
+    """The leaves of result and reference in pairs, or the failed judgement that they do not match."""
     import numpy as np
 
     def refuse(text: str) -> tuple[list[tuple[str, Any, Any]], Judgement]:
@@ -149,7 +149,7 @@ def _ambiguous(evidence: Evidence) -> dict[str, float | int | str | None]:
 
 
 def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[int]]:
-    """The first true element: its index, and its place in the whole result."""
+    """(index of the first true element, its index in the whole result)."""
     import numpy as np
 
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(where)), where.shape))
@@ -160,13 +160,13 @@ def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[i
 
 
 def _state_first(path: str, where: Any, got: Any, want: Any, evidence: Evidence, verb: str = " is") -> str:
-    """`result[1, 2] is 0.5; the reference has 0.0`, of the first true element."""
+    """`result[1, 2] is 0.5; the reference has 0.0`, for the first true element."""
     index, place = first_place(where, evidence)
     return f"{path}{place}{verb} {got[index]}; the reference has {want[index]}"
 
 
 def name_nonfinite(path: str, got: Any, want: Any, judged: Any, evidence: Evidence) -> str:
-    """Names the first infinity or NaN that only one side has, and how many there are; empty without any."""
+    """A sentence on the first infinity or NaN that only one side has, and on how many; empty without any."""
     import numpy as np
 
     mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
@@ -183,7 +183,7 @@ def _name_first(path: str, wrong: Any, got: Any, want: Any, evidence: Evidence) 
 
 
 def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
-    """Every element equal to the reference's. `normalise` maps conventions onto one first."""
+    """Every element equals the reference's, after `normalise` has mapped equivalent forms onto one."""
 
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
@@ -217,12 +217,12 @@ def same(got: Any, want: Any) -> Any:
 def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) -> Contract:
     """Relative RMS error within the bound for the workload's dtype, and no element far off.
 
-    `relative_rms` maps dtype to the bound that the family derives and documents. The largest
-    single error may be the bound times √(2 ln 2N) times the RMS of its row (the last axis of
-    the reference), which is what the largest of N Gaussian errors of the allowed size would reach.
-    A row that is exactly zero in the reference must be exactly zero, and infinities and NaN must match.
-    `cancelling` is for gradients, whose rows may cancel (softmax over a single key has a zero gradient)
-    while the errors of their terms do not: there every row is judged against the RMS of the largest.
+    `relative_rms` maps dtype to the bound that the family derives and documents. A single error may be up to
+    the bound times √(2 ln 2N) times the RMS of its row (the last axis of the reference): about the expected
+    maximum of N Gaussian errors of the allowed size. A row that is exactly zero in the reference must be
+    exactly zero, and infinities and NaN must match. `cancelling` is for gradients, whose rows may cancel
+    (softmax over a single key has a zero gradient) while the errors of their terms do not: then every row is
+    judged against the RMS of the largest one.
     """
 
     def judge(evidence: Evidence) -> Judgement:
@@ -234,7 +234,7 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
             return failed
         worst_rms, worst_share, reason = 0.0, 0.0, ""
         for path, got, want in pairs:
-            with np.errstate(over="ignore"):  # an error too large to square is infinitely too large
+            with np.errstate(over="ignore"):  # an error whose square overflows becomes infinite
                 rms, share, why = _deviation(path, got, want, evidence, bound, cancelling=cancelling)
             worst_rms, worst_share = max(worst_rms, rms), max(worst_share, share)
             reason = reason or why
@@ -253,14 +253,14 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
 def _deviation(
     path: str, got: Any, want: Any, evidence: Evidence, bound: float, *, cancelling: bool
 ) -> tuple[float, float, str]:
-    """(relative RMS error, largest error as a share of the allowed one, reason when too large)."""
+    """(relative RMS error, largest error as a share of the allowed one, reason if either is too large)."""
     import numpy as np
 
     if want.size == 0:
         return 0.0, 0.0, ""
     judged = judged_mask(evidence, want)
     count, error_square, size_square = 0, 0.0, 0.0
-    rows: list[Any] = []  # RMS of the reference by row, and the row's largest error
+    rows: list[Any] = []  # by row: RMS of the reference, largest error
     for mine, theirs, counts in _slabs(got, want, judged):
         if name_nonfinite(path, mine, theirs, counts, evidence):
             got, want = got.astype(_wide(want)), want.astype(_wide(want))
@@ -289,7 +289,7 @@ def _deviation(
 
 
 def _slabs(got: Any, want: Any, judged: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows of (got, want, judged), so many at a time, in f64: what is computed of them stays in the cache."""
+    """(got, want, judged) in slabs of rows, as f64: what is computed of a slab stays in the cache."""
     length = want.shape[-1] if want.ndim else 1
     parts = [array.reshape(-1, length) for array in (got, want, judged)]
     step = max(1, SLAB // length)
@@ -305,7 +305,7 @@ def _wide(array: Any) -> str:
 def _name_deviation(
     path: str, got: Any, want: Any, evidence: Evidence, bound: float, rms: float, row: Any, allowed: Any
 ) -> str:
-    """Why it deviates too much, with the first element; `row` and `allowed` are by row of the last axis."""
+    """The reason with the first wrong element; `row` are the reference's RMS by row, `allowed` the errors."""
     import numpy as np
 
     got, want = got.astype(_wide(want)), want.astype(_wide(want))
@@ -316,7 +316,7 @@ def _name_deviation(
     over = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
     if rms > bound:
         beyond = error > bound * row
-        if not beyond.any():  # against the largest row's RMS no element alone need be so far off
+        if not beyond.any():  # with `cancelling`, many small errors may exceed the bound together
             beyond = over == over.max()
         first = _name_first(path, beyond, got, want, evidence)
         return f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed; {first}"

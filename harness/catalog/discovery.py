@@ -1,10 +1,10 @@
-"""Discovery of registered code, described as data: here, or under another import path or interpreter.
+"""Discovery of registered code as a catalog, here or under another import path or interpreter.
 
-The project's own implementations import no framework at module level and are read in this process. A
-plugin may do anything when imported, so it is read in a child process:
-`python -m harness.catalog.discovery SOURCE` prints the description of a plugin as JSON; without SOURCE
-it prints the built-in families and the names of installed plugins. For another import path, too, this
-harness makes the description; only the registered code comes from there.
+The project's own implementations import no framework at module level and are imported in this process. A
+plugin's import may do anything, so it happens in a child process: `python -m harness.catalog.discovery
+SOURCE` prints a plugin's catalog as JSON; without SOURCE it prints the built-in catalog and the names of
+installed plugins. Under another import path it is still this harness that runs; only registered code comes
+from there.
 """
 
 import inspect
@@ -43,11 +43,11 @@ PLUGIN_SECONDS = 60.0
 ENTRY_POINTS = "seqsweep.implementations"
 
 SIDE_SECONDS = 120.0
-SHORT_SEQ = 4096  # a length that every family of this project takes
+SHORT_SEQ = 4096  # a length that every built-in family supports
 
 
 def describe_family(family: Family, source: str) -> FamilyInfo:
-    """The family as data. UsageError names a property that the harness cannot work with."""
+    """The family as data. UsageError names a property that the harness does not support."""
     fields = fields_of(family.workload)
     frameworks = {meaning.framework for meaning in family.semantics.values()}
     beside_numpy = sorted(frameworks - {"numpy"})
@@ -80,11 +80,11 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
 
 
 def _input_names(family: Family, fields: Iterable[Field]) -> tuple[str, ...]:
-    """The inputs of a short workload that is else the default one; none where that makes no sense."""
+    """The names of the inputs of a short workload with default fields; empty if that is invalid."""
     values = {f.name: SHORT_SEQ if f.name == "seq" else f.minimum for f in fields if f.required}
     try:
         return tuple(family.shapes(family.workload(**values)))
-    except Exception:  # a plugin's own code: only a skeleton of an implementation is the poorer for it
+    except Exception:  # a plugin's code may raise anything; the names only fill templates
         return ()
 
 
@@ -114,14 +114,16 @@ def _describe_builder(implementation: Implementation) -> str:
     doc, module = inspect.getdoc(builder), inspect.getmodule(builder)
     if doc is None and module is not None:
         beside = {
-            one.builder for one in implementations_in(module) if one.builder.__module__ == module.__name__
+            other.builder
+            for other in implementations_in(module)
+            if other.builder.__module__ == module.__name__
         }
         doc = inspect.getdoc(module) if beside == {builder} else None
     return (doc or "").split("\n\n", 1)[0].replace("\n", " ")
 
 
 def _find_problem(implementation: Implementation, family: Family) -> str | None:
-    """Why nothing can be held to the semantics that an implementation names, or that its author brings."""
+    """The problem with the semantics that an implementation names or brings; None if there is none."""
     own, name = implementation.own, implementation.semantics
     if own is None:
         wanted = name
@@ -135,12 +137,12 @@ def _find_problem(implementation: Implementation, family: Family) -> str | None:
 
 
 def _reference_name(own: OwnSemantics, family: Family) -> str | None:
-    """Whose reference an author takes over of the family's semantics; None for one of the author's own."""
+    """The family's semantics whose reference an author uses; None for a reference of the author's own."""
     return None if callable(own.reference) else own.reference or family.first_semantics
 
 
 def _describe_own(own: OwnSemantics, family: Family) -> dict[str, Any]:
-    """What an author's own semantics allow by mode, against which reference, and the same as numbers."""
+    """The bounds of an author's own semantics by mode, their reference's framework, and their promise."""
     of = _reference_name(own, family)
     result, gradient = _allowed(own.contract), "none of gradients"
     if own.gradient is not None:
@@ -163,14 +165,14 @@ def _promise(own: OwnSemantics, of: str | None) -> Promise | None:
 
 
 def _allowed(contract: Contract) -> str:
-    """What a contract allows, and whose code says so where that is no module of this project's."""
+    """What a contract allows, marked as the author's own if its code is not this project's."""
     name = contract.bound or contract.name
     whose = getattr(contract.judge, "__module__", "")
     return name if whose.startswith(("harness.", "impls.")) else f'a contract of its own, called "{name}",'
 
 
 def describe_module(module: ModuleType, source: str) -> Catalog:
-    """All families and implementations that a module defines, or whose families it uses."""
+    """The catalog of a module: its families and implementations, and the families that these use."""
     catalog = Catalog()
     brought: dict[tuple[str, str], OwnSemantics] = {}
     for family in families_in(module):
@@ -192,7 +194,7 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
 
 
 def builtin() -> Catalog:
-    """Every family under `impls/`: a folder each, one module per variant, in it or in a room of it."""
+    """The catalog of `impls/`: a folder per family, with a module per variant in it or in a subfolder."""
     import impls
 
     catalog = Catalog()
@@ -202,7 +204,7 @@ def builtin() -> Catalog:
 
 
 def _modules_below(package: ModuleType) -> Iterator[str]:
-    """Names of all modules in a package, but for those that are private or in a private room."""
+    """Names of all modules below a package, without private ones and those in private folders."""
     for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if entry.name.rpartition(".")[2].startswith("_"):
             continue
@@ -213,7 +215,7 @@ def _modules_below(package: ModuleType) -> Iterator[str]:
 
 
 def installed() -> list[str]:
-    """Modules that installed packages offer under the entry-point group."""
+    """Modules that installed packages register under the entry-point group."""
     from importlib.metadata import entry_points
 
     return sorted({point.value for point in entry_points(group=ENTRY_POINTS)})
@@ -228,7 +230,7 @@ def plugin(
 ) -> Catalog:
     """Describe a plugin (path or module) in a child process, because importing it may do anything.
 
-    The folders of `path` come first on its import path; they must hold `harness` and `impls`.
+    The folders of `path` come first on its import path; they must contain `harness` and `impls`.
     """
     if source.endswith(".py") and not Path(source).is_file():
         raise UsageError(f"plugin {source}: no such file")
@@ -237,7 +239,7 @@ def plugin(
         answer = child_process.ask(
             ["harness.catalog.discovery", source], seconds, path=path, interpreter=interpreter
         )
-    except child_process.Unreadable as error:
+    except child_process.NoAnswer as error:
         raise UsageError(f"plugin {source} cannot be read: {error}") from None
     try:
         return Catalog.from_json(answer)
@@ -264,11 +266,11 @@ def catalog_elsewhere(
     *,
     without: Sequence[str] = (),
 ) -> Catalog:
-    """Everything registered where the folders of `path` come first on the import path.
+    """The catalog of everything registered with the folders of `path` first on the import path.
 
-    They must hold `harness` and `impls`, unless `path` is empty. Modules in `without` are not read,
-    though an installed package offers them; one that is read may register nothing yet. SideError
-    says what does not load.
+    They must contain `harness` and `impls`, unless `path` is empty. Modules in `without` are skipped, even if
+    an installed package registers them; other modules may register nothing. SideError names what does not
+    load.
     """
     try:
         answer = child_process.ask(["harness.catalog.discovery"], seconds, path=path, interpreter=interpreter)
@@ -277,7 +279,7 @@ def catalog_elsewhere(
             if source not in without:
                 described = plugin(source, path=path, interpreter=interpreter)
                 everything = everything.merged(described)
-    except (child_process.Unreadable, UsageError) as error:
+    except (child_process.NoAnswer, UsageError) as error:
         raise SideError(str(error)) from None
     return everything
 

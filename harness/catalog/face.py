@@ -1,4 +1,4 @@
-"""What implementations and families get by `from harness import …`, plugins by `from seqsweep import …`."""
+"""The public interface: `from harness import …` in built-in families, `from seqsweep import …` in plugins."""
 
 from harness.catalog.arrays import Array, Shapes, Sharding, cast
 from harness.catalog.bounds import recall, within

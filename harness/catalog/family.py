@@ -27,10 +27,10 @@ class Semantics:
     gradients are judged (`framework`); it must be plain and precise, not fast.
     `gradient` is the contract of every gradient under one seeded cotangent; None where the
     semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
-    arithmetic error alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
+    rounding errors alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
     semantics; None where the family's cost applies. `refuse(w)` raises :class:`Unsupported` for a workload
     for which this semantics is not defined, on behalf of all its implementations. `layout` names the axes
-    of every part of the result, as in `[B, T, H, D]`, for those whose result has another shape.
+    of every part of the result, as in `[B, T, H, D]`, for messages about a result of another shape.
     """
 
     name: str
@@ -64,23 +64,22 @@ class Semantics:
 class Family:
     """`shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
 
-    Both agree in names, shapes and dtypes. A workload that makes no sense raises
-    :class:`Unsupported` from `shapes`. `rows(w)` is the length of axis 1 of every result, for
-    references that can be evaluated on some rows; None where only the whole result can be judged.
-    `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties outside the
-    contracts, for `seqsweep check`. `stages` are the names of parts that implementations may mark, for
-    `seqsweep profile`.
+    Both agree in names, shapes and dtypes. For an invalid workload `shapes` raises :class:`Unsupported`.
+    `rows(w)` is the length of axis 1 of every result, for references that can be evaluated on some rows; None
+    where only the whole result can be judged. `tile(w)` is the block size whose edges sampled rows must
+    include. `checks` are properties outside the contracts, for `seqsweep check`. `stages` are the names of
+    parts that implementations may mark, for `seqsweep profile`.
 
     `sharding(w)` is the placement of a workload on several devices, as data; None for one device. A sharded
     workload is compiled for a topology of that many devices, with the compiler's own partitioning of the
     implementation, and its figures, the analytic cost too, are per device. It can be neither run nor judged
     on one device.
 
-    `complete(w, inputs, given)` makes of inputs, of which those named `given` come from a file, what follows
-    from these, and raises ValueError for values that make no sense; None where nothing follows.
+    `complete(w, inputs, given)` returns the inputs with those recomputed that follow from the ones named in
+    `given`, which come from a file, and raises ValueError for invalid values; None where nothing follows.
 
     `of_model(model, phase)` derives the workload of a real model from its publisher's fields, and raises
-    :class:`Unsupported` where the model has nothing that the family computes; None where no model says any.
+    :class:`Unsupported` where the model does not use what the family computes; None where no model does.
     """
 
     name: str
@@ -118,11 +117,11 @@ class Family:
 
     @property
     def first_semantics(self) -> str:
-        """What is meant where an implementation's author names none."""
+        """The default semantics: what own semantics without a reference approximate."""
         return next(iter(self.semantics))
 
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
-        """The inputs of a workload. Unsupported where it, or this semantics for it, makes no sense."""
+        """The inputs of a workload. Unsupported where it is invalid, or this semantics not defined for it."""
         shapes = self.shapes(workload)
         if not _are_shapes(shapes):
             came = f"{type(shapes).__name__} {shapes!r}"[:100]

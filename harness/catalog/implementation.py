@@ -1,4 +1,4 @@
-"""The decorator that registers one way to compute a family's answer."""
+"""Implementations: the decorator that registers one way to compute a family's answer."""
 
 import dataclasses
 import inspect
@@ -23,7 +23,7 @@ Failures = Callable[[Any, Mapping[str, Any]], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected failure of an implementation's contract: its reason, and the workloads where it holds."""
+    """An expected failure of the contract: its reason, and a predicate for the workloads that fail."""
 
     reason: str
     when: Callable[[Any], bool]
@@ -33,7 +33,7 @@ class Expectation:
 class Implementation:
     """A registered builder. Calling it with a workload and options gives the timed callable.
 
-    `semantics` is a name of the family's, or of `own`, the meaning that its author brings.
+    `semantics` is the name of one of the family's semantics or of `own`, which its author brings.
     """
 
     name: str
@@ -72,14 +72,13 @@ def implementation(
 ) -> Callable[[Callable[..., Callable[..., Any]]], Implementation]:
     """Register the decorated builder under its own name (or `name`) in its workload's family.
 
-    The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs
-    by name. Keyword-only parameters of the builder are options. `framework` is a built-in one, or one that an
+    The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs by
+    name. Keyword-only parameters of the builder are options. `framework` is a built-in one, or one that an
     installed package registers. `semantics` is the name of one of the family's, or its author's own: a
     contract alone (`within(rel_rms=0.02)`) for an approximation of what the family's first semantics
-    computes, or :class:`OwnSemantics`. `expect={"incorrect": why,
-    "when": predicate}` registers a claim that is meant to fail where the predicate holds;
-    `fails(w, options)` names the family's checks that it is meant to fail, each with the reason.
-    `facts(w, static, options)` are notable facts of a case beside its figures, by name: they go into its
+    computes, or :class:`OwnSemantics`. `expect={"incorrect": why, "when": predicate}` declares that its
+    contract fails where the predicate holds; `fails(w, options)` maps the family's checks that it is known to
+    fail to the reasons. `facts(w, static, options)` are further facts of a case by name, which go into its
     record and are printed below the table.
     """
     require_framework(framework)
@@ -106,7 +105,7 @@ def implementation(
 
 
 def _refuse_second(builder: Callable[..., Any]) -> None:
-    """UsageError where a module's earlier implementation would be lost to a function of the same name."""
+    """UsageError if the builder's name is already that of another implementation of the module."""
     earlier = getattr(builder, "__globals__", {}).get(builder.__qualname__)
     if isinstance(earlier, Implementation):
         raise UsageError(f"{earlier.name} is registered twice; rename one")

@@ -1,4 +1,4 @@
-"""The frameworks of implementations: where the traits are of those that there are."""
+"""Registry of frameworks: the traits of built-in ones, and of those that installed packages register."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from harness.core.errors import UsageError, closest
 NO_TRITON = "Triton is not installed; pip install -e '.[triton]'"
 ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:TRAITS"
 
-# The rooms by name, in the order in which versions are told.
+# Traits by name, in the order in which versions are listed.
 BUILT_IN = {
     name: f"harness.worker.frameworks.{name}:TRAITS" for name in ("torch", "jax", "numpy", "pallas", "triton")
 }
-NOTHING_KNOWN = FrameworkTraits(runner="", packages=())
+UNKNOWN_FRAMEWORK = FrameworkTraits(runner="", packages=())
 
 
 def traits_of(framework: str) -> FrameworkTraits:
-    """The traits of a framework; nothing of one that is not known here, such as an older record's.
+    """The traits of a framework; empty ones if it is unknown here, such as one in another's records.
 
     UsageError where an installed package registers something else.
     """
-    place = BUILT_IN.get(framework) or registered().get(framework)
+    place = BUILT_IN.get(framework) or registered_traits().get(framework)
     if place is None:
-        return NOTHING_KNOWN
+        return UNKNOWN_FRAMEWORK
     try:
         traits = resolve_name(place)
     except Exception as error:  # a package's own code, which may raise anything
@@ -43,27 +43,27 @@ def traits_of(framework: str) -> FrameworkTraits:
 
 
 @cache
-def registered() -> dict[str, str]:
-    """Where the traits of installed packages' frameworks are, by name; none of them is loaded."""
+def registered_traits() -> dict[str, str]:
+    """`module:name` of the traits that installed packages register, by framework; nothing is loaded."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
 def known() -> list[str]:
-    """The built-in frameworks, then the others by name."""
-    return [*BUILT_IN, *sorted(registered().keys() - BUILT_IN.keys())]
+    """The names of the built-in frameworks, then of the registered ones, sorted."""
+    return [*BUILT_IN, *sorted(registered_traits().keys() - BUILT_IN.keys())]
 
 
 def packages_of(frameworks: Collection[str]) -> list[Package]:
-    """What the figures of these frameworks rest on, each once, in the order of the known ones."""
+    """The packages that the figures of these frameworks depend on, each once, in the order of `known`."""
     packages = (package for name in known() if name in frameworks for package in traits_of(name).packages)
     return list({package.name: package for package in packages}.values())
 
 
 def require_framework(name: str) -> None:
     """UsageError for a framework that is neither built in nor registered."""
-    if name in BUILT_IN or name in registered():
+    if name in BUILT_IN or name in registered_traits():
         return
     names = sorted(known())
     raise UsageError(

@@ -1,4 +1,4 @@
-"""Loading of registered code, from an importable module or a file, and discovery of what it registers."""
+"""Loading of registered code from a module or a file, and lookup of what it registers."""
 
 import hashlib
 import importlib
@@ -24,14 +24,14 @@ def require_source(source: str) -> None:
 def load(source: str) -> ModuleType:
     """Import `pkg.module`, or a file when `source` ends in `.py`.
 
-    A file is a module of its own; its folder joins the import path, so that it may have siblings.
+    A file becomes a module of its own; its folder is appended to the import path, for its siblings.
     """
     if not source.endswith(".py"):
         try:
             return importlib.import_module(source)
         except ModuleNotFoundError as error:
             if not f"{source}.".startswith(f"{error.name}."):
-                raise  # it is there, and lacks another one
+                raise  # `source` exists, but a module that it imports does not
             raise UsageError(f"No module named '{error.name}'; a file's name ends in .py") from None
     path = Path(source).resolve()
     name = f"seqsweep_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
@@ -46,7 +46,7 @@ def load(source: str) -> ModuleType:
         sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except BaseException:  # whoever asked says what was wrong; half a module must not stay behind
+    except BaseException:  # re-raised: only half a module must not stay behind
         del sys.modules[name]
         raise
     return module
@@ -75,7 +75,7 @@ def family_of(implementation: Implementation) -> Family:
 
 
 def family_called(module: ModuleType, name: str) -> Family:
-    """The family of this name that a module declares, or that one of its implementations is of."""
+    """The family of this name that a module declares, or that one of its implementations belongs to."""
     for family in chain(families_in(module), map(family_of, implementations_in(module))):
         if family.name == name:
             return family
@@ -115,6 +115,6 @@ def file_of(thing: Implementation | Family) -> Path:
 
 
 def line_of(implementation: Implementation) -> int:
-    """Where the builder, or its first decorator, stands: as its code knows, whose file is not searched."""
+    """The line of the builder or its first decorator, by its code object: inspect would search the file."""
     code = getattr(inspect.unwrap(implementation.builder), "__code__", None)
     return code.co_firstlineno if code else inspect.getsourcelines(implementation.builder)[1]

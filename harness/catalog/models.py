@@ -1,7 +1,7 @@
-"""Presets: the attention fields of real models as their publishers wrote them, each file with its source.
+"""Model presets: the attention fields of real models as published, each file with its source.
 
-No figure of a preset is typed by hand: what a family computes of a model is derived from the raw fields by
-the family's own function, and every field is either read or known to change no shape (`models/fields.toml`).
+No number is typed by hand: a family's workload is derived from the raw fields by the family's own function,
+and every field is either used or known not to affect shapes (`models/fields.toml`).
 """
 
 from __future__ import annotations
@@ -20,36 +20,34 @@ from harness.core.workload import Value
 
 FILES = Path(__file__).with_suffix("")
 LISTING = "seqsweep list models"
-SELECTING_RATIO = (
-    4  # DeepSeek-V4 selects among keys that stand for so many tokens, and attends all sparser ones
-)
+SELECTING_RATIO = 4  # DeepSeek-V4's indexer selects among keys of 4 tokens; layers with sparser keys read all
 _DTYPES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
-_REACHING = ("full_attention", "deepseek_sparse_attention")  # of layer_types: a query reaches every token
+_GLOBAL_KINDS = ("full_attention", "deepseek_sparse_attention")  # values of layer_types
 
 
 @dataclass(frozen=True)
 class Phase:
     """A part of serving: `prefill` of a whole prompt, a `chunk` of one, `decode` of the next token.
 
-    `queries` has a call of it where a family takes some queries against a longer context.
+    `queries` is the number of queries per call in families where these attend to a longer context.
     """
 
     name: str
     queries: int
 
 
-# 4096: FlashMLA's tests of its sparse prefill. 1024: a device's queries in MaxText's training.
+# 4096 as in FlashMLA's tests of sparse prefill; 1024 as a device's queries in MaxText's training.
 PHASES = {phase.name: phase for phase in (Phase("prefill", 4096), Phase("chunk", 1024), Phase("decode", 1))}
 
 
 @dataclass(frozen=True)
 class ModelWorkload:
-    """What a family computes of a model in a phase: `fields` of its workload, and how many `layers` do so.
+    """A family's workload in a model and phase: its `fields`, and the number of `layers` that have it.
 
     Tensor parallelism divides the fields named in `query_heads`, and divides or replicates those in
     `key_heads`. One element of `seq` stands for `tokens` of the context, which is at most `longest`; None:
-    the model's positions. Implementations of the named `semantics` answer it, the first's are the baseline;
-    none named: any. `note` says in what the family's form is not the model's.
+    the model's positions. Only implementations of the named `semantics` are meant, the first one's as
+    baseline; none named: any. `note` says how the family's form differs from the model's.
     """
 
     fields: Mapping[str, Value]
@@ -62,7 +60,7 @@ class ModelWorkload:
     note: str = ""
 
     def shard(self, devices: int) -> ModelWorkload:
-        """The part of one of so many devices. UsageError where heads do not divide."""
+        """The workload per device under tensor parallelism. UsageError if heads do not divide."""
         fields = dict(self.fields)
         for name in (*self.query_heads, *self.key_heads):
             heads = int(fields[name] or 0)
@@ -79,7 +77,7 @@ class ModelWorkload:
 class Model:
     """A model by its publisher's own `raw` fields.
 
-    `source` names repository, path, commit and SHA-256 of these, and as `preset` that of the file read here.
+    `source` has their repository, path, commit and SHA-256, and as `preset` the SHA-256 of the preset's file.
     """
 
     name: str
@@ -88,7 +86,7 @@ class Model:
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of the language model, which stand a level lower where the model also reads images."""
+        """The fields of the language model, which are nested in multimodal models."""
         return self.raw.get("text_config", self.raw)
 
     @property
@@ -105,20 +103,20 @@ class Model:
 
     @property
     def head_dim(self) -> int:
-        """Elements of a query and a key, where they are not MLA's."""
+        """The dimension of a query and key head, except in MLA."""
         return self.fields.get("head_dim") or self.fields["hidden_size"] // self.fields["num_attention_heads"]
 
     @property
     def compression(self) -> tuple[int, ...]:
-        """Tokens of a compressed key, layer by layer, of a model that compresses keys; else empty."""
+        """Tokens per compressed key, by layer, in a model that compresses keys; else empty."""
         return tuple(self.fields.get("compress_ratios", ()))[: self.layers]
 
     @property
-    def reaching_layers(self) -> int:
-        """Layers in which a query may reach every token: neither linear ones nor those of a window alone."""
+    def global_layers(self) -> int:
+        """Layers with global attention, whose queries may reach every token: not linear or windowed ones."""
         fields = self.fields
         if "layer_types" in fields:
-            return sum(kind in _REACHING for kind in fields["layer_types"])
+            return sum(kind in _GLOBAL_KINDS for kind in fields["layer_types"])
         if "linear_attn_config" in fields:
             return len(fields["linear_attn_config"]["full_attn_layers"])
         if "hybrid_layer_pattern" in fields:
@@ -129,7 +127,7 @@ class Model:
 
     @property
     def indexer_layers(self) -> int:
-        """Layers that run an indexer, and do not take over an earlier one's selection; 0 without one."""
+        """Layers that run an indexer of their own instead of reusing an earlier selection; 0 without one."""
         if "index_topk" not in self.fields:
             return 0
         if self.compression:
@@ -143,7 +141,7 @@ class Model:
 
 
 def names() -> list[str]:
-    """The presets that there are."""
+    """The names of the presets."""
     return sorted(path.stem for path in FILES.glob("*.yaml"))
 
 
@@ -156,7 +154,7 @@ def model(name: str) -> Model:
 
 @cache
 def read(file: Path) -> Model:
-    """The model of a preset's file. UsageError, with file and field, for what a preset does not have."""
+    """The model in a preset's file. UsageError, with file and field, for an invalid preset."""
     import yaml
 
     from harness.catalog.preset_form import refuse_other_form

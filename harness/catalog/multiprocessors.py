@@ -1,4 +1,4 @@
-"""The streaming multiprocessors of NVIDIA's GPUs, by compute capability.
+"""Streaming multiprocessors of NVIDIA's GPUs, by compute capability.
 
 The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """

@@ -1,4 +1,4 @@
-"""A meaning that an implementation brings along: reference, contract and cost from its author's own file."""
+"""Own semantics: reference, contract and cost that an implementation's author brings along."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +20,15 @@ REFERENCE = (
 
 @dataclass(frozen=True)
 class OwnSemantics:
-    """What an implementation is held to where no semantics of its family says what it computes.
+    """The semantics of an implementation that computes something else than its family's semantics.
 
     `reference(w, rows)` is a builder as in :class:`Semantics`, in numpy, torch or another `framework`. A name
-    stands for the family's reference of that semantics, None for that of the family's first: the result is
-    then an approximation of it, as close as `contract` says. `gradient` is the contract of gradients; None
-    where there is no backward. `cost(w)` is the least work of this meaning; without it none is given, since
-    the family's is another meaning's.
+    means the family's reference of that semantics, None that of the family's first: the result is then an
+    approximation of it, within `contract`. `gradient` is the contract of gradients; None where there is no
+    backward. `cost(w)` is the least work; without it none is given, since the family's is of other semantics.
 
-    `name` goes into records, and is the implementation's where it is empty; implementations of one file
-    that share the object and name it are compared as equivalent. UsageError for what cannot be used.
+    `name` goes into records, and is the implementation's if empty; implementations of one file that share a
+    named object are compared as equivalent. UsageError for fields of another type.
     """
 
     contract: Contract

@@ -5,11 +5,11 @@ exps/dist_attn/benchmark/datasets/default/doc_length_distribution.csv, Apache-2.
 are equally likely. Its benchmark cuts documents at a quarter of the row, and where a row ends; here none is
 cut in two: one that is longer than a row is truncated to it, as by OLMo-core's `LongDocStrategy.truncate`.
 
-Packers: best-fit decreasing as OLMo-core #260, first-fit as trl #3521. A row is one of many: of four times as
-many as are asked for some are drawn, and never the last opened, which nothing came to fill.
+Packers: best-fit decreasing as OLMo-core #260, first-fit as trl #3521. Four times as many rows as needed are
+packed, and some of them drawn; never the last one opened, which no further document could fill.
 
-A row belongs to its case, as shapes and FLOPs do, so that it is drawn from `packing_seed` alone, by Python's
-generator: the same on every machine, whatever seed the inputs have.
+Rows are part of the case, like shapes and FLOPs. So they depend on `packing_seed` alone, not on the seed of
+the inputs, and are drawn by Python's generator, which is the same on every machine.
 """
 
 import random
@@ -24,15 +24,15 @@ from harness.core.paths import PACKAGE
 LENGTHS = ("uniform", "pretrain", "single")
 PACKERS = ("first_fit", "best_fit_decreasing")
 _POOL = 4  # rows packed for each that is returned
-_MOST_DRAWN = 1 << 18  # documents: seconds of packing
+_MOST_DRAWN = 1 << 18  # documents, which take seconds to pack
 
 
 @lru_cache(maxsize=64)
 def packed_rows(lengths: str, packing: str, seed: int, seq: int, rows: int) -> tuple[tuple[int, ...], ...]:
-    """Tokens of the documents of each of `rows` rows, in their order, at most `seq` in a row together.
+    """The documents' tokens, in order, of each of `rows` rows of at most `seq` tokens.
 
-    `lengths` is `pretrain`, `single` (one document as long as the row) or a CSV file by :func:`identify`.
-    Unsupported for a file that is no longer what it was, and for documents too short for so many tokens.
+    `lengths` is `pretrain`, `single` (one document as long as the row) or the identity of a CSV file.
+    Unsupported for a file that has changed, and for too many short documents.
     """
     if lengths == "single":
         return ((seq,),) * rows
@@ -56,7 +56,7 @@ def _table(lengths: str) -> tuple[LengthBin, ...]:
 
 
 def _draw(table: tuple[LengthBin, ...], longest: int, tokens: int, rng: random.Random) -> list[int]:
-    """Lengths of documents, at most `longest`, until there are `tokens` together."""
+    """Lengths of documents, truncated to `longest`, until their sum reaches `tokens`."""
     below = list(accumulate(entry.documents for entry in table))
     drawn: list[int] = []
     while tokens > 0:
@@ -71,9 +71,9 @@ def _draw(table: tuple[LengthBin, ...], longest: int, tokens: int, rng: random.R
 
 
 def first_fit(documents: list[int], capacity: int) -> list[list[int]]:
-    """Rows of at most `capacity` tokens: each document, as it comes, in the first that has room."""
+    """First fit: each document goes into the first row of `capacity` tokens that has room."""
     rows: list[list[int]] = []
-    rooms: list[tuple[int, int]] = []  # (row, tokens left), of rows that have any
+    rooms: list[tuple[int, int]] = []  # (row, tokens left) of rows that are not full
     for tokens in documents:
         at = next((i for i, (_, room) in enumerate(rooms) if room >= tokens), len(rooms))
         if at == len(rooms):
@@ -86,7 +86,7 @@ def first_fit(documents: list[int], capacity: int) -> list[list[int]]:
 
 
 def best_fit_decreasing(documents: list[int], capacity: int) -> list[list[int]]:
-    """Rows of at most `capacity` tokens: the longest document first, each where least room is left."""
+    """Best fit decreasing: the longest document first, each into the fullest row that has room."""
     rows: list[list[int]] = []
     rooms: list[tuple[int, int]] = []  # (tokens left, row), ascending
     for tokens in sorted(documents, reverse=True):

@@ -1,4 +1,4 @@
-"""The form of a preset's fields, as far as a workload, a count of layers or a listing follows from them."""
+"""Schema of a preset's fields, for those that workloads, layer counts and listings use."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Required, TypedDict
@@ -69,7 +69,7 @@ class _FieldsForm(TypedDict, total=False):
 
 
 def refuse_other_form(source: Any, fields: Mapping[str, Any]) -> None:
-    """ValueError names the field that is missing, of another type, or not as long as the model has layers."""
+    """ValueError names a field that is missing, of another type, or a list with another number of layers."""
     from_plain(_SourceForm, source)
     fields = fields.get("text_config", fields)
     from_plain(_FieldsForm, fields)
@@ -84,6 +84,6 @@ def refuse_other_form(source: Any, fields: Mapping[str, Any]) -> None:
         lists["sparse_attention_freq"] = blocks["sparse_attention_freq"]
     layers = fields["num_hidden_layers"]
     for name, entries in lists.items():
-        # DeepSeek-V4's ratios have an entry for its layer of multi-token prediction, which is cut off.
+        # DeepSeek-V4's ratios have another entry for its multi-token prediction layer, which is ignored.
         if len(entries) < layers or (len(entries) > layers and name != "compress_ratios"):
             raise ValueError(f"{name} has {len(entries)} entries for {layers} layers")

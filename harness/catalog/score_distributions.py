@@ -1,4 +1,4 @@
-"""Distributions of the scores that a selection reads: where the large ones lie, and which of them tie."""
+"""Distributions of the scores that a selection reads: where large ones are, and which ones tie."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ PERIOD = 2048
 def draw_scores(distribution: str, shape: tuple[int, int, int], run: int, rng: Any, dtype: Any) -> Any:
     """Scores [batch, rows, seq] in a numpy dtype, which the caller rounds to its own.
 
-    `iid`: normal. `clustered`: `run` columns in a row at a random place, 8 standard deviations up.
-    `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise. `tied`: normal,
-    on a grid of eighths. `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width.
-    `zeros`: half of `run` columns above 0 at random places, all others 0, as behind a ReLU: the cutoff ties.
+    `iid`: normal. `clustered`: normal, with `run` consecutive columns at a random place raised by 8 standard
+    deviations. `periodic`: a cosine with a period of 2048 columns (at most a quarter of the row) plus 0.1
+    noise. `tied`: normal, rounded to eighths. `narrow`: normal with mean 64 and standard deviation 1/16, the
+    spacing of f16 there. `zeros`: about `run`/2 random columns above 0, all others 0, as after a ReLU: the
+    cutoff ties.
     """
     import numpy as np
 

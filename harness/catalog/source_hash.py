@@ -1,7 +1,7 @@
-"""The import closure of a module, and its hash: the file and all that it imports but installed packages.
+"""Source hash of a module's import closure: the file and all that it imports, except installed packages.
 
-Imports inside functions count, because builders import there, and so do modules that were compiled from
-another language. Imports by a computed name do not.
+Imports inside functions count, because builders import there; so do extension modules. Imports by a computed
+name do not.
 """
 
 import ast
@@ -23,10 +23,10 @@ INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib
 
 
 def source_hash(implementation: Path, family: Path) -> str:
-    """`closure:…`, a hash of the code that an answer depends on: of two files and of all that they import.
+    """`closure:…`, the hash of the import closure of an implementation's and its family's file.
 
-    Other variants of the family are left out, so that adding one leaves old records comparable. Earlier
-    versions hashed all files of the family whose names begin with an underscore, and wrote `sha256:…`.
+    Other variants of the family do not count, so adding one leaves old records comparable. Earlier versions
+    hashed all files of the family whose names begin with an underscore, and wrote `sha256:…`.
     """
     whole = sha256()
     for file in sorted(closure(implementation, family)):
@@ -34,13 +34,13 @@ def source_hash(implementation: Path, family: Path) -> str:
     return f"closure:{whole.hexdigest()}"
 
 
-def alike_in_kind(one: str, other: str) -> bool:
-    """Whether two hashes were taken in the same way, so that a difference means another source."""
+def same_hash_kind(one: str, other: str) -> bool:
+    """Whether two hashes are of one kind (`closure:`, `sha256:`), so that they can be compared."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 
 def closure(*paths: Path) -> set[Path]:
-    """The files and every file that they depend on."""
+    """The files, and all files that they import, directly or not."""
     files, pending = set[Path](), [path.resolve() for path in paths]
     while pending:
         file = pending.pop()
@@ -52,12 +52,12 @@ def closure(*paths: Path) -> set[Path]:
 
 @cache
 def content(file: Path) -> bytes:
-    """What a file held when this process first asked: all its hashes are of one state of the sources."""
+    """A file's content when this process first read it: so all hashes are of one state of the sources."""
     return file.read_bytes()
 
 
 def has_changed(file: Path) -> bool:
-    """Whether a file holds something else than :func:`content` has said."""
+    """Whether a file differs from its :func:`content`."""
     try:
         return file.read_bytes() != content(file)
     except OSError:
@@ -68,10 +68,10 @@ def has_changed(file: Path) -> bool:
 def _imported_files(file: Path) -> tuple[Path, ...]:
     try:
         tree = ast.parse(content(file))
-    except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
+    except (OSError, SyntaxError, ValueError):  # importing the file will report the error
         return ()
-    # In the order in which Python would look: the first folder that holds a name decides, so that a file of
-    # a worktree is not mixed with its namesake of the working tree, and both trees' hashes can be compared.
+    # In Python's search order, where the first folder that has the name wins: so a worktree's file imports
+    # the worktree's modules and not the working tree's, and hashes of both trees are comparable.
     roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
     imported: dict[Path, None] = {}
     for name, level in dict.fromkeys(_names(tree)):
@@ -84,8 +84,8 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
             root = _import_root(parts[0])
         if root is not None:  # a package's own file runs before the modules in it
             lengths = range(1, len(parts) + 1)
-            found = (_file_of(root, parts[:length]) for length in lengths)
-            imported |= dict.fromkeys(path for path in found if path)
+            paths = (_file_of(root, parts[:length]) for length in lengths)
+            imported |= dict.fromkeys(path for path in paths if path)
     return tuple(path for path in imported if not _is_hashed_elsewhere(path))
 
 
@@ -95,21 +95,21 @@ def home_of(file: Path) -> Path:
 
 
 def import_name(file: Path) -> str:
-    """The name by which a file is imported from its home: `impls.mask.family`."""
+    """The name by which a file is imported from its home, such as `impls.mask.family`."""
     return ".".join(file.relative_to(home_of(file)).with_suffix("").parts)
 
 
 @cache
 def _import_root(name: str) -> Path | None:
-    """The folder that a top-level name would be imported from, if an import hook or `sys.path` knows it.
+    """The folder that a top-level name would be imported from, by import hooks and `sys.path`.
 
-    A package that is installed as a link to its sources is found so, and no version covers its edits.
+    This finds editable installs, whose edits are not covered by a version.
     """
     if name in sys.stdlib_module_names:
         return None
     try:
         spec = find_spec(name)
-    except (ImportError, ValueError):  # whoever imports it says what is wrong with it
+    except (ImportError, ValueError):  # importing it will report the error
         return None
     if spec is None or spec.origin is None or not spec.has_location:
         return None
@@ -119,7 +119,7 @@ def _import_root(name: str) -> Path | None:
 
 @cache
 def _is_hashed_elsewhere(file: Path) -> bool:
-    """Whether a file is an installed package's, which a version covers."""
+    """Whether a file belongs to an installed package, whose version is recorded."""
     if PROJECT / "impls" in file.parents:
         return False
     return any(folder in file.parents for folder in INSTALLED) or not PACKAGES.isdisjoint(file.parts)
@@ -130,7 +130,7 @@ def _search_path() -> list[str]:
 
 
 def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """(dotted name, level) of every import; a name imported from a package may be a module of its own."""
+    """(dotted name, level) of every import; a name imported from a package may itself be a module."""
     for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             yield from ((alias.name, 0) for alias in node.names)
@@ -142,7 +142,7 @@ def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The statements of a block and of all blocks inside it; no import is deeper than that."""
+    """The statements of a block and of all nested blocks: imports are statements, not expressions."""
     for node in block:
         yield node
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):

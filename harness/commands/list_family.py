@@ -23,5 +23,5 @@ def probe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str
     question = json.dumps({"module": family.module, "family": name, "points": points})
     try:
         return child_process.ask(["harness.worker.family_probe", question], PROBE_SECONDS), ""
-    except child_process.Unreadable as error:
+    except child_process.NoAnswer as error:
         return [], f"{family.file} does not say what its semantics are: {error}"

@@ -54,7 +54,7 @@ def run(
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
-        output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
+        output.print_plan(stages.dry_run(project, schedule, figures=sampling.figures), json=json)
         return
     done = stages.run_schedule(
         *(project, schedule),

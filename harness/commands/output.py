@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
     from harness.core.record import Record
     from harness.report.progress import Progress
-    from harness.run.dry_run import Rehearsal
+    from harness.run.dry_run import DryRun
     from harness.run.session import Done
     from harness.store.prune import PrunedRun
     from harness.store.stored_run import Stored
@@ -102,18 +102,18 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
         print_line("\n".join([f"wrote {file}", *(f"next: {command}" for command in commands)]))
 
 
-def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
+def print_plan(planned: DryRun, *, json: bool) -> None:
     """Print the suites of a dry run, or its cases where they were compiled."""
     if json:
-        figures = {} if rehearsal.cases is None else {"cases": [vars(row) for row in rehearsal.cases]}
-        print_json({"suites": [vars(suite) for suite in rehearsal.suites], **figures})
+        figures = {} if planned.cases is None else {"cases": [vars(row) for row in planned.cases]}
+        print_json({"suites": [vars(suite) for suite in planned.suites], **figures})
     else:
-        from harness.report.tables.listing import rehearsal_table, schedule_table
+        from harness.report.tables.listing import dry_run_table, schedule_table
 
-        if rehearsal.cases is None:
-            console().print(rehearsal_table(rehearsal.suites, rehearsal.total, rehearsal.budget_s))
+        if planned.cases is None:
+            console().print(dry_run_table(planned.suites, planned.total, planned.budget_s))
         else:
-            console().print(schedule_table([tuple(vars(row).values()) for row in rehearsal.cases]))
+            console().print(schedule_table([tuple(vars(row).values()) for row in planned.cases]))
 
 
 def progress_of(schedule: Schedule) -> Progress:
@@ -126,7 +126,7 @@ def progress_of(schedule: Schedule) -> Progress:
 
 def print_catalog(catalog: Catalog, *, json: bool) -> None:
     """Print what exists: families, implementations and targets."""
-    from harness.catalog.accelerators import absent, accelerators
+    from harness.catalog.accelerators import accelerators, missing_compiler
 
     targets = list(accelerators().values())
     if json:
@@ -134,7 +134,7 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
     else:
         from harness.report.tables.listing import families_table, known_targets_table
 
-        missing = {target.kind: why for target in targets if (why := absent(target.kind))}
+        missing = {target.kind: why for target in targets if (why := missing_compiler(target.kind))}
         console().print(families_table(catalog), known_targets_table(targets, missing))
 
 

@@ -22,7 +22,7 @@ DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": 
 
 if TYPE_CHECKING:
     from harness.core.record import Record
-    from harness.run.dry_run import Rehearsal
+    from harness.run.dry_run import DryRun
     from harness.run.group.run_context import ProfileExtras
     from harness.run.session import Done
     from harness.sweep.project import Project
@@ -64,21 +64,21 @@ def tell_left_out(schedule: Schedule) -> None:
         print_line(f"left out: {why}", err=True)
 
 
-def rehearse_schedule(project: Project, schedule: Schedule, *, figures: bool) -> Rehearsal:
+def dry_run(project: Project, schedule: Schedule, *, figures: bool) -> DryRun:
     """Count a schedule's cases; with `figures` also compile what is not kept. Nothing runs."""
     from harness.run.dry_run import compile_cases, count_cases
 
     tell_left_out(schedule)
-    rehearsal = count_cases(schedule)
+    planned = count_cases(schedule)
     if not figures:
-        return rehearsal
+        return planned
     from harness.run.compile.pool import Pool
     from harness.run.session import known_seconds
 
     pool = Pool(project.catalog, project.results)
     with closing(pool), closing(progress_of(schedule)) as progress:
         cases = compile_cases(schedule, known_seconds(project.results), progress, pool)
-    return replace(rehearsal, cases=cases)
+    return replace(planned, cases=cases)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def _compile(word: str, question: Mapping[str, Any], seconds: float) -> dict[str
                 seconds,
                 remedy="move work from the module's top into functions, or raise --timeout",
             )
-        except child_process.Unreadable as error:
+        except child_process.NoAnswer as error:
             raise UsageError(f"{word}: {error}") from None
 
 

@@ -17,10 +17,10 @@ GATE_THREADS = "1"
 class GateOptions:
     """The flags of a gate. UsageError where two of them contradict each other.
 
-    `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
-    None for the suite's own Δ. `everything`: cases of the same code, too; `dry_run`: none.
-    `explain` is the pattern of one case; `junit` the file to write. With `wait` the gate waits for
-    devices that another benchmark holds.
+    `overrides` take precedence over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
+    None for the suite's own Δ. With `everything`, cases whose code is the same on both sides are measured
+    too; with `dry_run`, none is measured. `explain` is the pattern of one case; `junit` the file to write.
+    With `wait` the gate waits for devices that another benchmark holds.
     """
 
     suites: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class GateOptions:
 
 
 def parse_budget(text: str) -> float:
-    """The budget of a gate in seconds. UsageError for text that is no time above 0."""
+    """The budget of a gate in seconds. UsageError unless it is a time above 0."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:

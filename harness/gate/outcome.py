@@ -34,9 +34,10 @@ class CaseVerdict:
     """The verdict on one case.
 
     `low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes. All three are
-    None where nothing was timed; the bounds alone where two pairs were enough for a gross slowdown.
+    None where nothing was timed; only the bounds are None where two pairs decided a gross slowdown.
     `reason` is one sentence, with a remedy where there is one. `notes` are advisory and decide nothing.
-    `file` and `line` say where the case's implementation stands. `same_code`: nothing was measured.
+    `file` and `line` locate the case's implementation. `same_code`: both sides are the same code, so
+    nothing was measured.
     """
 
     case: str
@@ -65,10 +66,10 @@ class CaseVerdict:
 class GateOutcome:
     """Everything that a gate reports.
 
-    `kind` is `time` or `static`; `base` says in words what the candidate was compared with. `left_out`
+    `kind` is `time` or `static`; `base` describes what the candidate was compared with. `left_out`
     are cases that run on neither side, with the reason. `broken` is the sentence about a side that does
     not load. `slowdown` is Δ of each suite, as a share. `self_check`: both sides are the same code, so
-    that a difference means the gate itself cannot be trusted here.
+    that a difference means that the gate cannot be trusted on this machine.
     """
 
     kind: str
@@ -88,10 +89,10 @@ class GateOutcome:
         verdicts = {case.verdict for case in self.cases}
         if self.broken or (self.self_check and verdicts & {REGRESSED, IMPROVED}):
             verdicts.add(INVALID)
-        if not verdicts:  # nothing was compared, which is no reason for trust
+        if not verdicts:  # nothing was compared, so nothing is known to be unchanged
             verdicts.add(NOT_ENOUGH)
-        weighing = next((verdict for verdict in WEIGHT if verdict in verdicts), UNCHANGED)
-        return weighing if weighing in EXIT_CODES else UNCHANGED
+        heaviest = next((verdict for verdict in WEIGHT if verdict in verdicts), UNCHANGED)
+        return heaviest if heaviest in EXIT_CODES else UNCHANGED
 
     @property
     def exit_code(self) -> int:

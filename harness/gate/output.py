@@ -46,7 +46,7 @@ def report_outcome(
 
 
 def refuse_junit(path: Path) -> None:
-    """UsageError where no file can be written at `path`: better told before the gate than after it."""
+    """UsageError where no file can be written at `path`: checked before a gate, which may take minutes."""
     parent = next(place for place in path.absolute().parents if place.exists())
     if path.is_dir() or not parent.is_dir() or not os.access(parent, os.W_OK):
         raise UsageError(f"--junit {path}: cannot be written; name a file in a folder of yours")
@@ -79,7 +79,7 @@ def _report_to_github(outcome: GateOutcome) -> None:
 
 
 def explanation_of(outcome: GateOutcome, evidence: Mapping[str, CaseEvidence], pattern: str) -> Explanation:
-    """The case that a pattern means, and the evidence on it. UsageError where it means none, or several."""
+    """The case that a pattern matches, and its evidence. UsageError where it matches none, or several."""
     verdicts = {case.case: case for case in outcome.cases}
     case = single_match(pattern, verdicts)
     if case not in evidence:

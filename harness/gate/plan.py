@@ -22,9 +22,9 @@ from harness.sweep.schedule import Group, Schedule
 class GatePlan:
     """The cases of a gate, and what each is compared with.
 
-    `opponents` maps every case to measure to the base's; None: the base has none, and `new` says why.
-    `same_code` are the cases, each with the base's, that need no measuring.
-    `vanished` are the base's cases that the candidate lacks, `left_out` those that run nowhere.
+    `opponents` maps each case to measure to its counterpart at the base, or to None with the reason in `new`.
+    `same_code` maps cases that need no measuring to their counterparts. `vanished` are the base's cases
+    that the candidate lacks, `left_out` those that run on neither side.
     """
 
     schedule: Schedule
@@ -43,20 +43,20 @@ class GatePlan:
 
     @property
     def base(self) -> str:
-        return self.sides[BASE].says if BASE in self.sides else ""
+        return self.sides[BASE].description if BASE in self.sides else ""
 
     @property
-    def demoting(self) -> bool:
-        """Whether an equal program on both sides makes a time advisory.
+    def demotes_same_program(self) -> bool:
+        """Whether a case that compiles to the same program on both sides is advisory, whatever its time.
 
-        Not in a self-check, where all programs are equal, nor under another interpreter, which may run the
-        same program by other means.
+        Not in a self-check, where all programs are equal, nor under another interpreter, whose runtime may
+        run the same program differently.
         """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
 
-    def measuring(self, cases: Collection[Case]) -> GatePlan:
-        """The plan with these cases of the same code measured all the same."""
+    def with_measured(self, cases: Collection[Case]) -> GatePlan:
+        """The plan with these cases measured although their code is the same on both sides."""
         measured = {case: theirs for case, theirs in self.same_code.items() if case in cases}
         rest = {case: theirs for case, theirs in self.same_code.items() if case not in cases}
         return replace(self, opponents={**self.opponents, **measured}, same_code=rest)
@@ -75,7 +75,7 @@ class GatePlan:
         return why_accepted(case, figure, self.accepts)
 
     def bound_notes(self, case: Case) -> tuple[str, ...]:
-        """How close the authors of a case's implementations, of both sides, say that they come."""
+        """The error bounds that the authors of the case's implementations state, on both sides."""
         sentences: list[str] = []
         for name, other in ((CANDIDATE, case), (BASE, self.opponents.get(case))):
             if other is not None and name in self.sides:

@@ -1,4 +1,4 @@
-"""Planning a gate: the cases that were asked for, paired with those of a base that is there meanwhile."""
+"""Planning of a gate: the selected cases, each with its counterpart at the base."""
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.core.patterns import matching_ids
 from harness.core.scratch_folder import ScratchFolder
+from harness.core.units import parse_share
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
 from harness.gate.sides.base import Base, base_of
@@ -25,7 +26,7 @@ QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 
 
 def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case]]:
-    """(the schedule, reduced to the cases that --cases names; these cases)."""
+    """(the schedule, reduced to the cases that --cases matches; those cases)."""
     schedule = project.plan(options.suites, options.overrides)
     everything = {case.id: case for suite in schedule.suites for case in suite.cases}
     ids = matching_ids(options.cases, everything) if options.cases else tuple(everything)
@@ -62,11 +63,11 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
 
 @contextmanager
 def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
-    """The plan of both sides; the base exists as long as the block."""
+    """The plan of both sides. The base, checked out into a scratch folder, exists while the block runs."""
     gate_plan = plan_of_candidate(project, options)
     candidate = gate_plan.sides[CANDIDATE]
     if options.self_check:
-        base = replace(candidate, name=BASE, says="the working tree again")
+        base = replace(candidate, name=BASE, description="the working tree again")
         yield replace(
             gate_plan,
             sides={CANDIDATE: candidate, BASE: base},
@@ -104,7 +105,9 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
         elif opponent is not None:  # the sentence why the base has none
             opponents[case], new[case.id] = None, opponent
     if not opponents:
-        raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
+        raise UsageError(
+            f"no case of these suites has an opponent in {base.side.description}; name other suites"
+        )
     vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
     meant = {
         case: f"gone, which is accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
@@ -149,8 +152,6 @@ def _vanished_cases(
 
 def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[str, float]:
     """Δ of every suite: the flag's, else bench.yaml's, else the default for the budget."""
-    from harness.core.units import parse_share
-
     default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
     if options.delta is not None:
         try:

@@ -1,6 +1,6 @@
-"""Store of gates: `results/gates/<id>/` holds a header and a line per case and pair, written as it goes.
+"""Store of gates: `results/gates/<id>/` holds a header and a line per case and pair, appended pair by pair.
 
-The newest folder answers `gate --last`, and `gate --resume` goes on where an interrupted one stopped.
+`gate --last` reads the newest folder; `gate --resume` continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ REMEDY = "remove its folder, and run the gate again"
 
 @dataclass(frozen=True)
 class GateHeader:
-    """gate.json. `request` is equal for gates whose pairs may be pooled; `sources` are hashes by name.
+    """gate.json. Gates with the same `request` may pool their pairs; `sources` are hashes by name.
 
-    `outcome` is None, and `evidence` on the cases is missing, where the gate was interrupted.
+    An interrupted gate has `outcome` None and no `evidence`.
     """
 
     command: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class GateFolder:
         replace(self.path / HEADER, json_file.to_text({**asdict(header), "outcome": outcome}))
 
     def writing(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:
-        """Be the only writer for as long as the block. MachineError names another one."""
+        """Hold the folder's lock as its only writer. MachineError names the process that holds it."""
         return run_lock(self.path, "seqsweep gate", tell, "gate")
 
     def discard_empty(self) -> None:
@@ -79,7 +79,7 @@ class GateFolder:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def append(self, rounds: Sequence[Rounds]) -> None:
-        """Add the rounds of one pair, a line per case; when it fails the file is as before."""
+        """Add the rounds of one pair, a line per case; if that fails, the file is as before."""
         path = self.path / PAIRS
         before = read_regular(path) if path.exists() else b""
         lines = [{**asdict(each), "effect": each.effect} for each in rounds]
@@ -90,7 +90,7 @@ class GateFolder:
             replace(path, before + data)
 
     def rounds(self) -> list[Rounds]:
-        """The rounds of all pairs. A damaged line is passed over: its case is measured again."""
+        """The rounds of all pairs. A damaged line is skipped: its case is measured again."""
         path = self.path / PAIRS
         rounds: list[Rounds] = []
         for line in read_regular(path).splitlines() if path.exists() else ():

@@ -22,7 +22,7 @@ from harness.core.record import TIMED
 from harness.core.version import VERSION
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node_info import NodeInfo, read_node_info
-from harness.run.compile.static_run import WarmCompilers, kept_answers, static_run
+from harness.run.compile.static_run import WarmCompilers, compile_cache_files, static_run
 from harness.run.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.noise_history import NoiseHistory
@@ -151,7 +151,7 @@ class MeasuringNode:
 
     def _new_answers(self, unit: int) -> dict[str, bytes]:
         """The answers to a unit's requests to compilers that the driver does not have."""
-        found = kept_answers(self._part(unit), self.order.targets, self.catalog, self.results)
+        found = compile_cache_files(self._part(unit), self.order.targets, self.catalog, self.results)
         return {name: data for name, data in found.items() if name not in self.answers}
 
     def _run(self, unit: int, listener: Listener) -> Done:

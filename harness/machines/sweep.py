@@ -17,7 +17,7 @@ from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node import SweepOrder
 from harness.machines.node_info import NodeInfo, installed_code
 from harness.machines.ray_cluster import RayCluster
-from harness.run.compile.static_run import kept_answers
+from harness.run.compile.static_run import compile_cache_files
 from harness.store.compile_cache import CompileCache
 from harness.sweep.schedule import Schedule, group_keys
 
@@ -78,7 +78,7 @@ def measure_on(
     kinds = {node: info.kind for node, info in admitted.items()}
     is_static = order.depth == "static"
     units = static_units(schedule, len(order.targets), admitted.values()) if is_static else len(keys)
-    answers = kept_answers(schedule, order.targets, catalog, results) if is_static else {}
+    answers = compile_cache_files(schedule, order.targets, catalog, results) if is_static else {}
     facts = {"sweep": order.sweep, "units": units, "depth": order.depth, "targets": list(order.targets)}
     inbox = (Inbox.newest if resume else Inbox.create)(results, facts)
     order = replace(order, session=inbox.session, units=units)

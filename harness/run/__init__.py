@@ -1,6 +1,6 @@
-"""The runner's own process: what runs when, for how long, within which limits.
+"""The runner: the process that decides what runs when, for how long and within which limits.
 
-`session` conducts a run, `runner` takes its groups one after the other, and `group/` measures one; a
-`case/` is what its stages hand on. `processes/` starts and ends workers. It loads no framework and never
-imports worker or xla: both sides know core/protocol.
+`session` carries out a run, `runner` measures its groups one after the other, `group/` one group, and `case/`
+is the state of a case. `processes/` starts and ends workers. The runner loads no framework and imports
+neither worker nor xla: it talks to them by core/protocol.
 """

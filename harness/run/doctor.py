@@ -1,4 +1,4 @@
-"""What this machine offers a benchmark, what is missing, and the command that installs it."""
+"""`doctor`: what this machine offers a benchmark, what is missing, and the command that installs it."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ from harness.run.machine.lock import held_by
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
 
-# What a measuring process has that a user's own has not; `doctor --self-check` measures what it costs.
+# How a measuring process differs from a user's own; `doctor --self-check` measures what that costs.
 DIFFERENCES: Mapping[str, str] = {
     "JAX_PLATFORMS": "the case's device alone; otherwise jax would map libtpu, which prints",
     "TF_CPP_MIN_LOG_LEVEL=2": "XLA's log would mix with the case's own output",
@@ -34,9 +34,9 @@ DIFFERENCES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """`state` is `ok`, `optional` (missing, and only some things need it), `problem`, or `differs`.
+    """`state` is `ok`, `optional` (missing, and needed for some things only), `problem`, or `differs`.
 
-    What differs is what a measuring process has that a plain one has not.
+    `differs` marks a difference between a measuring process and a user's own.
     """
 
     what: str
@@ -46,7 +46,7 @@ class Finding:
 
 
 def examine(results: Path) -> list[Finding]:
-    """Everything at once; nothing is installed or changed."""
+    """All findings; nothing is installed or changed."""
     settings = Settings()
     facts = probe_fingerprint("cpu", settings.threads)
     fingerprint, environment = facts["fingerprint"], facts["environment"]

@@ -1,4 +1,4 @@
-"""A dry run: how many cases each suite has; and if asked for, the compiler's plan for each case."""
+"""Dry run: how many cases each suite has and, on request, the compiler's plan for each case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from harness.sweep.suite import Suite
 
 @dataclass(frozen=True)
 class PlannedSuite:
-    """What a suite asks for. `axes` are the numbers of values of the fields that have more than one.
+    """The cases of a suite. `axes` are the numbers of values of the fields that have more than one.
 
-    `cases` are the ids of those that may run, `impossible` maps the others to the reason. `budget_s` is what
-    their budgets of sampling add up to, over all replicates: compiling and verifying are not in it.
+    `cases` are the ids of those that may run, `impossible` maps the others to the reason. `budget_s` is the
+    sum of their sampling budgets over all replicates, without compiling and verifying.
     """
 
     suite: str
@@ -34,7 +34,7 @@ class PlannedSuite:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """`seconds` is the wall time the case took in a stored run, else at most what its budget allows."""
+    """`seconds` is the wall time of the case in a stored run, else its sampling budget."""
 
     case: str
     planned_bytes: int | None
@@ -44,10 +44,10 @@ class PlannedCase:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """The suites of a schedule, and the cases with their figures where these were asked for.
+class DryRun:
+    """The suites of a schedule and, on request, its cases with their figures.
 
-    A case that several suites share is once in `total` and in `budget_s`, which are of all suites together.
+    `total` and `budget_s` are of all suites together; a case that several suites share counts once.
     """
 
     suites: Sequence[PlannedSuite]
@@ -56,11 +56,11 @@ class Rehearsal:
     cases: Sequence[PlannedCase] | None = None
 
 
-def count_cases(schedule: Schedule) -> Rehearsal:
-    """What each suite asks for, and all together. Nothing is compiled."""
+def count_cases(schedule: Schedule) -> DryRun:
+    """The cases of each suite and of all together. Nothing is compiled."""
     reasons = {skip.case: skip.reason for skip in schedule.skips}
     replicates, groups = schedule.replicates, schedule.groups
-    return Rehearsal(
+    return DryRun(
         suites=[_count_suite(suite, reasons, replicates) for suite in schedule.suites],
         total=sum(len(group.cases) for group in groups) * replicates,
         budget_s=sum(len(group.cases) * group.settings.budget_s for group in groups) * replicates,
@@ -84,14 +84,14 @@ def _count_suite(suite: Suite, reasons: Mapping[Case, str], replicates: int) -> 
 def compile_cases(
     schedule: Schedule, known_s: Mapping[str, float], listener: Listener, pool: Pool
 ) -> list[PlannedCase]:
-    """Compile every case for the host, from the cache where it is kept; none is run or stored."""
+    """Compile every case for the host, or take it from the cache; none is run or stored."""
     groups = {case: (index, group) for index, group in enumerate(schedule.groups) for case in group.cases}
     rows = {case: PlannedCase(case.id, None, None, None, None) for case in groups}
     shown = None
     for case, (_, group) in groups.items():
-        pool.ask(CompileRequest(case, HOST), group.settings)
+        pool.submit(CompileRequest(case, HOST), group.settings)
     for _ in groups:
-        request, answer = pool.next()
+        request, answer = pool.next_result()
         index, group = groups[request.case]
         if index != shown:
             shown = index

@@ -1,4 +1,4 @@
-"""The events of a run, for a listener that shows progress. The runner draws nothing itself."""
+"""Events of a run, for a listener that shows progress. The runner itself draws nothing."""
 
 from collections.abc import Sequence
 from typing import Protocol

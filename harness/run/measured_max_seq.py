@@ -1,8 +1,8 @@
-"""The largest length that runs (`run --max-seq`): each try in a new process, out of memory being an answer.
+"""The largest length that runs (`run --max-seq`): each try runs in a new process, and may run out of memory.
 
-As `static --max-seq` plans it: doubled until a length does not fit, in two tries, then bisected to a
-sixteenth. Answers are not judged here, for a reference may not fit where an implementation does; so only what
-has passed its contract at a length of the schedule is tried at others.
+The search is that of `static --max-seq`: doubling until a length does not fit, then bisecting to a sixteenth.
+Results are not verified, because a reference may not fit where an implementation does; so only cases that
+have passed their contract at a length of the schedule are searched.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
-from harness.run.compile.max_seq import Fit, Search, at_length
+from harness.run.compile.max_seq import Fit, LengthSearch, at_length
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
 from harness.run.processes.worker_process import Process, Processes
@@ -30,10 +30,10 @@ UNPROVEN = "none of its lengths passed its contract in this run, so none was tri
 
 @dataclass(frozen=True)
 class LengthTrial:
-    """What became of one length: `fits` is None where the try says nothing about memory, with the reason.
+    """The outcome of one try: `fits` is None where it failed for another reason than memory.
 
-    `peak_bytes` is of the allocator, `outside_bytes` what the device or process holds beside it; both None
-    where they were not reached, or nobody tells. `by` says who counted them.
+    `peak_bytes` is the allocator's peak, `outside_bytes` what the device or process holds beside it; both
+    None where the call was not reached, or they are not known. `by` names the counter.
     """
 
     seq: int
@@ -46,7 +46,7 @@ class LengthTrial:
 
 @dataclass(frozen=True)
 class MeasuredFit(Fit):
-    """A Fit whose `target` is the device, with every try, in their order."""
+    """A Fit by running: its `target` is the device, `trials` are all tries in order."""
 
     trials: tuple[LengthTrial, ...] = ()
 
@@ -59,9 +59,9 @@ class LengthTrials:
         self.folder = context.folder / "max-seq"
         self.changed_source = context.changed_source
 
-    def search(self, cases: Sequence[Case], group: Group) -> tuple[Search, tuple[LengthTrial, ...]]:
-        """From the longest of the cases, which differ in length alone; none: there is nothing to start at."""
-        search, trials = Search(), list[LengthTrial]()
+    def search(self, cases: Sequence[Case], group: Group) -> tuple[LengthSearch, tuple[LengthTrial, ...]]:
+        """Search from the longest of the cases, which differ in length alone; without cases there is none."""
+        search, trials = LengthSearch(), list[LengthTrial]()
         if not cases:
             search.reason = UNPROVEN
             return search, ()
@@ -70,10 +70,10 @@ class LengthTrials:
         while length is not None:
             self.listener.message(f"largest length of {case.label}: trying {format_count(length)}")
             trials.append(self._try(at_length(case, length), group))
-            if trials[-1].fits is False:  # by chance, once, for what a compiler's threads took: not twice
+            if trials[-1].fits is False:  # again: compiler threads may have taken the memory once, by chance
                 trials.append(self._try(at_length(case, length), group))
-            search.tell(length, fits=trials[-1].fits, why=trials[-1].reason)
-            length = search.next()
+            search.record(length, fits=trials[-1].fits, why=trials[-1].reason)
+            length = search.next_length()
         return search, tuple(trials)
 
     def _try(self, case: Case, group: Group) -> LengthTrial:
@@ -101,7 +101,7 @@ class LengthTrials:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _draw(self, case: Case, group: Group) -> None:
-        """Have a process of the references draw the inputs. Unsupported if it cannot: that blames no case."""
+        """Have a reference worker draw the inputs. Unsupported if it cannot: no fault of the case."""
         worker = self._spawn("reference", case, group)
         try:
             worker.ask("inputs", group.settings.timeout_s, sets=1, write=True)
@@ -122,7 +122,7 @@ class LengthTrials:
             folder=str(self.folder),
             seed=group.settings.seed,
             threads=group.settings.threads,
-            # What the harness needs to draw inputs is none of the case's.
+            # Drawing the inputs is not limited by the case's memory.
             memory_bytes=max(limit, int(DRAWING_SHARE * usable_memory())) if draws else limit,
         )
         return self.processes.spawn(job, limit)
@@ -135,19 +135,19 @@ def measure_max_seq(
     done: Sequence[dict[str, Any]],
     keep: Callable[[list[dict[str, Any]]], None],
 ) -> None:
-    """Search for every series of the schedule that is not `done`, and `keep` all as data after each of them.
+    """Search every series of the schedule that is not `done`, and `keep` all fits, as data, after each one.
 
-    A series that several suites share is searched once. After Ctrl-C what was kept stays.
+    A series that several suites share is searched once. After Ctrl-C, what was kept stays.
     """
     fits = list(done)
-    found = {(fit["suite"], fit["implementation"], fit["panel"], fit["target"]) for fit in fits}
+    stored = {(fit["suite"], fit["implementation"], fit["panel"], fit["target"]) for fit in fits}
     passed = {record.case for record in records if record.status == "ok" and not record.expected}
     groups = {case.series: group for group in schedule.groups for case in group.cases}
-    searched: dict[str, tuple[Search, tuple[LengthTrial, ...]]] = {}
+    searched: dict[str, tuple[LengthSearch, tuple[LengthTrial, ...]]] = {}
     for suite in schedule.suites:
         for case in {case.series: case for case in suite.cases}.values():
             place = (suite.name, case.label, case.panel, case.device)
-            if place in found or case.series not in groups:
+            if place in stored or case.series not in groups:
                 continue
             if case.series not in searched:
                 proven = [each for each in suite.cases if each.series == case.series and each.id in passed]

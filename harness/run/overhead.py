@@ -33,7 +33,7 @@ class RemainingTime:
 
 
 def _before(group: Group, known_s: Mapping[str, float]) -> float | None:
-    """Seconds of a group in an earlier run; cases unknown there count as the mean of the others."""
+    """Seconds of a group in earlier runs; unknown cases count as the mean of the known ones."""
     known_wall_s = [known_s[case.id] for case in group.cases if case.id in known_s]
     return sum(known_wall_s) * len(group.cases) / len(known_wall_s) if known_wall_s else None
 
@@ -59,7 +59,7 @@ def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str
 
 
 def totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
-    """The wall time of a run, how much of it was work, and what it was spent on, in seconds."""
+    """The wall seconds of a run, how much of them was work, and what they were spent on."""
     work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)
     return {
         "wall_s": round(wall_s, 3),

@@ -1,4 +1,4 @@
-"""Resuming a stored run: which one, whether it may be continued, and which of its records stay."""
+"""Resuming a stored run: find it, check that it may be continued, and remove its unfinished records."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.catalog.source_hash import alike_in_kind
+from harness.catalog.source_hash import same_hash_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
@@ -20,9 +20,9 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a command. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
+    """What a command is to run. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
 
-    With `wait` the command waits for devices that another one holds, and is then alone on them.
+    With `wait` the command waits for devices that another one holds.
     """
 
     schedule: Schedule
@@ -35,10 +35,10 @@ class Request:
     checks: Checks = ()
     wait: bool = False
     extras: ProfileExtras = STAGES_ALONE
-    max_seq: bool = False  # search for the largest length that runs, too
+    max_seq: bool = False  # also search the largest length that runs
 
 
-def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
+def suites_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
     """The part of run.json for each suite: its cases and its settings."""
     settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
     return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
@@ -50,15 +50,15 @@ def shard_info(schedule: Schedule) -> dict[str, Any] | None:
 
 
 def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]]) -> RunFolder:
-    """The newest run of the same suites, unchanged. UsageError where there is none, or names a difference.
+    """The newest run of the same suites. UsageError if there is none, or with what differs from it.
 
-    `fingerprints` are this machine's, one for each way the schedule uses it.
+    `fingerprints` are this machine's, one for each number of threads in the schedule.
     """
-    wanted = suites(request.schedule)
-    folder = _newest(request, wanted)
+    wanted = suites_info(request.schedule)
+    folder = _newest_run(request, wanted)
     if folder is None:
         raise _resume_error(f"no run of {', '.join(wanted)} is stored in {request.results}")
-    difference = _other_request(folder.info, request, wanted) or _other_evidence(
+    difference = _request_difference(folder.info, request, wanted) or _evidence_difference(
         folder, request, fingerprints
     )
     if difference:
@@ -66,8 +66,8 @@ def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]])
     return folder
 
 
-def take_up(folder: RunFolder, schedule: Schedule, listener: Listener) -> None:
-    """Repair a run that this process writes from now on, and take out what is measured again."""
+def reopen(folder: RunFolder, schedule: Schedule, listener: Listener) -> None:
+    """Repair a run to be continued, and remove the records of groups that are measured again."""
     for problem in folder.repair():
         listener.message(problem)
     folder.withdraw(unfinished_keys(schedule, folder.records([])))
@@ -84,19 +84,19 @@ def _resume_error(why: str) -> UsageError:
     return UsageError(f"--resume: {why}; start a new one without --resume")
 
 
-def _newest(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
+def _newest_run(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
     for folder in reversed(all_runs(request.results)):
-        info = folder.readable_info([])  # what cannot be read is no run of these suites
+        info = folder.readable_info([])  # skips unreadable runs
         same_part = info.get("shard") == shard_info(request.schedule)
         if info.get("depth") == request.depth and set(info.get("suites") or ()) == set(wanted) and same_part:
             return folder
     return None
 
 
-def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
+def _request_difference(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
     """The difference between this command's request and the one that started the run."""
     for name, suite in wanted.items():
-        changed = _listed(differences(info["suites"][name], suite))
+        changed = _list_differences(differences(info["suites"][name], suite))
         if changed:
             return f"suite {name} differs in {changed}"
     if info.get("replicates") != request.schedule.replicates:
@@ -107,14 +107,14 @@ def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[st
     return None
 
 
-def _other_evidence(
+def _evidence_difference(
     folder: RunFolder, request: Request, fingerprints: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """What has changed since the run's records were measured: source or machine."""
     fingerprints_stored = folder.fingerprints()
     for record in folder.records([]):
         info = request.catalog.implementations.get(record.implementation)
-        if info is not None and not alike_in_kind(info.hash, record.source):
+        if info is not None and not same_hash_kind(info.hash, record.source):
             return f"an earlier version hashed the source of {record.implementation} in another way"
         if info is None or info.hash != record.source:
             return f"the source of {record.implementation} has changed"
@@ -122,12 +122,13 @@ def _other_evidence(
         if facts is None:
             return f"the fingerprint of {record.case} is missing"
         if all(any(fingerprint_differences(facts, ours)) for ours in fingerprints):
-            return f"this machine differs in {_listed(fingerprint_differences(facts, fingerprints[0]))}"
+            names = _list_differences(fingerprint_differences(facts, fingerprints[0]))
+            return f"this machine differs in {names}"
     return None
 
 
-def _listed(unlike: Iterable[tuple[str, Any, Any]]) -> str:
-    """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values where those are short."""
+def _list_differences(unlike: Iterable[tuple[str, Any, Any]]) -> str:
+    """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values if short."""
     names: list[str] = []
     for name, old, new in unlike:
         long = isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping))

@@ -1,4 +1,4 @@
-"""A run: its groups one after the other, each written before the next begins, and then forgotten."""
+"""Runner: measures the groups of a run one after the other, each written before the next begins."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ Key = tuple[str, int]  # case id and replicate
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run has ended, of which so many `groups` were left to be measured."""
+    """How a run ended; `groups` is the number of groups that it had to measure."""
 
     groups: int
     interrupted: bool
@@ -40,8 +40,8 @@ def run(
 ) -> RunOutcome:
     """Measure all that is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
 
-    At most the running group is lost: after Ctrl-C everything written stays, and the samples that the
-    running group has so far are written too. So they are before a MachineError, which ends the run.
+    At most the running group is lost: after Ctrl-C, or a MachineError, the samples that the running group
+    has so far are written too.
     """
     start = context.clock()
     finished = finished_keys(_predict_from(context, done))
@@ -50,7 +50,7 @@ def run(
     estimate = RemainingTime([group for group, _ in todo], known_s or {})
     interrupted = False
     try:
-        if impossible := _impossible(schedule, context, finished):
+        if impossible := _records_of_skips(schedule, context, finished):
             sink.append(impossible)
         for index, (group, replicate) in enumerate(todo, start=position):
             if fingerprint:
@@ -73,12 +73,12 @@ def run(
 
 
 def finished_keys(records: Iterable[Record]) -> set[Key]:
-    """Keys of the records that no Ctrl-C has cut short."""
+    """Keys of the records that were not cut short by Ctrl-C."""
     return {record.key[:2] for record in records if not was_cut_short(record)}
 
 
 def remaining_groups(schedule: Schedule, finished: Collection[Key]) -> list[tuple[Group, int]]:
-    """The groups, with their replicate, that are not measured or not measured to their end."""
+    """The groups, with their replicate, that have a case without a finished record."""
     return [
         (group, replicate)
         for group in schedule.groups
@@ -88,7 +88,7 @@ def remaining_groups(schedule: Schedule, finished: Collection[Key]) -> list[tupl
 
 
 def unfinished_keys(schedule: Schedule, records: Iterable[Record]) -> set[Key]:
-    """Keys of stored records of groups that were cut short; these are measured again, so they must go."""
+    """Keys of the stored records of groups that are measured again, which must be removed."""
     finished = {record.key[:2]: not was_cut_short(record) for record in records}
     remaining = remaining_groups(schedule, {key for key, is_whole in finished.items() if is_whole})
     return {key for group, replicate in remaining for key in _keys(group, replicate)} & finished.keys()
@@ -99,7 +99,7 @@ def _keys(group: Group, replicate: int) -> list[Key]:
 
 
 def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Record]:
-    """The records of the interrupted run, from which the resumed one predicts."""
+    """Feed the interrupted run's records to the predictor, and yield them."""
     for record in done:
         _learn(context, record)
         yield record
@@ -109,13 +109,13 @@ def _learn(context: RunContext, record: Record) -> None:
     case = record.as_case
     static = next(iter(record.static.values()), None)
     if record.timing is not None:
-        context.prediction.note(case, record.timing.median_s, KnownWork.of(static, record.cost))
+        context.predictor.record(case, record.timing.median_s, KnownWork.of(static, record.cost))
     elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
-        context.prediction.stop(case, record.status, compiling=not was_compiled(record))
+        context.predictor.record_failure(case, record.status, compiling=not was_compiled(record))
 
 
-def _impossible(schedule: Schedule, context: RunContext, stored: Collection[Key]) -> list[Record]:
-    """Records of the cases that the schedule already knows to be impossible, where not stored yet."""
+def _records_of_skips(schedule: Schedule, context: RunContext, stored: Collection[Key]) -> list[Record]:
+    """Records of the cases that the schedule skips as unsupported, unless stored already."""
     return [
         new_record(
             skip.case,

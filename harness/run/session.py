@@ -1,4 +1,4 @@
-"""From a schedule to a stored run: lock, processes, folder, and the runner between them."""
+"""A session: takes locks, starts processes, opens the run's folder, and carries out a schedule."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ from harness.run.machine.probes import probe_fingerprint
 from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.resume import Request, run_to_continue, shard_info, suites, take_up
+from harness.run.resume import Request, reopen, run_to_continue, shard_info, suites_info
 from harness.run.runner import RunOutcome, run
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
@@ -34,7 +34,7 @@ __all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
 
 @dataclass(frozen=True)
 class Done:
-    """A run that has ended. What it measured is read from its folder: no record stays in memory till then."""
+    """A run that has ended. Its records are read from its folder on demand."""
 
     folder: RunFolder
     interrupted: bool
@@ -49,7 +49,7 @@ class Done:
 
 
 def conduct(request: Request, listener: Listener) -> Done:
-    """Run a schedule to its end, or to Ctrl-C, with everything measured on disk."""
+    """Run a schedule to its end, or to Ctrl-C; everything measured is on disk."""
     schedule = request.schedule
     devices = sorted({case.device for suite in schedule.suites for case in suite.cases})
     device = next((name for name in devices if name != "cpu"), "cpu")
@@ -75,7 +75,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         if request.resume:
-            take_up(folder, schedule, listener)
+            reopen(folder, schedule, listener)
         context = RunContext(
             executor,
             request.catalog,
@@ -105,12 +105,12 @@ def conduct(request: Request, listener: Listener) -> Done:
                 )
             except KeyboardInterrupt:
                 outcome = replace(outcome, interrupted=True)
-        _close_account(folder, outcome)
+        _write_end(folder, outcome)
         return Done(folder, outcome.interrupted)
 
 
-def _close_account(folder: RunFolder, outcome: RunOutcome) -> None:
-    """Write the run's end and its overhead, summed over resumptions; one with nothing to do adds nothing."""
+def _write_end(folder: RunFolder, outcome: RunOutcome) -> None:
+    """Write the run's end and its overhead, summed over resumptions that had something to measure."""
     info = folder.info
     before = info.get("overhead") or {}
     overhead = add_overheads(before, outcome.overhead) if outcome.groups or not before else before
@@ -121,7 +121,7 @@ def _close_account(folder: RunFolder, outcome: RunOutcome) -> None:
 def known_seconds(results: Path) -> dict[str, float]:
     """Wall seconds per case from the newest three stored runs; the newest value counts.
 
-    A run that cannot be read says nothing: the seconds serve estimates alone.
+    Runs that cannot be read are skipped, since the seconds are only for estimates.
     """
     seconds: dict[str, float] = {}
     for folder in all_runs(results)[-3:]:
@@ -133,13 +133,13 @@ def known_seconds(results: Path) -> dict[str, float]:
 
 
 def _frameworks(request: Request) -> list[str]:
-    """The fork servers a schedule needs, its references' included."""
+    """The frameworks of a schedule's implementations and references."""
     needed = {info.framework for info in request.schedule.implementations.values()}
     return sorted(needed | request.catalog.reference_frameworks(request.schedule.implementations))
 
 
 def write_provenance(folder: RunFolder, facts: Mapping[str, Any], seed: int) -> Provenance:
-    """What all records share, of a machine with these facts; they are kept in the run's folder."""
+    """The fields that all records share; fingerprint and environment are written to the run's folder."""
     fingerprint = folder.write_fingerprint(facts["fingerprint"])
     return Provenance(folder.id, fingerprint, folder.write_environment(facts["environment"]), seed)
 
@@ -161,7 +161,7 @@ def new_folder(request: Request) -> RunFolder:
         "settings": asdict(schedule.suites[0].settings),
         "sources": {name: info.hash for name, info in schedule.implementations.items()},
         "replicates": schedule.replicates,
-        "suites": suites(schedule),
+        "suites": suites_info(schedule),
         "shard": shard_info(schedule),
         "overhead": None,
         **({"extras": request.extras.names} if request.extras.names else {}),

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.catalog.catalog import FamilyInfo
-from harness.catalog.derive import NothingOfModelError, derive
+from harness.catalog.derive import NotDerivableError, derive
 from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
@@ -60,7 +60,7 @@ class ModelPoint:
 
 def model_points(
     family: FamilyInfo, keys: Mapping[str, Sequence[Scalar]], given: Collection[str]
-) -> tuple[tuple[ModelPoint, ...], tuple[NothingOfModelError, ...]]:
+) -> tuple[tuple[ModelPoint, ...], tuple[NotDerivableError, ...]]:
     """The points of every model at every `tp`, and why others have none; neither without a model.
 
     Fields `given` by flags are not the model's. UsageError, with its place, where heads do not divide.
@@ -75,11 +75,11 @@ def model_points(
     (phase,) = words(phases[0], "phase", tuple(PHASES))
     sizes = keys.get("tp") or (Scalar.given("tp", "1"),)
     points: list[ModelPoint] = []
-    lacking: list[NothingOfModelError] = []
+    lacking: list[NotDerivableError] = []
     for name in keys["model"]:
         try:
             points += [_point(family, name, tp, phase, given) for tp in sizes]
-        except NothingOfModelError as error:
+        except NotDerivableError as error:
             lacking.append(error)
     return tuple(points), tuple(lacking)
 

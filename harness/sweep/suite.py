@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.catalog.derive import NothingOfModelError
+from harness.catalog.derive import NotDerivableError
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
@@ -94,10 +94,10 @@ def of_models(
 ) -> tuple[list[SuiteAxes], tuple[str, ...]]:
     """(the suites with their models, sentences on models named by flags that a family has nothing of).
 
-    NothingOfModelError where no suite is left, and for what bench.yaml itself says.
+    NotDerivableError where no suite is left, and for what bench.yaml itself says.
     """
     remaining: list[SuiteAxes] = []
-    lacking: list[NothingOfModelError] = []
+    lacking: list[NotDerivableError] = []
     for grid in grids:
         keys = {**grid.suite.models, **overrides.model_keys()}
         models, without = model_points(grid.family, keys, overrides.axes().keys())
@@ -108,7 +108,7 @@ def of_models(
             remaining.append(_with_models(grid, models, catalog, overrides))
     reasons = dict.fromkeys(map(str, lacking))
     if grids and not remaining:
-        raise NothingOfModelError("; ".join(reasons))
+        raise NotDerivableError("; ".join(reasons))
     words = (why.removeprefix("--model: ").removesuffix("; leave the model out") for why in reasons)
     return remaining, tuple(words)
 

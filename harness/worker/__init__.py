@@ -1,6 +1,5 @@
-"""Inside the measuring processes: build, compile, verify, and read the clock.
+"""The measuring processes: they build, compile and verify cases, and read the clock.
 
-The only room besides xla that loads a framework. The runner speaks to it over a socket, in the words
-of `core/protocol`, and never imports it; it imports catalog and core, and xla in a process that
-compiles for targets.
+Besides xla, this is the only room that loads a framework. The runner talks to it over a socket, by
+`core/protocol`, and never imports it. It imports catalog and core, and xla where a process compiles.
 """

@@ -1,4 +1,4 @@
-"""Trees of arrays in files: how inputs, references and results pass between processes.
+"""Trees of arrays as memory-mapped files: how inputs, references and results pass between processes.
 
 A folder holds `tree.json` (the form of the tree, dtype and shape of every leaf) and one raw file
 per leaf. Reading maps the files, so that processes share one copy.
@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
-from zlib import crc32  # bound at import, as the clock is
+from zlib import crc32  # bound at import, so that replacing zlib.crc32 changes no checksum
 
 import ml_dtypes
 import numpy as np
@@ -20,8 +20,8 @@ from harness.core.errors import ScratchFull
 from harness.core.units import format_bytes
 
 PIECE = 1 << 16  # elements of an array that are summed at a time
-PARTS = 1000  # a result of more arrays is no result: each becomes a file
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the last one: a limit of the shell's, `ulimit -f`
+PARTS = 1000  # at most, of a result: each becomes a file
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # EFBIG: the shell's limit, `ulimit -f`
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -39,10 +39,10 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses: bool = False) -> None:
-    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for.
+    """TypeError naming the first leaf whose type is not one of `kinds`; `wanted` names these in words.
 
-    A subclass of them counts where `subclasses` lets it: it may compute when it is looked at, not when
-    it was asked to.
+    Subclasses are accepted only with `subclasses`: one could defer its computation until it is read, when
+    no clock runs.
     """
     for count, (path, leaf) in enumerate(walk(tree)):
         if not (isinstance(leaf, kinds) if subclasses else type(leaf) in kinds):
@@ -55,7 +55,7 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses
 
 
 def checksums(tree: Any) -> list[int]:
-    """A checksum of the values of every array, as `write` would store them; no copy of any is made."""
+    """A checksum of the values of every array, as `write` would store them, without copying any."""
     return [_checksum(np.asarray(leaf)) for leaf in leaves(tree)]
 
 
@@ -87,7 +87,7 @@ def write(folder: Path, tree: Any) -> None:
     """Write a tree of arrays to a folder of its own.
 
     Raises TypeError for a leaf whose dtype has no raw form, such as object or text; ScratchFull where there
-    is no space for all of it, and then nothing of it stays.
+    is not enough space, after removing what was written.
     """
     try:
         _write(folder, tree)

@@ -1,4 +1,4 @@
-"""What a profile asks of one call: the operators that take longest, and stages that the family has."""
+"""Profile of one call: its slowest operators, and a check that its stages are the family's."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -17,20 +17,20 @@ MOST_OPERATORS = 20  # that a profile lists
 def longest_operators(
     framework: Framework, call: Callable[[], Any], prepared: Prepared, file: Path | None
 ) -> dict[str, Any]:
-    """The `operators` of a call that take longest, as plain dicts, or why they are `refused`.
+    """The slowest `operators` of a call, as plain dicts, or why they are `refused`.
 
-    The whole trace is written into `file` where one is given.
+    The whole trace is written to `file`, if given.
     """
     try:
-        found = framework.trace_operators(call, prepared, file)
+        operators = framework.trace_operators(call, prepared, file)
     except Unsupported as refusal:
         return {"operators": (), "refused": str(refusal)}
-    longest = sorted(found, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
+    longest = sorted(operators, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
     return {"operators": [asdict(operator) for operator in longest], "refused": ""}
 
 
 def refuse_unknown_stages(family: Family, names: Iterable[str]) -> None:
-    """ValueError for a stage that was marked and that the family does not have."""
+    """ValueError for a marked stage that the family does not declare."""
     paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}
     for name in {word for path in paths for word in path.split("/")} - {BACKWARD}:
         if name not in family.stages:

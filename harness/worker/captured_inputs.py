@@ -1,8 +1,8 @@
-"""Inputs from a file of tensors, `.npz` or `.safetensors`, in place of drawn ones of the same names.
+"""Captured inputs: tensors from a `.npz` or `.safetensors` file in place of drawn inputs of the same names.
 
-The file is data: nothing of it is ever executed or unpickled. What its header says is held against the
-workload and against the file's own size before memory is asked for, and what is read is never more than the
-workload wants: of a longer tensor the leading part along each axis.
+The file is data: nothing in it is executed or unpickled. Its header is checked against the workload and the
+file's size before memory is allocated, and no more is read than the workload needs: of a longer tensor, the
+leading part along each axis.
 """
 
 import json
@@ -28,15 +28,15 @@ from harness.core.workload import fields_of
 
 HEADER_BYTES = 1 << 20  # of a file's JSON, or of one .npy header: thousands of tensors
 SAFETENSORS = {name.upper(): name for name in BYTES if name != "c64"}
-# What reading a damaged or encrypted archive raises.
+# The exceptions that reading a damaged or encrypted archive raises.
 BROKEN = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 def draw_inputs(family: Family, workload: Any, rng: np.random.Generator) -> Mapping[str, Any]:
-    """A family's inputs: drawn, or where the workload names a file of captured ones, as that has them.
+    """A family's inputs: drawn, or read from the file of captured ones that the workload names.
 
-    What the file does not hold is drawn by the field's default, or follows from what it holds as the family
-    says. Unsupported names the file, the tensor and the remedy.
+    Inputs that the file lacks are drawn with the field at its default, or computed from the given ones by the
+    family. Unsupported names the file, the tensor and the remedy.
     """
     named = [field for field in fields_of(type(workload)) if field.captured]
     field = next((field for field in named if is_captured(getattr(workload, field.name))), None)
@@ -55,7 +55,7 @@ def draw_inputs(family: Family, workload: Any, rng: np.random.Generator) -> Mapp
 
 
 def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of a file by their names, those of a group as `weights.wq`, as `shapes` want them."""
+    """The tensors of a file by name (`weights.wq` in a group), cut to the shapes that `shapes` describes."""
     try:
         identify_captured(identity)
     except ValueError as error:
@@ -79,11 +79,11 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor of a file: what its header says, and its data from `start` on, `nbytes` as the file tells."""
+    """A tensor of a file: its header's dtype and shape, and its data: `nbytes` from `start` on."""
 
     dtype: str
     shape: tuple[int, ...]
-    file: Any  # opened, at any place
+    file: Any  # open, at any position
     start: int
     nbytes: int
 
@@ -107,12 +107,12 @@ class Tensor:
             )
 
     def read(self, name: str, wanted: Array) -> Any:
-        """The leading part that is wanted, which :meth:`check` has found to be there."""
+        """The leading part that is wanted; :meth:`check` must have passed."""
         dtype = numpy_dtype(wanted.dtype)
         same = next((i for i in range(len(self.shape), 0, -1) if self.shape[i - 1] != wanted.shape[i - 1]), 0)
-        block = math.prod(self.shape[same:])  # elements that lie together in the file and in the result
+        block = math.prod(self.shape[same:])  # elements that are contiguous in the file and in the result
         out = np.empty((*wanted.shape[:same], block), dtype)
-        run = 1 if not same else wanted.shape[same - 1]  # blocks of one stretch
+        run = 1 if not same else wanted.shape[same - 1]  # contiguous blocks per read
         steps = [math.prod(self.shape[axis + 1 :]) for axis in range(max(same - 1, 0))]
         for outer in np.ndindex(*wanted.shape[: max(same - 1, 0)]):
             offset = sum(index * step for index, step in zip(outer, steps, strict=True))
@@ -139,7 +139,7 @@ def open_tensors(path: Path) -> Generator[dict[str, Tensor]]:
 
 
 def _safetensors(file: IO[bytes], size: int) -> dict[str, Tensor]:
-    """8 bytes of length, little-endian, as much JSON, then the data (github.com/huggingface/safetensors)."""
+    """Tensors of the safetensors format: 8 bytes of length (little-endian), that much JSON, the data."""
     prefix = file.read(8)
     length = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else 0
     if not 2 <= length <= min(HEADER_BYTES, size - 8):
@@ -169,7 +169,7 @@ def _entry(name: str, entry: Mapping[str, Any], file: IO[bytes], data: int, size
 
 
 def _npy(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
-    """A member of an .npz, by its header (numpy.lib.format), which is read without unpickling anything."""
+    """A member of an .npz by its header (numpy.lib.format), which is read without unpickling."""
     file = archive.open(entry)
     if not entry.filename.endswith(".npy"):
         raise ValueError(f'"{name}" is no array; write it with numpy.savez')
@@ -179,7 +179,7 @@ def _npy(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Tensor:
         raise ValueError(f'tensor "{name}" has version {version} of the format; write it with numpy.savez')
     try:
         shape, fortran, dtype = readers[version](file, max_header_size=HEADER_BYTES)
-    except TokenError:  # of what is no Python literal numpy looks for one of Python 2
+    except TokenError:  # numpy retries a malformed header as one written by Python 2
         raise ValueError(f'the header of tensor "{name}" is torn; write it with numpy.savez') from None
     if fortran and len(shape) > 1:
         raise ValueError(f'tensor "{name}" is in Fortran order; save numpy.ascontiguousarray of it')
@@ -199,7 +199,7 @@ def _short(name: str, dtype: Any) -> str:
 
 
 def _merge(drawn: Mapping[str, Any], given: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """The drawn arrays with the given ones in their places."""
+    """The drawn arrays, with the given ones in place of those of the same names."""
     return {
         name: _merge(value, given, f"{above}{name}.")
         if isinstance(value, Mapping)

@@ -1,4 +1,4 @@
-"""Run a family's checks on a case, in the case's own process: a check calls it on inputs of its own."""
+"""A family's checks on a case. They run in the case's process, since they call it on inputs of their own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,19 +12,19 @@ from harness.core.plain_data import plain
 from harness.core.shown_text import message_of
 
 
-def concerned_checks(built: Built, only: list[str] | None) -> list[Check]:
-    """The checks of a case's family that concern it, restricted to `only` where given."""
-    meant, mode, named = built.implementation.semantics, built.case.mode, built.implementation.name
+def relevant_checks(built: Built, only: list[str] | None) -> list[Check]:
+    """The checks of the family that concern the case, restricted to the ids in `only`, if given."""
+    semantics, mode, name = built.implementation.semantics, built.case.mode, built.implementation.name
     return [
         check
         for check in built.family.checks
         if (only is None or f"{built.family.name}/{check.name}" in only)
-        and check.concerns(meant, mode, built.names, built.workload, name=named)
+        and check.concerns(semantics, mode, built.names, built.workload, name=name)
     ]
 
 
 def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict[str, Any]]:
-    """The results, as plain dicts; one that raises has failed."""
+    """The results as plain dicts; a check that raises has failed."""
     expected_failures = built.implementation.fails(trial.workload, trial.options)
     verdicts = ((check, _judge(check, trial)) for check in checks)
     return [
@@ -35,7 +35,7 @@ def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict
 
 
 def _judge(check: Check, trial: Trial) -> Judgement | None:
-    """The check's judgement, its figures as JSON holds them; None where it needs an unsupported workload."""
+    """The check's judgement, with figures as JSON has them; None where it needs an unsupported workload."""
     try:
         verdict = require_judgement(check.judge(trial))
         return replace(verdict, figures={name: plain(value) for name, value in verdict.figures.items()})
@@ -50,7 +50,7 @@ def _judge(check: Check, trial: Trial) -> Judgement | None:
 def _check_result(
     family: str, check: Check, verdict: Judgement, expected_failure: str | None
 ) -> dict[str, Any]:
-    """A check's result. With `expected_failure`, the declared reason to fail here, passing is the mistake."""
+    """A check's result. With `expected_failure`, the declared reason to fail, a pass is unexpected."""
     reason = verdict.reason
     if expected_failure and check.decides:
         unexpected_pass = f"declared to fail ({expected_failure}), but it holds"

@@ -1,7 +1,7 @@
-"""The process of one case: build, compile, run once for the contract, then read the clock.
+"""The worker of one case: build, compile, call once for the contract, then read the clock.
 
-Its results and the inputs that it was called with go to the reference worker, which alone compares: what runs
-here may have replaced anything in this process.
+Results, and the inputs as the call left them, are handed to the reference worker for comparison: in this
+process the implementation may have replaced anything.
 """
 
 import gc
@@ -22,7 +22,7 @@ from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits, timers
 from harness.worker.call_profile import longest_operators, refuse_unknown_stages
-from harness.worker.case_checks import concerned_checks, run_checks
+from harness.worker.case_checks import relevant_checks, run_checks
 from harness.worker.checked_calls import CheckedCalls
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
@@ -45,13 +45,13 @@ class CaseWorker:
         self.wide = dict(job.case.workload).get("dtype") == "f64"
 
     def enter(self) -> None:
-        """Apply this case's process-wide settings, after another case of the process has run."""
+        """Apply this case's process-wide settings again, after another case has run in this process."""
         self.framework.enter(self.case.mode, wide=self.wide)
 
     def do_prepare(self, trace_s: float, owners: bool = False) -> dict[str, Any]:
-        """Load, build and compile or trace; nothing of the workload's size exists yet.
+        """Load, build, and compile or trace; nothing of the workload's size is allocated.
 
-        With `owners`, the figures also say who owns the planned peak.
+        With `owners`, the figures include the buffers of the planned peak.
         """
         job, self.framework.names_owners = self.job, owners
         self.framework.start(self.case.device, job.threads, wide=self.wide)
@@ -79,11 +79,11 @@ class CaseWorker:
         return {**built.describe(self.prepared.static), "startup_s": startup}
 
     def _tell_compiling(self, worker: int) -> Callable[[bool], None]:
-        """What a compiler calls; in a fork that traces, nobody asks how long it takes."""
+        """A compiler's callback. It does nothing in a fork that traces, whose time nobody waits for."""
         return lambda begins: self.tell_compiling(begins) if os.getpid() == worker else None
 
     def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
-        """Call it once on the first set, and hand the result over under the name `result`."""
+        """Call the case once on the first set, and hand the result over under the name `result`."""
         inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
@@ -93,11 +93,11 @@ class CaseWorker:
         seconds, answer = self._time_call(call)
         warmup_s = perf_counter() - begun
         high_water, compiled = rise(), self.framework.compilations()
-        with resource_limits.uncapped_memory():
+        with resource_limits.lift_memory_cap():
             returned = array_files.checksums(self._fetch(answer))
         self.inputs.append(inputs)
         begun = perf_counter()
-        if compiled > before:  # the first call has compiled, so it does not tell how long a call takes
+        if compiled > before:  # the first call compiled, so its time is not a call's
             seconds = self._call_untimed(call)
         seconds = timers.repeat_short_call(lambda: self._call_untimed(call), seconds, perf_counter)
         warmup_s += perf_counter() - begun
@@ -112,7 +112,7 @@ class CaseWorker:
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
         """Run the family's checks that concern the case, restricted to `only` where given."""
-        checks = concerned_checks(self.built, only)
+        checks = relevant_checks(self.built, only)
         if not checks:
             return {"checks": []}
         inputs = dict(array_files.read(self.folder / "set0", only=self.names))
@@ -137,7 +137,7 @@ class CaseWorker:
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             self.calls.append(self.prepared.bind(inputs, seed))
         method, cache, self.read = self.framework.timer()
-        # Left on, the collector would pause some readings and not others; `do_sample` runs it between them.
+        # Left on, the collector would pause some readings and not others; `do_sample` runs it before them.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -146,18 +146,21 @@ class CaseWorker:
     def do_sample(
         self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """`readings` readings of `inner` calls each, after one untimed call when `warm`.
+        """Take `readings` readings of `inner` calls each, after one untimed call if `warm`.
 
-        With `fresh` the last set's storage gets the values that `inputs` (and `cotangent`) name, after the
-        untimed calls, which see the old ones: what looks at its other inputs in one of them finds nothing to
-        do beforehand. Where nobody can look (new arrays), or has by then (a backward's forward), an untimed
-        call on the other set follows, so that the judged one finds everything awake. The first reading is of
-        the last set, all others are of the other one. Then the first one's result is handed over under the
-        name `result`, with its checksums of when it was returned: it must be computed then, and not lie where
-        later calls put theirs. A call sees what it always sees: this function, this clock, no collector.
+        With `fresh` the first reading is a verified one: the last set gets the values named by `inputs` (and
+        `cotangent`), and the result is handed over under the name `result`. The other readings are of the
+        other set. The order defends against implementations that would prepare for fresh values:
+
+        - The values change after the untimed calls, so that an untimed call cannot look at them and compute
+          ahead of the clock. Where it cannot see them anyway (new arrays instead of a refill) or must have
+          (the forward of a backward), an untimed call on the other set follows, which wakes threads.
+        - The result's checksums are taken when the call returns: it must be computed by then, and later calls
+          must not overwrite it.
+        - Otherwise the call sees what it always sees: this function, this clock, no garbage collection.
         """
         start = perf_counter()
-        gc.collect()  # reference cycles of earlier calls must not pile up
+        gc.collect()  # of reference cycles that earlier calls left
         if fresh is not None:
             self._call_fresh(fresh, warm=warm)
         elif warm:
@@ -181,7 +184,7 @@ class CaseWorker:
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
     def _call_fresh(self, fresh: Mapping[str, Any], *, warm: bool) -> None:
-        """Refill the last set, around an untimed call on either set when `warm`."""
+        """Put fresh values into the last set, with untimed calls around it if `warm`: see `do_sample`."""
         can_look = self.framework.refills_in_place and self.case.mode != "bwd"
         sets = range(len(self.calls) if warm else 0)
         for turn in sets if can_look else sets[:1]:
@@ -193,17 +196,17 @@ class CaseWorker:
             self._call_untimed(self._next_call(1))
 
     def do_profile(self) -> dict[str, Any]:
-        """One call with its stages timed, after an untimed one, and one on the next set without any mark.
+        """An untimed call, a timed one without marks (`plain_s`), and one with its stages timed.
 
-        `stages` has (seconds, times entered, seconds beside others) by name, nested ones apart; "" is what
-        none holds. `refused` is why there are none.
+        `stages` has (seconds, times entered, seconds beside others) by name, without nested stages; "" is the
+        time outside all stages. `refused` is why there are none.
         """
         gc.collect()
         self.framework.sync(self._next_call(None)())
         plain_s = self.read(self._next_call(None), 1, None)
         try:
             stages = self.framework.time_stages(self._next_call(None), self.prepared)
-        except Unsupported as refusal:  # no reason to lose what was measured of it
+        except Unsupported as refusal:  # the case keeps its other figures
             return {"refused": str(refusal)}
         refuse_unknown_stages(self.built.family, stages)
         return {"plain_s": plain_s, "stages": dict(stages)}
@@ -213,19 +216,19 @@ class CaseWorker:
         return {"counts": dict(self.framework.count_stages(self._next_call(None), self.prepared))}
 
     def do_trace_operators(self, trace: str | None) -> dict[str, Any]:
-        """The operators of one call that take longest; its trace is written under the name `trace`."""
+        """The slowest operators of one call; its trace is written under the name `trace`, if given."""
         file = self.folder / trace if trace else None
         return longest_operators(self.framework, self._next_call(None), self.prepared, file)
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""
-        del self.calls[-1]  # a backward's residuals are not there twice
+        del self.calls[-1]  # frees a backward's residuals before the new ones exist
         values = array_files.read(self.folder / inputs, only=self.names)
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
         self.calls.append(self.prepared.bind(self.inputs[-1], self._cotangent(cotangent)))
 
     def do_finish(self) -> dict[str, Any]:
-        """What the implementation leaves: running threads and processes, and shared memory."""
+        """What the implementation leaves behind: running threads and processes, and shared memory."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
         below = leaks.descendants()
         return {
@@ -241,12 +244,12 @@ class CaseWorker:
         return array_files.read(self.folder / name, self.framework.put) if name else None
 
     def _next_call(self, after_last: int | None) -> Callable[[], Any]:
-        """The call on the next set in turn, or on that which comes so many after the last."""
+        """The call on the next set in rotation, or on the set `after_last` places after the last one."""
         self.turn += 1
         return self.calls[(self.turn if after_last is None else after_last - 1) % len(self.calls)]
 
     def _call_untimed(self, call: Callable[[], Any]) -> float:
-        """Call it, and write over what it returned, as a caller may; the seconds of the call alone."""
+        """Call it, then overwrite its result, as a caller may; returns the seconds of the call alone."""
         seconds, result = self._time_call(call)
         if self.case.mode == "fwd":  # a gradient may be the cotangent itself, or a residual
             self.framework.overwrite(result, self.inputs)
@@ -259,7 +262,7 @@ class CaseWorker:
         return perf_counter() - start, result
 
     def _fetch(self, result: Any) -> Any:
-        """A result as numpy arrays. MemoryError where they are larger than all that it may have."""
+        """A result as numpy arrays. MemoryError where they exceed the memory limit."""
         arrays = self.framework.get(result)
         if (size := nbytes(arrays)) > self.job.memory_bytes:
             raise MemoryError(
@@ -270,9 +273,9 @@ class CaseWorker:
     def _hand_over(self, result: Any, inputs: Any, name: str, returned: Sequence[int] = ()) -> None:
         """Write a result, and the inputs as the call has left them, for the reference worker.
 
-        `returned` are the checksums that the result had when its call returned, where somebody took them.
+        `returned` are the checksums that the result had when its call returned, if they were taken.
         """
-        with resource_limits.uncapped_memory():
+        with resource_limits.lift_memory_cap():
             arrays = self._fetch(result)
             mine = {each: self.framework.get(inputs[each]) for each in self.names}
             handed = {"result": arrays, "inputs": mine}
@@ -280,6 +283,6 @@ class CaseWorker:
                 handed[RETURNED] = np.array(returned, np.int64)
             try:
                 array_files.write(self.folder / name, handed)
-            except BaseException:  # the answer says what was wrong; half a result must not stay behind
+            except BaseException:  # re-raised: only half a result must not stay behind
                 shutil.rmtree(self.folder / name, ignore_errors=True)
                 raise

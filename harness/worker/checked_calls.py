@@ -1,4 +1,4 @@
-"""An implementation as a family's checks call it: on inputs of their own, or built for another workload."""
+"""Untimed calls of an implementation for a family's checks: on other inputs, or for another workload."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from harness.worker.frameworks.base import Framework, Patience, Prepared
 
 
 class CheckedCalls:
-    """Untimed calls of `prepared` and its like. `enter` applies the case's process-wide settings again."""
+    """Calls of `prepared`, or of the case for another workload; `enter` restores process-wide settings."""
 
     def __init__(
         self, framework: Framework, built: Built, prepared: Prepared, enter: Callable[[], None]
@@ -18,11 +18,11 @@ class CheckedCalls:
         self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}  # by workload
 
     def answer(self, inputs: Mapping[str, Any], cotangent: Any) -> Any:
-        """The result on these numpy arrays, as numpy arrays; the cotangent lies on the device already."""
+        """The result on these numpy arrays, as numpy arrays; the cotangent is already on the device."""
         return self._call(self.prepared, inputs, cotangent)
 
     def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
-        """The forward's result of the same implementation, built for another workload (once)."""
+        """The forward result of the same implementation, built (once) for another workload."""
         self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
         try:
             if workload not in self.others:

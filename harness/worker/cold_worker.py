@@ -1,7 +1,7 @@
-"""The process of one cold start: import, build, compile and call a case, each timed, in a new interpreter.
+"""The worker of one cold start: import, build, compile and call a case in a new interpreter, each step timed.
 
-`python -m harness.worker.cold_worker FILE` reads what it is to do there and writes the answer beside it.
-Apart from a few modules of the harness it imports what any program does that calls the implementation.
+`python -m harness.worker.cold_worker FILE` reads its question from FILE and writes the answer beside it.
+Apart from a few modules of the harness it imports what any program that calls the implementation would.
 """
 
 import json
@@ -24,10 +24,10 @@ UNTRACED = Patience(0, 0)
 
 
 def cold_start(job: Job, started: float, later: int, cached: str | None) -> dict[str, Any]:
-    """Seconds by step, and why other steps have none. `started` is when the interpreter was, by the clock.
+    """Seconds by step, and why other steps have none. `started` is the clock before the interpreter started.
 
-    Without `cached` it makes `later` calls and times the last. With a folder of a compiler's cache there, its
-    compilation is what such a cache saves it to.
+    Without `cached` it makes `later` calls and times the first and the last. With `cached`, the folder of a
+    filled compiler cache, it times only the compilation: a cache hit.
     """
     clock = time.monotonic
     resource_limits.pin(job.threads)
@@ -42,7 +42,7 @@ def cold_start(job: Job, started: float, later: int, cached: str | None) -> dict
         framework.keep_programs(cached)
     framework.enter(job.case.mode, wide=wide)
     built = build(module, job.case)
-    marks: list[float] = []  # when a compiler began and when it ended, in turns
+    marks: list[float] = []  # begin and end of each compilation, alternating
     framework.on_compilation(lambda _: marks.append(clock()))
     prepared = framework.prepare(built.function, built.names, built.shapes, job.case.mode, UNTRACED)
     steps |= prepared.steps

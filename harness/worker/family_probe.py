@@ -1,6 +1,6 @@
-"""What a family's code says of its semantics: `python -m harness.worker.family_probe QUESTION`, both as JSON.
+"""Description of a family's semantics: `python -m harness.worker.family_probe QUESTION`; both are JSON.
 
-A result's shape is that of the reference's answer on drawn inputs; on one row where it can give single rows.
+The shape of a result is found by evaluating the reference on drawn inputs, on one row where it can.
 """
 
 import json
@@ -22,39 +22,39 @@ Point = Mapping[str, Any]
 
 
 def describe_semantics(family: Family, points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Every semantics: what a result is held to, and its inputs and result at a point of the workload.
+    """Every semantics: its contract, and its inputs and result at a point of the workload.
 
-    That is the first of the `points` for which it is defined; where there is none, `reason` says why. An
-    array has `name` (its path), `shape`, and `dtype`: the input's short name (`f32`), or the kind of what the
-    reference gives (floating, integer, boolean, complex), as most contracts ask for no more.
+    The point is the first of `points` for which the semantics is defined; without one, `reason` says why. An
+    array has `name` (its path), `shape`, and `dtype`: an input's short name (`f32`), or for a result its kind
+    (floating, integer, boolean, complex), which is all that most contracts check.
     """
     return [_describe(family, meaning, points) for meaning in family.semantics.values()]
 
 
 def _describe(family: Family, meaning: Semantics, points: Sequence[Point]) -> dict[str, Any]:
-    told = {
+    fields = {
         "name": meaning.name,
         "sentence": meaning.sentence,
         "reference": meaning.framework,
-        "contract": _held_to(meaning.contract),
-        "gradient": meaning.gradient and _held_to(meaning.gradient),
+        "contract": _contract_text(meaning.contract),
+        "gradient": meaning.gradient and _contract_text(meaning.gradient),
         "layout": meaning.layout,
     }
     reason = "no suite of bench.yaml measures this family"
     for point in points:
         try:
             return {
-                **told,
+                **fields,
                 "point": point,
                 **_arrays(family, meaning, family.workload(**point)),
                 "reason": "",
             }
         except Exception as error:  # a reference may raise anything, also for lack of what another point has
             reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
-    return {**told, "point": None, "inputs": [], "result": [], "reason": reason}
+    return {**fields, "point": None, "inputs": [], "result": [], "reason": reason}
 
 
-def _held_to(contract: Contract) -> str:
+def _contract_text(contract: Contract) -> str:
     return f"{contract.name}: {contract.bound}" if contract.bound else contract.name
 
 

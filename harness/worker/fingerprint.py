@@ -1,8 +1,7 @@
-"""The machine as it is while measuring: what must be equal for two timings to be compared
-(fingerprint), and what was only so (environment).
+"""Fingerprint of the machine, which must be equal for timings to be compared, and the run's environment.
 
-`python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from
-package metadata, so that no framework is imported for them; a GPU's cache is known to torch alone.
+`python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from package
+metadata, so that no framework is imported; only the size of a GPU's cache needs torch.
 """
 
 import json
@@ -74,15 +73,15 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
 
 def host_caches(system: Path = CPUS) -> dict[str, Any]:
     """`L1d`, `L2`, `L3` of the first usable core → its `bytes`, and how many `cpus` share it."""
-    found = data_caches(min(os.sched_getaffinity(0)), system)
-    if not found:
+    caches = data_caches(min(os.sched_getaffinity(0)), system)
+    if not caches:
         return {"unavailable": f"{system} describes no cache"}
     return {
         f"L{cache.level}{'' if cache.is_unified else 'd'}": {
             "bytes": cache.size_bytes,
             "cpus": len(cache.shared_by),
         }
-        for cache in found
+        for cache in caches
     }
 
 
@@ -97,7 +96,7 @@ def gpu_cache() -> dict[str, Any]:
 
 
 def gpu() -> dict[str, Any]:
-    """Name, driver, clocks and power limit of the first visible CUDA device, as nvidia-smi tells them."""
+    """Name, driver, clocks and power limit of the first visible CUDA device, by nvidia-smi."""
     fields = "name,driver_version,memory.total,clocks.max.sm,power.limit"
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
     command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={first}"]
@@ -109,7 +108,7 @@ def gpu() -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """What was so at the start of the run and need not be equal."""
+    """The state at the start of the run; it need not be equal for timings to be compared."""
     return {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "load": list(os.getloadavg()),

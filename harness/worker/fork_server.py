@@ -1,9 +1,9 @@
-"""The fork server of some frameworks: it has imported them and initialised no backend.
+"""Fork server: it has imported some frameworks and initialised no backend, and forks workers on request.
 
-`python -m harness.worker.fork_server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` answers on the inherited
-socket: a request to fork carries a :class:`Job`, the worker's socket and its output file; the answer
-is a process id, and later how that process ended. When the other end goes away, for whatever reason,
-every process below this one is killed and the run's scratch folder removed.
+`python -m harness.worker.fork_server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` serves the inherited socket:
+a request to fork carries a :class:`Job`, the worker's socket and its output file; the answer is a process
+id, followed later by how that process ended. When the other end goes away, for whatever reason, every
+process below this one is killed and the run's scratch folder removed.
 """
 
 import ctypes
@@ -29,41 +29,41 @@ from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-EVERY_WORKER_NEEDS = ("harness.worker.request_loop", "harness.catalog.face")  # the latter for plugins
-FAILED = 70  # exit status of a worker that cannot even answer, and of a server that got SIGTERM
+PRELOADED = ("harness.worker.request_loop", "harness.catalog.face")  # of every worker; the face for plugins
+FAILED = 70  # exit status of a worker that cannot answer, and of a server that got SIGTERM
 
 
-class Gone(Exception):  # noqa: N818 - nothing went wrong: the run is over
+class RunnerGone(Exception):  # noqa: N818 - the regular end of a run
     """The runner has closed the other end of the socket, or has died."""
 
 
 def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -> None:
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # while importing, the socket's other end is not watched
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing watches the socket during the imports
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     control = socket.socket(fileno=descriptor)
     try:
-        _look(control)
+        _check_runner(control)
         try:
-            for name in EVERY_WORKER_NEEDS:  # once, for all that are forked
+            for name in PRELOADED:
                 importlib.import_module(name)
             frameworks.preload(names, tracing=tracing)
         except Exception as error:  # an import may raise anything
             _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:
-            # A worker's collections skip what is frozen, and so do not write to, and copy,
-            # the pages it shares with this process (documentation of gc.freeze).
+            # A worker's garbage collection skips frozen objects, and so does not write to, and thereby
+            # copy, the pages that it shares with this process (documentation of gc.freeze).
             gc.collect()
             gc.freeze()
             _send(control, {"ready": os.getpid()})
-        # The signal comes when the thread that started this process ends (prctl(2)),
-        # and leaves no time to clean up; from here on the socket tells.
+        # PDEATHSIG comes when the thread that started this process ends (prctl(2)), and leaves no time to
+        # clean up. From here on the closed socket shows that the runner is gone.
         _prctl(PR_SET_PDEATHSIG, 0)
         _loop(control)
-    except Gone:
+    except RunnerGone:
         _kill_everything()
         shutil.rmtree(folder, ignore_errors=True)
-    finally:  # another server may still need the folder when only this one is told to end
+    finally:  # after SIGTERM the folder stays: other servers may still need it
         _kill_everything()
 
 
@@ -72,25 +72,25 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
-def _look(control: socket.socket) -> None:
-    """Raise Gone when the other end went away before its death could be noticed."""
-    with suppress(BlockingIOError):  # nothing to read yet, from somebody who is there
+def _check_runner(control: socket.socket) -> None:
+    """Raise RunnerGone if the other end was closed before PDEATHSIG was set."""
+    with suppress(BlockingIOError):  # open, with nothing to read yet
         if not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
-            raise Gone
+            raise RunnerGone
 
 
 def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
     try:
         protocol.send(control, message)
     except OSError:
-        raise Gone from None
+        raise RunnerGone from None
 
 
 def _loop(control: socket.socket) -> None:
     """Fork on request and report ended workers, until the other end goes away."""
     wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
-    # An ignored signal writes nothing to the wake-up descriptor, and a select that a signal
-    # interrupts is resumed (PEP 475): so there are handlers, and a pipe that wakes the loop.
+    # A signal without a handler writes nothing to the wake-up descriptor, and an interrupted select is
+    # resumed (PEP 475): hence the empty handler, and the pipe that wakes the loop.
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
     signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
@@ -106,7 +106,7 @@ def _loop(control: socket.socket) -> None:
                     continue
                 message, fds = protocol.receive(control)
                 if message is None:
-                    raise Gone
+                    raise RunnerGone
                 pid = _fork(message["fork"], fds, [control.fileno(), wake_in, wake_out, selector.fileno()])
                 workers.add(pid)
                 for fd in fds:
@@ -117,7 +117,7 @@ def _loop(control: socket.socket) -> None:
 def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
     """Fork a worker in a process group of its own; it dies with this server.
 
-    `mine` are the server's own descriptors, which a worker has no use for.
+    `mine` are the server's own descriptors, which the worker closes.
     """
     server = os.getpid()
     pid = os.fork()
@@ -126,7 +126,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
     code = FAILED
     try:
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        # A server that died before the line above will send no signal (prctl(2)).
+        # If the server died before the line above, no signal will come (prctl(2)).
         if os.getppid() != server:
             os._exit(code)
         os.setpgid(0, 0)
@@ -140,7 +140,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
         os.dup2(fds[1], 2)
         os.close(fds[1])
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(line_buffering=True)  # a buffer would die with the process
+            sys.stdout.reconfigure(line_buffering=True)  # os._exit and signals discard buffers
         from harness.worker import request_loop
 
         request_loop.serve(protocol.Job.from_json(job), end)
@@ -148,15 +148,15 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
     except BaseException:
         traceback.print_exc()  # into the worker's own output, whose last line the runner quotes
     finally:
-        # Exit handlers and finally blocks of the server are copied too, and must not run here.
+        # The fork has copied the server's exit handlers and finally blocks, which must not run here.
         os._exit(code)
 
 
 def _reap(control: socket.socket, workers: set[int]) -> None:
     """Report the workers that ended, and kill the processes that they left behind.
 
-    This process is the subreaper, so the children of a dead worker become its own. Stopping (parking) a
-    worker raises SIGCHLD too, but then none has ended, so nothing is scanned or killed.
+    This process is a subreaper, so the children of a dead worker become its own. Parking a worker (SIGSTOP)
+    raises SIGCHLD too, but then none has ended and nothing is scanned or killed.
     """
     ended = 0
     with suppress(ChildProcessError):
@@ -174,8 +174,8 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
 
 def _kill_everything() -> None:
     """Kill all descendants, whatever group or session they moved to, until none is left."""
-    # A list of processes is old when it is made, and may lack one whose parent ends meanwhile, which is this
-    # process's own child then. So the end is the kernel's word that there are no children.
+    # A list of processes is never up to date: it may lack one whose parent has just ended, which is a child
+    # of this process by now. So the loop ends only when waitpid reports that there are no children.
     with suppress(ChildProcessError):
         while True:
             alive = [child for pid in with_descendants(os.getpid())[1:] if (child := _kill(pid))]
@@ -185,7 +185,7 @@ def _kill_everything() -> None:
 
 
 def _kill(pid: int) -> psutil.Process | None:
-    """Kill a process; None where it was not alive."""
+    """Kill a process; None if it was not alive."""
     with suppress(psutil.NoSuchProcess):
         child = psutil.Process(pid)
         if child.status() != psutil.STATUS_ZOMBIE:

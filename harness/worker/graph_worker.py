@@ -1,4 +1,4 @@
-"""A case's worker that can also replay its call from a graph of the device's work."""
+"""A case's worker that can also replay its call from a CUDA graph."""
 
 import gc
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from harness.worker.case_worker import CaseWorker
 
 
 class GraphWorker(CaseWorker):
-    """Answers `capture` and `replay` after its samples; all else as a case's worker."""
+    """A case worker that also answers `capture` and `replay`, after its samples."""
 
     def do_capture(self, cotangent: str | None) -> dict[str, Any]:
         """Capture the call on the last set of inputs, whose storage every replay reads from then on."""
@@ -25,10 +25,10 @@ class GraphWorker(CaseWorker):
         return {"method": "graph_events", "cache": "flushed"}
 
     def do_replay(self, inner: int, fresh: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """A reading of `inner` eager calls and one of as many replays, in turns the one and the other first.
+        """Readings of `inner` eager calls and of as many replays; which one comes first alternates.
 
-        With `fresh` the graph's inputs get the values that `inputs` (and `cotangent`) name before, and the
-        result of the replay is handed over under the name `result`.
+        With `fresh` the graph's inputs first get the values named by `inputs` (and `cotangent`), and the
+        replay's result is handed over under the name `result`.
         """
         if fresh is not None:
             self._overwrite(fresh["inputs"], fresh["cotangent"])

@@ -1,4 +1,4 @@
-"""Threads and processes that an implementation left running, and shared memory that outlives it."""
+"""Leaks of an implementation: running threads and processes, and shared memory that outlives it."""
 
 import os
 import sys
@@ -17,18 +17,18 @@ from harness.core.units import format_bytes
 SHARED = "/dev/shm/"  # noqa: S108 - where POSIX keeps shared memory (shm_overview(7))
 LEAST_BYTES = 1 << 20  # smaller files are the libraries' own
 
-# The innermost frame of an idle worker: taking from the queue is C code, and a task has frames of its own.
+# The innermost Python frame of an idle pool worker: its queue's get is C code, a task has further frames.
 WAITING = thread._worker.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 
 
 def threads() -> dict[int, str]:
     """Every busy Python thread but the main one: identity → name, or the function it runs in.
 
-    A pool's worker that waits for work disturbs nobody: torch.compile keeps such a pool for its next kernel.
+    Idle workers of a thread pool are left out, such as those that torch.compile keeps for its next kernel.
     """
     names = {each.ident: each.name for each in threading.enumerate()}
     main = threading.main_thread().ident
-    # the only list that has the threads started below `threading`; documented, for all its underscore
+    # Documented despite its underscore, and the only list that includes threads not started by `threading`.
     running = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return {
         ident: clean_line(names.get(ident, f"unnamed, in {frame.f_code.co_name}"))
@@ -43,7 +43,7 @@ def descendants() -> list[int]:
 
 
 def processes(below: Iterable[int]) -> list[str]:
-    """Those of the processes that live, as `name (id)`."""
+    """The living ones of these processes, as `name (id)`."""
     names: list[str] = []
     for pid in below:
         with suppress(psutil.NoSuchProcess):  # it ended meanwhile
@@ -56,7 +56,7 @@ def processes(below: Iterable[int]) -> list[str]:
 def shared_memory(below: Iterable[int]) -> list[str]:
     """Files in memory that this process or one `below` it maps, as `1.00 GiB of shared memory (path)`.
 
-    They stay when all of these have ended. What is mapped no more cannot be told from other programs' files.
+    They outlive these processes. Files that are no longer mapped cannot be attributed to them.
     """
     mapped: set[str] = set()
     for pid in (os.getpid(), *below):

@@ -1,4 +1,4 @@
-"""Load an implementation's module; in a gate, from the folder of the side that it is measured for."""
+"""Load an implementation's module; in a gate, it must lie in the folder of its side."""
 
 from pathlib import Path
 from types import ModuleType

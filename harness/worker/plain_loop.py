@@ -1,8 +1,8 @@
-"""A plain loop: one case, called in a fresh process as a user's script would call it.
+"""Plain loop: one case, called in a new process as a user's script would call it, to measure our overhead.
 
-It shares nothing with a measuring process but the implementation, its inputs and its framework's room: no
-fork server, no limit of memory, no neighbour that is stopped, no frozen garbage collector, no variable set.
-What the harness reads beyond this loop is the harness. `python -m harness.worker.plain_loop` takes its
+It shares only the implementation, its inputs and its framework's room with a measuring process: there is no
+fork server, memory limit, parked process, disabled garbage collector or environment variable. What the
+harness measures beyond this loop is its own overhead. `python -m harness.worker.plain_loop` takes its
 question as JSON on stdin and prints seconds per call as JSON.
 """
 

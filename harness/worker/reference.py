@@ -1,4 +1,4 @@
-"""Evaluating a reference in double precision, on the whole result or on some rows of it."""
+"""Evaluation of a reference in double precision, for the whole result or some of its rows."""
 
 import inspect
 from collections.abc import Mapping
@@ -27,20 +27,20 @@ class Reference:
         self.latest: tuple[Any, Any] | None = None  # rows and the result on them
 
     def result(self, rows: Any) -> Any:
-        """The result on `rows`, None for all; computed once where the same rows are wanted again."""
+        """The result on `rows` (None: all); the latest one is kept for repeated requests."""
         if self.latest is None or not np.array_equal(self.latest[0], rows):
             self.time_result(rows)
         assert self.latest is not None
         return self.latest[1]
 
     def time_result(self, rows: Any) -> float:
-        """Evaluate the result on `rows` anew; the seconds that it took."""
+        """Evaluate the result on `rows` anew, and return the seconds that it took."""
         begun = perf_counter()
         self.latest = rows, self._evaluate(self.meaning.reference(self.workload, rows))
         return perf_counter() - begun
 
     def ambiguous(self, rows: Any) -> Any:
-        """A mask of the places where arithmetic error alone may decide; None where there is none."""
+        """A mask of the elements that rounding errors alone may decide; None if there are none."""
         if self.meaning.ambiguous is None:
             return None
         marks = np.asarray(self._evaluate(self.meaning.ambiguous(self.workload, rows)))

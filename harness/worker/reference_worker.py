@@ -1,7 +1,7 @@
-"""The reference process of a group: it draws the inputs, computes references, and verifies results.
+"""The reference worker of a group: it draws the inputs, evaluates references, and verifies results.
 
-Verifying happens here and not in the case's own process, so that neither the case's memory limit
-nor anything it does to its interpreter touches the verdict.
+Results are verified here and not in the case's process, where the memory limit, or anything that the
+implementation does to the interpreter, could affect the verdict.
 """
 
 import shutil
@@ -33,10 +33,10 @@ from harness.worker.row_sampling import (
     measure_cost,
     rows_to_judge,
 )
-from harness.worker.verify import Expected, changed_input, draw, judge, judge_return
+from harness.worker.verify import Expected, changed_input, draw_cotangents, judge, judge_return
 
 FIRST = "set0"  # the inputs of the first call, on which contracts are judged
-ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beside those of the inputs' sets
+ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beyond those of the input sets
 
 Seed = Callable[[], np.random.Generator]
 
@@ -53,13 +53,13 @@ class ReferenceWorker:
         self.inputs: dict[str, Mapping[str, Any]] = {}
 
     def _random(self, index: int) -> np.random.Generator:
-        """The same numbers for every process, run and machine that has this seed and group."""
+        """A generator that is the same in every process, run and machine with this seed and group."""
         return np.random.default_rng([self.job.seed, index, zlib.crc32(self.job.group.encode())])
 
     def do_inputs(self, sets: int, write: bool = True) -> dict[str, Any]:
-        """Draw `sets` sets of inputs; the first is the one that contracts are judged on.
+        """Draw `sets` sets of inputs; contracts are judged on the first.
 
-        None is written where another reference worker of the group has done so.
+        `write` is false where another reference worker of the group has written them.
         """
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
@@ -74,7 +74,7 @@ class ReferenceWorker:
         return {}
 
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
-        """Draw inputs, and write them into a new folder, or take those that another process has written."""
+        """Draw inputs, and write them to a folder or use those that another process has written there."""
         drawn = draw_inputs(self.family, self.workload, random)
         require_described(self.family.name, drawn, self.family.shapes(self.workload))
         if write:
@@ -84,9 +84,9 @@ class ReferenceWorker:
     def do_reference(
         self, semantics: str, sets: int, promise: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Compute the reference on the first set, whole or on rows, and the cotangents of a backward.
+        """Evaluate the reference on the first set, whole or on rows, and draw a backward's cotangents.
 
-        A `promise` is what these semantics are, which no file that is loaded here declares.
+        A `promise` defines semantics that consist of numbers alone, so that their module need not be loaded.
         """
         if promise is not None:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
@@ -97,7 +97,7 @@ class ReferenceWorker:
         expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
-                drawn = draw(expected, self._dtype(), self._random(COTANGENTS + index))
+                drawn = draw_cotangents(expected, self._dtype(), self._random(COTANGENTS + index))
                 array_files.write(self.folder / f"cotangent{index}", drawn)
             expected = self._with_gradients(
                 reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
@@ -106,10 +106,10 @@ class ReferenceWorker:
         return {}
 
     def do_fresh(self, name: str, seed: int, semantics: str, write: bool) -> dict[str, Any]:
-        """Draw inputs that no case has seen, from a `seed` that none could know, and their reference.
+        """Draw inputs that no case has seen, from an unpredictable `seed`, and evaluate their reference.
 
-        They are called `name`, and the contract's cotangent `name`-SEMANTICS. For other semantics they may
-        have been drawn already, and another reference worker of the group may have written them.
+        They are called `name`, and the contract's cotangent `name`-SEMANTICS. The inputs may have been drawn
+        for other semantics already, or written by another reference worker of the group.
         """
 
         def stream(number: int) -> np.random.Generator:
@@ -128,7 +128,7 @@ class ReferenceWorker:
         return Reference(self.family.semantics[semantics], self.framework, self.workload, self.inputs[inputs])
 
     def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
-        """The reference's answer, whole where that is within the effort, else on some rows."""
+        """The reference's answer: whole if that is within the effort, else on some rows."""
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         rows = rows_to_judge(self.count or 0, self.tile, self.costs.get(semantics), passes, effort, seed)
         expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
@@ -144,15 +144,15 @@ class ReferenceWorker:
     def _with_gradients(
         self, reference: Reference, expected: Expected, name: str, random: np.random.Generator
     ) -> Expected:
-        """With the gradients under a drawn cotangent, which is written under `name`."""
-        whole, rows = expected.cotangent(draw(expected, self._dtype(), random))
+        """The answer with its gradients under a drawn cotangent, which is written under `name`."""
+        whole, rows = expected.masked_cotangent(draw_cotangents(expected, self._dtype(), random))
         array_files.write(self.folder / name, whole)
         return replace(expected, gradients=reference.gradients(expected.rows, rows))
 
     def do_judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         """Judge a case's result on `inputs` by its contract; the result's folder is removed.
 
-        `changed` is the name of an input that has other values after the call than before it.
+        `changed` is the name of an input that the call has changed, if any.
         """
         meaning, expected = self.family.semantics[semantics], self.expected[semantics, inputs]
         given, mode = self.inputs[inputs], self.job.case.mode
@@ -178,7 +178,7 @@ class ReferenceWorker:
 
 
 def require_rows(expected: Expected) -> None:
-    """ValueError unless a reference has the rows that it was asked for, on axis 1 of each part."""
+    """ValueError unless a reference returned the requested rows, on axis 1 of each part."""
     wanted = expected.count if expected.rows is None else len(expected.rows)
     for leaf in array_files.leaves(expected.result):
         if wanted is not None and leaf.shape[1:2] != (wanted,):

@@ -1,6 +1,6 @@
-"""The loop of a forked process: answer the runner's requests until it hangs up.
+"""Request loop of a forked worker: answer the runner's requests until it closes the socket.
 
-Whatever an implementation raises becomes an answer here; nothing it does can be a traceback.
+Whatever an implementation raises becomes an answer.
 """
 
 import os
@@ -28,14 +28,14 @@ from harness.worker.trial_worker import TrialWorker
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
 LIBRARIES = ("/site-packages/", "/dist-packages/")
-COMPILER = "target"  # the role of the process that compiles for targets that are not at hand
+COMPILER = "target"  # the role of a process that cross-compiles
 TRACEBACK_CHARS = 100_000  # an answer is one packet
-FORKED = 71  # exit status of a fork that an implementation made of its process
+FORKED = 71  # exit status of a worker's copy, if an implementation called fork
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
-    resource_limits.volunteer()
-    # Both sides of a gate compile at the same time, as do a pool's processes, each from a core of its own on.
+    resource_limits.prefer_oom_kill()
+    # Both sides of a gate compile concurrently, as do a pool's workers: each is pinned to other cores.
     resource_limits.pin(job.threads, first=job.core, last=job.side == "base")
     role = _role(job, lambda begins: protocol.send(end, {"compiling": begins}))
     pid = os.getpid()
@@ -45,17 +45,17 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             return
         verb = message.pop("do")
         answer = _answer(role, verb, message)
-        if os.getpid() != pid:  # an implementation forked: only the original may go on answering
+        if os.getpid() != pid:  # a copy, forked by an implementation: only the original may answer
             os._exit(FORKED)
         try:
             protocol.send(end, answer)
-        except (TypeError, ValueError, OSError) as error:  # figures that are not JSON, or too many of them
+        except (TypeError, ValueError, OSError) as error:  # not JSON, or too large for a packet
             protocol.send(end, _failure_answer(error))
 
 
 def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
-        # Loaded late: it loads its framework, which other servers do without.
+        # Loaded here, since it imports its framework, which other roles do not need.
         return resolve_name(traits_of(job.framework).cross_compiler)(job)
     if job.role == "reference":
         return ReferenceWorker(job)
@@ -73,23 +73,23 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"scratch_full": message_of(error)}
     except BaseException as error:
         # After a MemoryError there may be no room for the sentence about it.
-        with resource_limits.uncapped_memory():
+        with resource_limits.lift_memory_cap():
             return _failure_answer(error)
 
 
 def _failure_answer(error: BaseException) -> dict[str, Any]:
     kind = "oom" if resource_limits.is_oom(error) else "crashed"
     failed = {"kind": kind, "reason": sentence(error), "traceback": _traceback(error)}
-    with suppress(Exception):  # an implementation may have put anything in its place
-        sys.stdout.flush()  # what it printed is kept beside the traceback
+    with suppress(Exception):  # an implementation may have replaced sys.stdout
+        sys.stdout.flush()  # into the output that is kept beside the traceback
     return {"failed": failed}
 
 
 def _traceback(error: BaseException) -> str:
-    """The exception with its frames, causes and notes; the end of it, should that be very long."""
+    """The exception with its frames, causes and notes; only the end if it is very long."""
     try:
         return "".join(traceback.format_exception(error))[-TRACEBACK_CHARS:].encode(errors="replace").decode()
-    except Exception:  # an exception of somebody else's class may raise another when it is shown
+    except Exception:  # a custom exception may raise another one when it is formatted
         return ""
 
 

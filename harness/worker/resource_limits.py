@@ -1,6 +1,6 @@
-"""Limits of a worker's memory and cores: they keep the machine alive when code misbehaves.
+"""Limits of a worker's memory and cores, which protect the machine from misbehaving code.
 
-File sizes are not limited: a compiler writes its cache from within the worker, and g++'s precompiled
+File sizes are not limited: compilers write their caches from within the worker, and g++'s precompiled
 headers of torch alone exceed 64 MiB. The runner truncates a worker's output instead.
 """
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from harness.core.errors import speaks_of_oom
 from harness.core.shown_text import message_of
 
-CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
+CAUSES = 5  # exceptions examined in a chain of causes, which may be circular
 
 
 def pin(threads: int, *, first: int = 0, last: bool = False) -> None:
-    """Use `threads` of the cores this process may use; XLA sizes its pool by that.
+    """Pin this process to `threads` of its cores; XLA sizes its thread pool by that.
 
-    They are counted from the `first`, in a circle, or with `last` from the end.
+    They are taken from index `first` on, wrapping around; with `last` from the end.
     """
     cores = sorted(os.sched_getaffinity(0), reverse=last)
     start = first % len(cores)
@@ -29,16 +29,16 @@ def pin(threads: int, *, first: int = 0, last: bool = False) -> None:
 def release(cores: Iterable[int]) -> None:
     """Let every thread of this process run on any of these cores again."""
     allowed = set(cores)
-    # Affinity is of a thread (sched_setaffinity(2)): a backend's pool has inherited the narrow one.
+    # Affinity is per thread (sched_setaffinity(2)), and the pool of a backend has inherited the narrow one.
     for task in Path("/proc/self/task").iterdir():
         with suppress(ProcessLookupError):  # it has just ended
             os.sched_setaffinity(int(task.name), allowed)
 
 
-def volunteer() -> None:
+def prefer_oom_kill() -> None:
     """Make this process the first that the kernel's OOM killer picks."""
-    # The highest value. Raising one's own needs no privilege, lowering it does (proc_pid_oom_score_adj(5)).
-    with suppress(OSError):  # a sandbox may mount /proc for reading alone
+    # 1000 is the highest value. Raising one's own needs no privilege (proc_pid_oom_score_adj(5)).
+    with suppress(OSError):  # a sandbox may mount /proc read-only
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
@@ -50,14 +50,14 @@ def address_space() -> int:
 def cap_memory(allowed: int) -> None:
     """Let this process map `allowed` bytes more than it has mapped now."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    # Only the soft limit: it can be raised again, up to the hard one (getrlimit(2)). No limit is −1 here.
+    # Only the soft limit, which can be raised again, up to the hard one (getrlimit(2)); −1 is no limit.
     limit = address_space() + allowed
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
 @contextmanager
-def uncapped_memory() -> Generator[None]:
-    """Lift the memory cap for a block: memory of the harness itself must not count for an implementation."""
+def lift_memory_cap() -> Generator[None]:
+    """Lift the memory cap for a block: the harness's own memory must not count for an implementation."""
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (limits[1], limits[1]))
     try:
@@ -93,7 +93,7 @@ def _high_water() -> int:
 
 
 def is_oom(error: BaseException | None) -> bool:
-    """Whether an exception, or its cause, is a form in which frameworks report exhausted memory."""
+    """Whether an exception, or one of its causes, reports exhausted memory as frameworks do."""
     for _ in range(CAUSES):
         if error is None:
             return False

@@ -1,4 +1,4 @@
-"""The choice of rows to judge where a reference would take too long for the whole result."""
+"""Sampling of the rows to judge, where the reference would take too long for the whole result."""
 
 import math
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FEW, MORE = 8, 64  # rows on which a reference is timed
+FEW, MORE = 8, 64  # rows of the two evaluations that a reference's cost is measured with
 
 
 class Effort(NamedTuple):
@@ -17,12 +17,12 @@ class Effort(NamedTuple):
 
 
 BEFORE_THE_CLOCK = Effort(1.0, MORE)
-# While a group is timed many cases pay. What answers by rote has no row right that it has not seen.
+# Less while a group is timed, where all cases wait: a memoized answer is wrong in every row of fresh values.
 UNDER_THE_CLOCK = Effort(0.25, 16)
 
 
 class RowCost(NamedTuple):
-    """Seconds that a reference takes on some rows: a fixed part, and so much for each row."""
+    """A reference's cost as a linear function of rows: fixed seconds, and seconds per row."""
 
     fixed_s: float
     row_s: float
@@ -31,7 +31,7 @@ class RowCost(NamedTuple):
 def measure_cost(
     count: int, tile: int, seconds: Callable[[Any], float], seed: Callable[[], np.random.Generator]
 ) -> RowCost | None:
-    """The line through two evaluations, `seconds(rows)`; None where all `count` rows are few."""
+    """The line through two timed evaluations, `seconds(rows)`; None where `count` is too small for two."""
     few, more = choose_rows(count, tile, FEW, seed()), choose_rows(count, tile, MORE, seed())
     if len(more) >= count:
         return None
@@ -49,10 +49,10 @@ def rows_to_judge(
     effort: Effort,
     seed: Callable[[], np.random.Generator],
 ) -> Any:
-    """None for all `count` rows, else a sorted choice that takes about half of the effort's seconds.
+    """None for all `count` rows, else sorted rows that take about half of the effort's seconds.
 
-    The reference is evaluated `passes` times. The number of rows is a power of two, so that it seldom
-    differs between two runs on one machine.
+    The reference is evaluated `passes` times. The number of rows is rounded to a power of two, so that it
+    seldom differs between runs on one machine.
     """
     if cost is None or passes * (cost.fixed_s + cost.row_s * count) <= effort.whole_s:
         return None

@@ -1,4 +1,4 @@
-"""The process of one side of a gate: it holds several cases, which take turns in it."""
+"""The worker of one side of a gate: it holds several cases, which take turns."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ class SideWorker:
         return {}
 
     def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:
-        """What the case's worker answers to the verb `asks`."""
+        """The answer of the case's worker to the verb `asks`."""
         worker = self.workers[case]
         if self.latest is not worker and hasattr(worker, "prepared"):
             worker.enter()
@@ -32,13 +32,13 @@ class SideWorker:
         return getattr(worker, f"do_{asks}")(**arguments)
 
     def do_drop(self, case: str) -> dict[str, Any]:
-        """Let go of a case and of what it holds."""
+        """Drop a case, and free what it holds."""
         dropped = self.workers.pop(case)
         if self.latest is dropped:
             self.latest = None
         return {}
 
     def do_release(self) -> dict[str, Any]:
-        """All backends have counted their threads: from here on the scheduler may move them."""
+        """Lift the pinning: all backends have sized their pools, and threads may now move between cores."""
         resource_limits.release(self.cores)
         return {}

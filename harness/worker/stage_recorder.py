@@ -1,4 +1,4 @@
-"""Recording the stages of one call: what a counter or a clock showed whenever a stage began or ended."""
+"""Recorder of the stages of one call: reads a clock or counter whenever a stage begins or ends."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,22 +7,22 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from harness.core.stage import recording
 
 Mark = TypeVar("Mark")
-OUTSIDE = ""  # the name of what no stage holds
+OUTSIDE = ""  # the name for what is outside all stages
 
 
 class StageSpan(NamedTuple):
-    """What a stage took of one call, without the stages inside it."""
+    """A stage's part of one call, without the stages nested in it."""
 
     seconds: float
     entered: int | None  # how often the call begins it; None where that is not known
-    beside: float = 0.0  # seconds more in which it ran on some cores, beside stages that have that time
+    beside: float = 0.0  # further seconds in which it ran in parallel to stages that were given that time
 
 
 class StageRecorder(Generic[Mark]):
     """Runs calls with their stages recorded. `mark` reads a clock or a counter.
 
-    From one mark to the next everything belongs to the innermost stage that is open, so the parts add up to
-    the whole exactly. A stage inside another is called by both names: `selected/mask`.
+    What passes between two marks belongs to the innermost open stage, so the parts add up to the whole
+    exactly. A nested stage has both names: `selected/mask`.
     """
 
     def __init__(self, mark: Callable[[], Mark]) -> None:
@@ -36,7 +36,7 @@ class StageRecorder(Generic[Mark]):
         return self.open[-1]
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """The result of `call`, after the last mark: it is up to the caller to synchronise before `end`."""
+        """The result of `call`, recorded. The caller synchronises, if it must, before :meth:`end`."""
         self.open, self.marks, self.entered = [OUTSIDE], [(OUTSIDE, self.mark())], defaultdict(int)
         with recording(lambda name: _OpenStage(self, name)):
             return call()
@@ -45,7 +45,7 @@ class StageRecorder(Generic[Mark]):
         self.marks.append((OUTSIDE, self.mark()))
 
     def parts(self, span: Callable[[Mark, Mark], float]) -> dict[str, float]:
-        """The sum of the spans of every stage, and of what none holds, in the order in which they began."""
+        """The summed spans of every stage, and outside of all, in the order in which they began."""
         sums: dict[str, float] = {}
         for (name, start), (_, end) in zip(self.marks, self.marks[1:], strict=False):
             sums[name] = sums.get(name, 0) + span(start, end)
@@ -58,7 +58,7 @@ def time_marked(
     mark: Callable[[], Mark],
     span: Callable[[Mark, Mark], float],
 ) -> dict[str, StageSpan]:
-    """The times of the stages of one call, by marks of a clock; `span` is asked once all is computed."""
+    """The times of one call's stages by marks of a clock; spans are read after the call is synchronised."""
     recorder = StageRecorder(mark)
     result = recorder.run(call)
     recorder.end()

@@ -1,6 +1,6 @@
-"""Reading a clock around a call."""
+"""Timers: reading a clock around calls."""
 
-# signal's own makes enumeration members of 64 numbers, which takes 60 µs.
+# Not signal.pthread_sigmask, which converts 64 numbers to enumeration members and takes 60 µs.
 from _signal import pthread_sigmask  # pyright: ignore[reportMissingImports]
 from collections.abc import Callable
 from signal import SIG_BLOCK, SIG_SETMASK, valid_signals
@@ -19,8 +19,9 @@ Read: TypeAlias = Callable[[Callable[[], Any], int, Keep | None], float]
 def wall(sync: Callable[[Any], None]) -> Read:
     """Host wall clock; every call is synchronised, so that a reading is `inner` whole calls.
 
-    A result is freed before the next call, as in a loop that does not look at it, unless `keep` takes it.
-    What `keep` does is not counted, and comes first once a call is over: no signal's handler is before it.
+    A result is freed before the next call, as in a loop that ignores it, unless `keep` takes it. The time of
+    `keep` is not counted. Signals are blocked before it, so that no handler of an implementation can compute
+    the result after the clock was read.
     """
     clock = perf_counter
 
@@ -42,7 +43,7 @@ def wall(sync: Callable[[Any], None]) -> Read:
             begun = clock()
             try:
                 keep(result)
-            finally:  # a process of a gate goes on with other cases
+            finally:  # a side's process of a gate continues with other cases
                 pthread_sigmask(SIG_SETMASK, before)
             kept_s += clock() - begun
         return clock() - start - kept_s
@@ -51,11 +52,11 @@ def wall(sync: Callable[[Any], None]) -> Read:
 
 
 def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable[[], float]) -> float:
-    """The least seconds of a call, repeated for SETTLING_S by `clock` where its first took less than SHORT_S.
+    """The least seconds of a call, repeated for SETTLING_S by `clock` if its first took less than SHORT_S.
 
-    `call` returns its own seconds. It is repeated LEAST_CALLS times however long that takes by the clock: a
-    caller holds the first answer meanwhile, so that buffers which are used in turns come round on a busy
-    machine as they do on an idle one. Only calls that need more than MOST_S for that are fewer.
+    `call` returns its own seconds. There are at least LEAST_CALLS, also on a busy machine: the caller holds
+    the first result meanwhile, and an implementation that returns a few buffers in rotation must come round
+    to overwriting it. Only if that would take more than MOST_S there are fewer.
     """
     least_s, calls, end = first_s, 0, clock() + SETTLING_S
     while least_s < SHORT_S and (clock() < end or (calls < LEAST_CALLS and calls * least_s < MOST_S)):
@@ -64,5 +65,5 @@ def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable
 
 
 def host_marks() -> tuple[Callable[[], float], Callable[[float, float], float]]:
-    """(mark, span) by the host's clock, where a part has been computed when its code has run."""
+    """(mark, span) by the host's clock, for frameworks whose code is synchronous."""
     return perf_counter, lambda start, end: end - start

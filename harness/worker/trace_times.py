@@ -1,4 +1,4 @@
-"""The time of a call by stage, from the intervals in which its operators ran."""
+"""Times of a call by stage, from the intervals in which its operators ran."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class OperatorRun(NamedTuple):
-    """One run of an operator, in nanoseconds of the trace's clock. A thread runs one at a time."""
+    """One run of an operator on a thread, in nanoseconds of the trace's clock."""
 
     start_ns: float
     end_ns: float
@@ -14,7 +14,7 @@ class OperatorRun(NamedTuple):
 
 
 class SharedTime(NamedTuple):
-    """Seconds of a stage, and those more in which its operators ran beside others' that have that time."""
+    """Seconds of a stage, and further ones in which it ran in parallel to stages that were given the time."""
 
     seconds: float
     beside: float
@@ -23,11 +23,11 @@ class SharedTime(NamedTuple):
 def times_by_stage(
     runs: Iterable[OperatorRun], stages: Mapping[str, str], containers: Collection[str]
 ) -> dict[str, SharedTime]:
-    """The time of every stage, which add up to that in which anything ran.
+    """The time of every stage; together they add up to the time in which anything ran.
 
-    An instant in which several operators run has as many cores at work, and each operator an equal part of
-    it; it is the innermost container's, such as a loop's, where only containers run. An operator of no
-    stage leaves the instant to those that have one.
+    Where several operators run at once, each gets an equal part of the time. Containers, such as loops, get
+    time only where nothing else runs, and then the innermost one. Operators without a stage get time only
+    where no operator with a stage runs.
     """
     ends = [
         (time, begins, run) for run in runs for time, begins in ((run.start_ns, True), (run.end_ns, False))

@@ -1,4 +1,4 @@
-"""The process of one try of a length: whether a case runs at it, and what memory that takes."""
+"""The worker of one try of a length: whether a case runs at it, and the memory that it takes."""
 
 import gc
 from typing import Any
@@ -10,7 +10,7 @@ class TrialWorker(CaseWorker):
     """Answers `prepare` and `attempt`."""
 
     def do_attempt(self) -> dict[str, Any]:
-        """Place a set of inputs and call once; peak and rest of the memory in bytes, and who counted."""
+        """Place a set of inputs and call once; peak and other memory in bytes, and the counter's name."""
         gc.collect()
         memory = self.framework.watch_memory()
         call = self.prepared.bind(self._place_inputs("set0"), None)

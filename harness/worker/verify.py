@@ -1,4 +1,4 @@
-"""Verify a case's result against the reference's answer, and its inputs against those it was given."""
+"""Verification of a case's result against the reference, and of its inputs against those it was given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from harness.core.errors import Unsupported
 from harness.worker import array_files
 
 COMPARED_BYTES = 1 << 24
-RETURNED = "returned"  # the entry of what is handed over that has the checksums of its result
+RETURNED = "returned"  # the entry of a handed-over result with its checksums at the time of return
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class Expected:
     ambiguous: Any = None
     gradients: Mapping[str, Any] | None = None
 
-    def whole(self, leaf: Any) -> tuple[int, ...]:
-        """The shape of a whole part of the result, from the part with the chosen rows only."""
+    def whole_shape(self, leaf: Any) -> tuple[int, ...]:
+        """The shape of a part of the whole result, given that part with the chosen rows only."""
         if self.rows is None or self.count is None:
             return tuple(leaf.shape)
         return (leaf.shape[0], self.count, *leaf.shape[2:])
 
-    def floating(self) -> list[Any]:
-        """The parts that have cotangents."""
+    def floating_leaves(self) -> list[Any]:
+        """The floating parts, which have cotangents."""
         return [leaf for leaf in array_files.leaves(self.result) if leaf.dtype.kind in "fV"]  # V is bfloat16
 
-    def cotangent(self, seeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(whole, rows): a drawn cotangent, zero wherever nothing is judged, and its rows in f64."""
+    def masked_cotangent(self, seeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(whole, rows): a drawn cotangent, zero where nothing is judged, and its judged rows in f64."""
         whole, rows = [], []
         for seed in seeds:
             part = np.array(seed if self.rows is None else seed[:, self.rows])
@@ -54,12 +54,12 @@ class Expected:
         return tuple(whole), tuple(rows)
 
 
-def draw(expected: Expected, dtype: Any, random: np.random.Generator) -> tuple[Any, ...]:
-    """A cotangent for every floating part of a whole result: normal, rounded to the inputs' dtype."""
-    floating = expected.floating()
+def draw_cotangents(expected: Expected, dtype: Any, random: np.random.Generator) -> tuple[Any, ...]:
+    """A cotangent for every floating part of the whole result: normal, rounded to the inputs' dtype."""
+    floating = expected.floating_leaves()
     if not floating:
         raise Unsupported("a result without floating parts has no backward; use mode fwd")
-    return tuple(random.standard_normal(expected.whole(leaf)).astype(dtype) for leaf in floating)
+    return tuple(random.standard_normal(expected.whole_shape(leaf)).astype(dtype) for leaf in floating)
 
 
 def judge(
@@ -78,10 +78,10 @@ def judge(
 
 
 def judge_return(verdict: Judgement, handed: Mapping[str, Any]) -> Judgement:
-    """The same verdict, but for a result that was another one when the call had just returned.
+    """The same verdict, but failed if the result has changed since its call returned.
 
-    Whoever fills it later has not done its work under the clock; whoever returns the same memory again
-    returns what its caller cannot keep.
+    A result that is filled later was not computed under the clock; one in memory that later calls reuse
+    cannot be kept by a caller.
     """
     if RETURNED not in handed or handed[RETURNED].tolist() == array_files.checksums(handed["result"]):
         return verdict
@@ -90,7 +90,7 @@ def judge_return(verdict: Judgement, handed: Mapping[str, Any]) -> Judgement:
 
 
 def changed_input(inputs: Mapping[str, Any], handed: Mapping[str, Any]) -> str | None:
-    """The name of an input that a case handed back with other values than it was given."""
+    """The name of an input whose values a case has changed; None if there is none."""
     for name, mine in handed.items():
         pairs = zip(array_files.leaves(mine), array_files.leaves(inputs[name]), strict=True)
         if not all(_same_bytes(leaf, original.astype(leaf.dtype, copy=False)) for leaf, original in pairs):
@@ -99,10 +99,10 @@ def changed_input(inputs: Mapping[str, Any], handed: Mapping[str, Any]) -> str |
 
 
 def _same_bytes(left: Any, right: Any) -> bool:
-    """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
+    """Whether two arrays of one dtype have the same bytes; compared in pieces, without copies."""
     if left.shape != right.shape:
         return False
-    # As bytes, since a NaN must equal itself and −0 must not equal 0.
+    # By bytes, so that a NaN equals itself and −0 differs from 0.
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
     pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
     return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
@@ -113,7 +113,7 @@ def _judge_result(
 ) -> Judgement:
     if expected.rows is not None:
         shapes = [tuple(leaf.shape) for leaf in array_files.leaves(result)]
-        expected_shapes = [expected.whole(leaf) for leaf in array_files.leaves(expected.result)]
+        expected_shapes = [expected.whole_shape(leaf) for leaf in array_files.leaves(expected.result)]
         if shapes != expected_shapes:
             laid_out = f", laid out {meaning.layout}" if meaning.layout else ""
             text = f"the result has the shapes {shapes}; the reference has {expected_shapes}{laid_out}"
@@ -128,7 +128,7 @@ def _judge_result(
 def _judge_gradients(
     meaning: Semantics, expected: Expected, gradients: Any, workload: Any, inputs: Mapping[str, Any]
 ) -> Judgement:
-    """Judge the gradients of inputs that both name: one content may have two forms, and each takes one."""
+    """Judge the gradients that both have: reference and case may take different forms of one input."""
     references = expected.gradients or {}
     common = [name for name in references if name in gradients]
     if meaning.gradient is None or not common:

@@ -1,5 +1,5 @@
-"""What XLA says of a program for a target, which need not be at hand: nothing here runs one.
+"""Static figures by XLA of programs for targets that need not be at hand: nothing here runs a program.
 
-`figures` is the door; `libtpu_module` and `protobuf` are there for one pinned libtpu and go when
-jaxlib reads it. Loaded in compiling processes only, with jax. Imports catalog and core.
+`figures` is the entry point. `libtpu_module` is needed only until jaxlib can read the pinned libtpu's
+modules. Loaded in compiling processes only, with jax. Imports catalog, core and cubin.
 """

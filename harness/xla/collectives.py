@@ -1,4 +1,4 @@
-"""Collective operations of a program over several devices: how many, and the bytes that each results in."""
+"""Collective operations of a program over several devices: their number, and the bytes of their results."""
 
 import math
 import re
@@ -24,45 +24,43 @@ ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 Tally = Counter[tuple[str, str]]  # by operation and `count` or `bytes`
 
 
-def collectives(graph: Graph, lengths: Mapping[str, int | None]) -> tuple[Collective, ...]:
-    """The collectives of one device's program, by operation.
+def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Collective, ...]:
+    """The collectives of one device's program, by operation; `bytes` is the size of the results there.
 
-    `bytes` is the size of the results, on one device. What stands in a loop counts once a turn
-    (`lengths`, by the name of its `while`; None: once); of a conditional's branches, the most of any.
+    A collective in a loop counts once per iteration, or once where the loop's trip count is None (not
+    known). Of a conditional's branches the largest count and bytes of any count.
     """
-    tally = _tally(graph, graph.entry, lengths)
+    tally = _tally(graph, graph.entry, trip_counts)
     operations = sorted({op for op, _ in tally})
     return tuple(Collective(op, tally[op, "count"], tally[op, "bytes"]) for op in operations)
 
 
-def open_ended(graph: Graph, lengths: Mapping[str, int | None]) -> bool:
+def open_ended(graph: Graph, trip_counts: Mapping[str, int | None]) -> bool:
     """Whether a collective stands in a loop of unknown length."""
-    # Counting a loop twice changes the result only where a collective stands in it.
-    twice = {name: 2 if length is None else length for name, length in lengths.items()}
-    return collectives(graph, twice) != collectives(graph, lengths)
+    # Counting its loop twice changes the result only if it holds a collective.
+    twice = {name: 2 if length is None else length for name, length in trip_counts.items()}
+    return collectives(graph, twice) != collectives(graph, trip_counts)
 
 
-def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
+def _tally(graph: Graph, name: str, trip_counts: Mapping[str, int | None]) -> Tally:
     total = Tally()
     for instruction in graph.computations[name].instructions.values():
-        op = instruction.opcode.removesuffix("-done")  # of a pair, the second half has the result alone
+        op = instruction.opcode.removesuffix("-done")  # of an asynchronous pair only the end counts
         if op in OPS:
             total.update({(op, "count"): 1, (op, "bytes"): size_of(instruction.shape)})
         elif instruction.opcode == "conditional":
-            branches = [_tally(graph, branch, lengths) for branch in instruction.branches]
-            total.update(
-                reduce(or_, branches, Tally())
-            )  # the most of each, which may be of different branches
+            branches = [_tally(graph, branch, trip_counts) for branch in instruction.branches]
+            total.update(reduce(or_, branches, Tally()))  # the maximum per entry
         elif instruction.opcode in ("while", "call", "fusion", *STARTS):
-            turns = lengths.get(instruction.name) if instruction.opcode == "while" else 1
+            trips = trip_counts.get(instruction.name) if instruction.opcode == "while" else 1
             for callee in instruction.callees:
-                inner = _tally(graph, callee, lengths)
-                total.update({key: amount * (1 if turns is None else turns) for key, amount in inner.items()})
+                inner = _tally(graph, callee, trip_counts)
+                total.update({key: amount * (1 if trips is None else trips) for key, amount in inner.items()})
     return total
 
 
 def size_of(shape: str) -> int:
-    """Bytes of a shape as HLO text writes it, summed over a tuple's arrays, without layouts' padding."""
+    """Bytes of a shape in HLO text, summed over a tuple's arrays, without padding by layouts."""
     return sum(_array(*array) for array in ARRAY.findall(shape))
 
 
@@ -72,7 +70,7 @@ def _array(kind: str, sizes: str) -> int:
 
 
 def bits(kind: str) -> int:
-    """Bits of one element: `pred` takes a byte, `token` none; `bf16`, `s4` and `f8e4m3fn` name theirs."""
+    """Bits of one element: 8 for `pred`, 0 for `token`, else in the name, as in `bf16` and `f8e4m3fn`."""
     match = re.match(r"[a-z]+(\d+)", kind)
     if match is None:
         return 8 if kind == "pred" else 0

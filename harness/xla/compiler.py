@@ -1,7 +1,7 @@
-"""The process that compiles for targets that are not at hand: one case after the other, running none.
+"""XLA's cross-compiler: a process that compiles cases, one by one, for targets that are not at hand.
 
-One process serves all targets of a kind, because a compiler takes a second to start; each target's figures
-are exact for the compiler's version.
+One process serves all targets of a kind, because a compiler takes a second to start. A target's figures are
+exact for the version of its compiler.
 """
 
 import dataclasses
@@ -27,11 +27,11 @@ from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
 from harness.xla.gpu_kernels import refuse_unlowered, with_gpu_kernels
 from harness.xla.on_chip_overflow import on_chip_overflow
-from harness.xla.pallas_kernels import LoweredKernel, compiled_alone, pallas_kernels
+from harness.xla.pallas_kernels import LoweredKernel, compile_alone, pallas_kernels
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
-ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
-    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that the compiler fell back to another program
+ENVIRONMENT = {  # read by plugins when they are loaded, for the first target
+    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings and up: some report a fallback to another program
     "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here: do not look for one
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_ACCELERATOR_TYPE": "v5p-8",
@@ -41,18 +41,18 @@ ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
 
 
 class Compiler:
-    """Answers `compile`, as often as it is asked; each time with a job of its own."""
+    """Answers `compile` any number of times, each time for another job."""
 
     def __init__(self, job: Job) -> None:
-        # libtpu's glog writes two files per process to the first of TEST_TMPDIR, TMPDIR, TMP and /tmp. The
-        # first is Google's alone, so nothing else of the process moves; the folder goes with its executor.
+        # libtpu's glog writes two files per process to the first of TEST_TMPDIR, TMPDIR, TMP and /tmp.
+        # Nothing else reads TEST_TMPDIR, and the job's folder is removed with its executor.
         os.environ.update({**ENVIRONMENT, "TEST_TMPDIR": job.folder})
-        self.spent = False  # the compiler has given a warning that it gives once per process only
+        self.spent = False  # whether the compiler has given a warning that it gives only once per process
 
     def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
-        """The figures of a case for a target, and its other facts that need no run.
+        """The static figures of a case for a target, and its other facts that need no run.
 
-        With `owners`, also who owns the planned peak.
+        With `owners`, the figures include the buffers of the planned peak.
         """
         request = Job.from_json(job)
         case = request.case
@@ -69,19 +69,19 @@ class Compiler:
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str, *, owners: bool) -> Static:
         start = time.perf_counter()
         with xla_devices.lowering_for(devices[0]):
-            traced = lowerable(built, mode, devices, name).trace()
-            lowered = _lowered(traced, target(name))
+            traced = case_program(built, mode, devices, name).trace()
+            lowered = _lower(traced, target(name))
             middle = time.perf_counter()
             kernels = pallas_kernels(traced.jaxpr, devices[0], target(name))
         begun = time.perf_counter()
-        with compiler_log.captured_stderr() as read_log:
+        with compiler_log.capture_stderr() as read_log:
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
                 if not str(error).startswith(EXHAUSTED):
                     raise
                 overflow = on_chip_overflow(str(error))
-                return overflowing(overflow, kernels) if overflow else out_of_memory(str(error))
+                return overflow_figures(overflow, kernels) if overflow else out_of_memory_figures(str(error))
             finally:
                 end = time.perf_counter()
                 log = read_log()
@@ -98,8 +98,8 @@ class Compiler:
         return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 
 
-def _lowered(traced: Any, wanted: Target) -> Any:
-    """A traced program, lowered; Unsupported where its Pallas kernels are for another kind of target."""
+def _lower(traced: Any, wanted: Target) -> Any:
+    """Lower a traced program. Unsupported where its Pallas kernels are for another kind of target."""
     try:
         return traced.lower()
     except Exception as error:
@@ -107,8 +107,8 @@ def _lowered(traced: Any, wanted: Target) -> Any:
         raise
 
 
-def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowering.Program:
-    """The case's program on these devices: on the first one, or over as many as its workload asks for."""
+def case_program(built: Built, mode: str, devices: list[Any], name: str) -> lowering.Program:
+    """The case's program on the first of these devices, or sharded over as many as its workload needs."""
     place, results = shardings(built, mode, devices, name)
     inputs = lowering.structs({name: built.shapes[name] for name in built.names}, place)
     if mode == "fwd":
@@ -118,7 +118,7 @@ def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowerin
 
 
 def shardings(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowering.Place, Any]:
-    """(where each input lies, where the results lie). Unsupported where there are too few devices."""
+    """(placement of each input, placement of the results). Unsupported where there are too few devices."""
     sharding = built.family.sharding(built.workload)
     if sharding is None:
         here = SingleDeviceSharding(devices[0])
@@ -142,19 +142,19 @@ def shardings(built: Built, mode: str, devices: list[Any], name: str) -> tuple[l
     return place, results
 
 
-def out_of_memory(message: str) -> Static:
-    """The compiler planned more than the device has: a result, in the compiler's own figures."""
+def out_of_memory_figures(message: str) -> Static:
+    """Figures of a program whose plan exceeds the device's memory, with the compiler's message."""
     first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
     reason = f"the compiler ran out of the device's memory: {first}"
     return dataclasses.replace(Static.none(reason), fits=False)
 
 
-def overflowing(overflow: OnChipOverflow, kernels: Sequence[LoweredKernel]) -> Static:
-    """A kernel needs more of a core's own memory than it gets: a result, as `out_of_memory` is.
+def overflow_figures(overflow: OnChipOverflow, kernels: Sequence[LoweredKernel]) -> Static:
+    """Figures of a program with a kernel that exceeds a core's on-chip memory.
 
-    Of several kernels the compiler's message does not say which: each is compiled alone.
+    The compiler's message does not say which of several kernels, so each is compiled alone.
     """
-    figures = tuple(compiled_alone(kernel) for kernel in kernels)
+    figures = tuple(compile_alone(kernel) for kernel in kernels)
     refused = [f"{kernel.label} {kernel.refused}" for kernel in figures if kernel.refused]
     reason = "; ".join(refused) or f"the program {overflow.sentence()}"
     return dataclasses.replace(Static.none(reason), fits=False, overflow=overflow, tpu_kernels=figures)

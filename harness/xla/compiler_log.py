@@ -1,4 +1,4 @@
-"""The compiler's log: hidden from the user, except for lines that change what the figures mean."""
+"""The compiler's log: hidden, except for lines that change what the figures mean."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 LINE = re.compile(r"^[IWEF]\d{4} [\d:.]+\s+\d+ (?P<file>\S+?):\d+\] (?P<said>.*)$")
 ANOTHER_PROGRAM = re.compile(r"(?i)fallback|falls? back|falling back|slower at runtime")
 LENGTH = 240
-ONCE = ("sort_rewriter.cc",)  # source files that warn of the first program concerned, and never again
+ONCE = ("sort_rewriter.cc",)  # source files of warnings that a process prints only once
 
 
 @contextmanager
-def captured_stderr() -> Generator[Callable[[], str]]:
-    """Capture standard error of the whole process, native code too; the yielded function reads it."""
-    log, stderr = os.memfd_create("chatter"), os.dup(2)
+def capture_stderr() -> Generator[Callable[[], str]]:
+    """Capture standard error of the whole process, including native code; the yielded function reads it."""
+    log, stderr = os.memfd_create("compiler-log"), os.dup(2)
     sys.stderr.flush()
     os.dup2(log, 2)
 
@@ -34,13 +34,13 @@ def captured_stderr() -> Generator[Callable[[], str]]:
 
 
 def warnings(text: str) -> tuple[str, ...]:
-    """The sentences in which the compiler says that it fell back to another program, without repeats."""
+    """The distinct messages in which the compiler reports a fallback to another program."""
     messages = (match["said"] for match in _lines(text) if ANOTHER_PROGRAM.search(match["said"]))
     return tuple(dict.fromkeys(f"the compiler says: {message.strip()[:LENGTH]}" for message in messages))
 
 
 def has_one_time_warning(text: str) -> bool:
-    """Whether the log has a warning that this process will not repeat for any later program."""
+    """Whether the log has a warning that this process will not print again for later programs."""
     return any(match["file"] in ONCE for match in _lines(text))
 
 

@@ -1,4 +1,4 @@
-"""Constant propagation: the scalars of an optimised module that follow from its constants."""
+"""Constant propagation: the integer scalars of an optimised module that follow from its constants."""
 
 import re
 from collections.abc import Sequence
@@ -9,32 +9,34 @@ from harness.xla.hlo import Graph, Instruction
 
 SCALAR = re.compile(r"[su]\d+\[\]")
 WHOLE = re.compile(r"-?\d+$")
-SAME = ("copy", "bitcast", "convert", "reshape", "optimization-barrier")
+SAME = ("copy", "bitcast", "convert", "reshape", "optimization-barrier")  # opcodes that keep the value
 
 
 @dataclass(frozen=True)
 class Carried:
-    """Element `index` of a loop's carry, as it was before the body, plus `added`."""
+    """A symbolic value: element `index` of a loop's carry before the body, plus `added`."""
 
     index: int
     added: int = 0
 
 
 class Carry:
-    """A loop's whole carry, before the body."""
+    """A symbolic value: a loop's whole carry before the body."""
 
 
 @dataclass(frozen=True)
 class ComparedScalars:
+    """The comparison of two values, such as a loop's condition."""
+
     direction: str
     left: Any
     right: Any
 
 
 class Scope:
-    """A computation and what is known of its parameters.
+    """A computation with the known values of its parameters.
 
-    A value is an int, a `Carried`, a `Carry`, a `ComparedScalars`, a tuple of values, or None: not known.
+    A value is an int, a `Carried`, a `Carry`, a `ComparedScalars`, a tuple of values, or None (not known).
     """
 
     def __init__(self, graph: Graph, name: str, parameters: Sequence[Any] = ()) -> None:
@@ -57,7 +59,7 @@ class Scope:
         return [self.value(name) for name in instruction.operands]
 
     def carried(self, loop: Instruction) -> Any:
-        """The known values of a loop's carry inside it: the elements that its body passes on unchanged."""
+        """The known values of a loop's carry inside it: loop-invariant elements keep their initial value."""
         start, step = self.value(loop.operands[0]), self.step(loop)
         if not isinstance(start, tuple) or not isinstance(step, tuple):
             return None
@@ -93,7 +95,7 @@ class Scope:
             case "fusion" | "call":
                 (callee,) = instruction.callees
                 return Scope(self.graph, callee, self.arguments(instruction)).result
-            # After a loop no more is known than inside it: what its body passes on unchanged.
+            # After a loop, as inside it, only the loop-invariant elements are known.
             case "while":
                 return self.carried(instruction)
             case opcode:

@@ -11,7 +11,7 @@ from jax.experimental import topologies
 from harness.catalog.accelerators import Accelerator, target, why_not_by_xla
 from harness.core.errors import Unsupported
 
-LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # that the program would find
+LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # cuDNN and CUDA to compile for
 
 
 @cache
@@ -38,9 +38,9 @@ def devices(name: str) -> list[Any]:
 
 
 def lowering_for(device: Any) -> AbstractContextManager[Any]:
-    """While it is entered, a Pallas kernel that asks which TPU it is for hears of this device.
+    """Make this the device that Pallas kernels query for the TPU they are lowered for.
 
-    An abstract mesh would say so, too, and have jax 0.10.2 lower kernels otherwise than on a TPU.
+    An abstract mesh would do that too, but jax 0.10.2 then lowers kernels differently than on a TPU.
     """
     return jax.default_device(device)
 

@@ -1,4 +1,4 @@
-"""All static figures of a program: memory, work, transfers, identity. No negative figure is believed."""
+"""All static figures of a program: memory, cost, collectives, hash. Negative figures are discarded."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from harness.core.static_figures import Static
 from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
-from harness.xla.cost_analysis import work
+from harness.xla.cost_analysis import device_cost
 from harness.xla.hlo import Graph
 from harness.xla.mosaic import mosaic_kernels
 from harness.xla.operator_weights import weights
 from harness.xla.program_hash import program, texts
-from harness.xla.trip_counts import lengths
+from harness.xla.trip_counts import count_trips
 
 NO_PEAK = "XLA's figure for this backend leaves temporaries out"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
@@ -31,22 +31,24 @@ def figures(
 ) -> Static:
     """XLA's memory and cost analysis of one device's program, its collectives and its hash.
 
-    Custom calls are listed by the names that the module has for them, the compiler's own helpers too:
-    on the TPU `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are.
-    Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`. `kernels` are the
-    program's Pallas kernels, whose VMEM the module tells. With `owners`, also who owns the planned peak.
+    Custom calls are listed by their targets in the module, including the compiler's own: on the TPU
+    `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are work. `kernels` are
+    the program's Pallas kernels, whose VMEM is read from the module. With `owners`, the figures include the
+    buffers of the planned peak.
     """
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    graph, turns = _read_graph(modules)
+    graph, trip_counts = _read_graph(modules)
     bodies = list(mosaic_kernels(graph)) if graph else []
     vmem = {body.program: body.vmem_bytes for body in bodies}
-    # A module that cannot be read may have a loop.
+    # An unreadable module may have a loop.
     looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
-    operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
-    cost = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
+    operators, weighed = weights(modules, trip_counts) if platform == "tpu" else ((), (0, 0))
+    cost = device_cost(
+        compiled, platform, modules, calls, graph=graph, trip_counts=trip_counts, looped=looped
+    )
     missing = {
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
     }
@@ -59,7 +61,7 @@ def figures(
         warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
     if text and graph is None:
         warnings.append("collectives are not counted: the module's text could not be read")
-    elif graph and open_ended(graph, turns):
+    elif graph and open_ended(graph, trip_counts):
         warnings.append("a collective in a loop of unknown length is counted once")
     static = Static(
         **memory,
@@ -69,7 +71,7 @@ def figures(
         optimal_s=cost.optimal_s,
         program=program(text, constants + "".join(body.program for body in bodies)),
         custom_calls=calls,
-        collectives=collectives(graph, turns) if graph else (),
+        collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
         opcodes=graph.opcodes if graph else {},
         operator_weights=operators,
@@ -88,7 +90,7 @@ def figures(
 
 
 def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
-    """The figures with who owns the planned peak, or why nobody knows."""
+    """The figures with the owners of the planned peak, or why there are none."""
     from harness.xla.owners import owners
 
     why = "the plan's peak has no owners: "
@@ -102,7 +104,7 @@ def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform
 
 
 def _modules(compiled: Any) -> tuple[list[Any], str | None]:
-    """The optimised modules, or why there are none that can be read."""
+    """(the optimised modules, why they cannot be read)."""
     try:
         return list(compiled.runtime_executable().hlo_modules()), None
     except AttributeError:  # another jaxlib keeps them elsewhere
@@ -116,20 +118,20 @@ def _modules(compiled: Any) -> tuple[list[Any], str | None]:
 
 
 def _memory(memory: Any, platform: str) -> dict[str, Any]:
-    """Bytes by the figure's name; None for what is missing, negative, or not what its name says."""
+    """Bytes by figure; None if missing, negative, or (a peak on the cpu) not what the name says."""
     known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
     known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
 
 
 def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
-    """(the graph of the program's one module, how often its loops turn); (None, {}) if it cannot be read.
+    """(the graph of the program's one module, the trip counts of its loops); (None, {}) if unreadable.
 
-    Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
+    Another jaxlib may write modules differently. That must cost only these figures, not the run.
     """
     try:
         (module,) = modules
         graph = Graph.of(module)
-        return graph, lengths(graph)
+        return graph, count_trips(graph)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return None, {}

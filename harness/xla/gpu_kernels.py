@@ -1,4 +1,4 @@
-"""The Pallas kernels of a program that is compiled for a GPU: what their machine code takes of it."""
+"""Figures of the Pallas kernels of a program compiled for a GPU, by their machine code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.xla.hlo import Graph
 from harness.xla.pallas_kernels import name_and_place, pallas_calls
 
 TRITON = "__gpu$xla.gpu.triton"  # the target of a call that Pallas has lowered by Triton
-MOSAIC = "mosaic_gpu_v2"  # or by Mosaic GPU, which makes the launch in code of its own
+MOSAIC = "mosaic_gpu_v2"  # or by Mosaic GPU, whose own code launches the kernel
 UNREAD = "what its Pallas kernels take is not read: {}"
 BY_MOSAIC = (
     "those lowered by Mosaic GPU are launched by code of their own; give pallas_call "
@@ -31,17 +31,15 @@ FOR_TPUS = (
     "its Pallas kernels are none for GPUs: --target tpu:v5p plans those for TPUs, and one for GPUs has "
     "compiler_params=jax.experimental.pallas.triton.CompilerParams(); jax says: {}"
 )
-GPU_PARAMETERS = (
-    "pallas.triton",
-    "pallas.mosaic_gpu",
-)  # modules of parameters for GPUs
+GPU_PARAMETERS = ("pallas.triton", "pallas.mosaic_gpu")  # modules of compiler parameters for GPUs
 SAID = 160  # characters of jax's own words
 
 
 def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) -> Static:
     """The figures of a program for a GPU with its Pallas kernels, or with why these cannot be read.
 
-    The module's hash leaves their bodies out: with their code it is another, and without it none.
+    The module's hash does not cover the kernels' bodies, so their machine code is added to it; where that
+    cannot be read, the program has no hash.
     """
     sources = _sources(jaxpr)
     if wanted.kind != "cuda" or not sources:
@@ -58,7 +56,7 @@ def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) 
 
 
 def refuse_unlowered(error: Exception, jaxpr: Any, wanted: Target) -> None:
-    """Unsupported where kernels for another kind of target could not be lowered; else nothing."""
+    """Raise Unsupported if lowering failed because the kernels are for another kind of target."""
     parameters = [call.params["compiler_params"] for call in pallas_calls(jaxpr.jaxpr)]
     for_gpus = any(part in type(each).__module__ for each in parameters for part in GPU_PARAMETERS)
     if for_gpus and wanted.kind == "tpu":
@@ -74,16 +72,16 @@ def _without_kernels(static: Static, why: str) -> Static:
 
 
 def _sources(jaxpr: Any) -> dict[str, str]:
-    """Where the kernels of a name stand, each place once."""
+    """The `file:line` of the kernels by name, several places joined."""
     places: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for call in pallas_calls(jaxpr.jaxpr):
         name, place = name_and_place(call)
         places[name][place] = None
-    return {name: ", ".join(found) for name, found in places.items()}
+    return {name: ", ".join(lines) for name, lines in places.items()}
 
 
 def _kernels(compiled: Any, sources: dict[str, str], wanted: Target) -> tuple[KernelFigures, ...]:
-    """The kernels in the order of their calls, equal ones once; one in a loop is called once."""
+    """The kernels in the order of their calls, equal ones merged; a call in a loop counts once."""
     executable = compiled.runtime_executable()
     (module,) = executable.hlo_modules()
     targets = {each.name: each.target for each in Graph.of(module).instructions if each.target}

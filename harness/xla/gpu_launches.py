@@ -1,7 +1,7 @@
-"""The kernels that a GPU's serialised executable launches: their machine code, grids and blocks.
+"""Kernel launches in a GPU's serialised executable: machine code, grids and blocks.
 
-Each stands there with the instruction that launches it, in a loop's body as well. Field numbers as seen in
-jaxlib 0.10.2, whose XLA documents none of them.
+Each is stored with the instruction that launches it, also inside loops. The field numbers are undocumented;
+they are those of jaxlib 0.10.2.
 """
 
 from collections.abc import Iterator
@@ -16,24 +16,24 @@ LAUNCH, KERNEL = 36, 3  # the path to a kernel
 LOADED, IN_MEMORY, CUBIN = 2, 2, 1  # from there to its machine code
 GRID, BLOCKS = 3, 2
 BLOCK, THREADS = 4, 1
-SHARED = 6  # that a launch asks for beside what the code declares
+SHARED = 6  # dynamic shared memory of the launch
 AXES = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class GpuLaunch:
-    """A kernel as XLA launches it; `shared_bytes` of a block are those of the launch alone."""
+    """A kernel as XLA launches it; `shared_bytes` per block are the launch's dynamic ones."""
 
     instruction: str
     kernel: str
     cubin: bytes
-    grid: tuple[int, ...]  # blocks, without the last axes that have one
+    grid: tuple[int, ...]  # blocks per axis, without trailing ones
     threads: int  # of a block
     shared_bytes: int
 
 
 def gpu_launches(executable: bytes) -> Iterator[GpuLaunch]:
-    """The launches in the order in which they are made, XLA's own too. ValueError for another form."""
+    """The launches in order, including XLA's own kernels. ValueError for an unknown form."""
     for record in of_executable(executable):
         yield from _launches(record)
 

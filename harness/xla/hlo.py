@@ -1,6 +1,6 @@
-"""An optimised module as a graph: computations and their instructions, read from XLA's text of it.
+"""An HLO module as a graph of computations and instructions, parsed from XLA's text of it.
 
-jaxlib gives instructions no operands' shapes, called computations or attributes; the text has them.
+jaxlib's objects lack operands' shapes, called computations and attributes, which the text has.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STARTS = ("async-start", "call-start")  # an asynchronous call of a computation,
 
 @dataclass(frozen=True)
 class Instruction:
-    """One operation. `shape` is its result's; `argument` is the text between its parentheses."""
+    """One instruction. `shape` is that of its result; `argument` is the text between its parentheses."""
 
     name: str
     shape: str
@@ -39,14 +39,14 @@ class Instruction:
 
     @property
     def called(self) -> dict[str, list[str]]:
-        """Names of computations by the role they have here, such as `body`."""
+        """The called computations by their role, such as `body`."""
         if "=%" not in self.attributes and "={%" not in self.attributes:
             return {}
         return {role: OPERAND.findall(names) for role, names in CALLED.findall(self.attributes)}
 
     @property
     def callees(self) -> list[str]:
-        """The computations that it names in any role."""
+        """The called computations in any role."""
         return [name for names in self.called.values() for name in names]
 
     @property
@@ -72,9 +72,9 @@ class Computation:
 
 
 class Graph:
-    """The computations of a module by name, and the one it begins with.
+    """The computations of a module by name, and its entry computation.
 
-    ValueError: the text has a form that this reader does not know.
+    ValueError where the text has a form that this parser does not know.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,16 +95,16 @@ class Graph:
 
     @property
     def instructions(self) -> Iterator[Instruction]:
-        """Those of all computations."""
+        """The instructions of all computations."""
         return (each for part in self.computations.values() for each in part.instructions.values())
 
     @property
     def opcodes(self) -> dict[str, int]:
-        """How many instructions of each opcode all computations hold, by name."""
+        """The number of instructions by opcode, over all computations, sorted by name."""
         return dict(sorted(Counter(each.opcode for each in self.instructions).items()))
 
     def reach(self, name: str) -> list[str]:
-        """The computation and all it calls, callees first: the order in which a text defines them."""
+        """The computation and all that it calls, callees first, as HLO text defines them."""
         order: dict[str, None] = {}
 
         def visit(name: str) -> None:
@@ -118,7 +118,7 @@ class Graph:
         return list(order)
 
     def module(self, name: str) -> str:
-        """The text of a module that begins with this computation."""
+        """The text of a module with this computation as its entry."""
         *callees, entry = (self.computations[part].lines for part in self.reach(name))
         parts = ["\n".join(lines) for lines in callees]
         return "\n\n".join(["HloModule part", *parts, "ENTRY " + "\n".join(entry).removeprefix("ENTRY ")])
@@ -127,7 +127,7 @@ class Graph:
 def _computations(text: str) -> Iterator[tuple[bool, Computation]]:
     lines: list[str] = []
     for line in text.splitlines():
-        if lines and line.startswith(('"', "}}")):  # a Pallas kernel's metadata has lines of its own
+        if lines and line.startswith(('"', "}}")):  # a Pallas kernel's metadata spans lines
             lines[-1] += line
         elif lines:
             lines.append(line)
@@ -150,5 +150,5 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
         last, name, *rest = match.groups()
         instructions[name] = Instruction(name, *rest)
         root = name if last else root
-    # A thread's name after the closing brace does not change what is computed, but stops XLA from parsing it.
+    # The closing brace may be followed by a thread's name, which XLA's parser does not accept.
     return bool(head[1]), Computation(head[2], (*lines[:-1], "}"), instructions, root)

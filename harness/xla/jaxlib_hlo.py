@@ -1,4 +1,4 @@
-"""XLA's classes and functions of HLO modules, wherever the installed jaxlib has them."""
+"""jaxlib's classes and functions for HLO modules, whose place depends on its version."""
 
 import importlib
 from contextlib import suppress
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def jaxlib_hlo() -> Any:
-    """Jaxlib's module of them. ImportError where it is not known."""
-    for name in ("jaxlib._hlo", "jaxlib._jax"):  # up to jaxlib 0.10.1 they are among everything else
+    """The module of jaxlib that has them. ImportError if this jaxlib is not known."""
+    for name in ("jaxlib._hlo", "jaxlib._jax"):  # the second up to jaxlib 0.10.1
         with suppress(ImportError):
             module = importlib.import_module(name)
             if hasattr(module, "HloPrintOptions"):

@@ -1,9 +1,9 @@
 """The optimised module of a serialised TPU executable, rewritten so that an older jaxlib can read it.
 
 A newer libtpu writes an `async-start` without operands and binds them later, as further operands of an
-`async-update`; jaxlib 0.10.2 accepts one operand per update only and refuses the module. Such a start is
-moved to the place of the update that brings the last operand: the work, its operands and the order stay
-the same, only how early the start was issued is lost.
+`async-update`; jaxlib 0.10.2 accepts only one operand per update and refuses the module. Such a start is
+moved to the update that binds the last operand: the work, its operands and the order stay the same; only how
+early the start was issued is lost.
 
 `serialize()` gives an IFRT header and a file of records, one of which holds the module with its
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
@@ -26,7 +26,8 @@ SEQUENCES, SEQUENCE, SEQUENCE_IDS = 1, 2, 1  # a schedule's map by computation; 
 def module(executable: bytes) -> Any:
     """The HLO module, as a jaxlib object, of an executable that `serialize()` wrote.
 
-    ValueError: the module is missing or has another form. RuntimeError: jaxlib refuses the rewritten one too.
+    ValueError: the module is missing or has an unknown form. RuntimeError: jaxlib refuses it after rewriting,
+    too.
     """
     parse = jaxlib_hlo().HloModule.from_serialized_hlo_module_proto
     return parse(bind_late_operands(module_proto(executable)))
@@ -36,7 +37,7 @@ def module_proto(executable: bytes) -> bytes:
     """The one HloModuleProto of a serialised executable."""
     configured = [part for record in records(executable) for part in _parts(record, CONFIGURED)]
     modules = [part for parent in configured for part in _parts(parent, MODULE)]
-    # A field number says nothing of the type: other records have fields of these numbers too.
+    # Messages of other types have fields of these numbers, too, so all required fields are checked.
     modules = [part for part in modules if {field.number for field in possible_message(part)} >= NAMED]
     if len(modules) != 1:
         raise ValueError(f"{len(modules)} modules in the executable")
@@ -71,8 +72,8 @@ def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
         instruction = message(field.value)
         (number,) = _ids(instruction, ID)
         if _opcode(instruction) == b"async-update" and len(operands := _ids(instruction, OPERANDS)) > 1:
-            # Under the update's id, by which its users name it: so
-            # a further update in the chain finds this start.
+            # Under the update's id, by which its users refer to it: so a further update in the chain finds
+            # this start.
             instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
             removed.add(operands[0])
         instructions[number] = instruction

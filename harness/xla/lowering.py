@@ -1,4 +1,4 @@
-"""A case's mode as one jax program, over arrays that need not exist."""
+"""Lowering of a case's mode to one jax program, over arrays that need not exist."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from harness.catalog.arrays import Array, Shapes, numpy_dtype, prune
 from harness.core.errors import Unsupported
 
 Place = Callable[[tuple[str, ...]], Any]
-"""Where an input lies, by its path through the inputs' names; None leaves it to the backend."""
+"""The sharding of an input by its path through the inputs' names; None leaves it to the backend."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A jitted function and what it is lowered with."""
+    """A jitted function, and the arguments that it is lowered with."""
 
     jitted: Any
     arguments: tuple[Any, ...] = ()
@@ -30,22 +30,22 @@ class Program:
 
 
 def structs(shapes: Shapes | Array, place: Place = lambda _: None, path: tuple[str, ...] = ()) -> Any:
-    """The inputs as jax describes arrays that do not exist."""
+    """The inputs as `jax.ShapeDtypeStruct`s."""
     if isinstance(shapes, Mapping):
         return {name: structs(branch, place, (*path, name)) for name, branch in shapes.items()}
     return jax.ShapeDtypeStruct(shapes.shape, numpy_dtype(shapes.dtype), sharding=place(path))
 
 
 def forward(function: Callable[..., Any], inputs: Mapping[str, Any], results: Any = None) -> Program:
-    """The forward call; `results` is where its results are placed, None leaves that to the compiler."""
+    """The forward call; `results` is the sharding of its results, None leaves that to the compiler."""
     return Program(jax.jit(function, out_shardings=results), (), inputs)
 
 
 class Backward:
     """The gradients of a function's floating inputs. Unsupported when its result has no floating part.
 
-    `leaves` are the floating inputs and `rest` the others; `merge` joins such lists again.
-    `outputs` describe the floating results: each has one cotangent. `place` is where all arrays lie.
+    `leaves` are the floating inputs and `rest` the others; `merge` joins such lists again. `outputs` describe
+    the floating results, which have one cotangent each. `place` is the sharding of all arrays.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Backward:
         self.outputs = self._place(outputs)
 
     def forward(self, leaves: list[Any], rest: list[Any]) -> tuple[list[Any], Any]:
-        """(floating parts, the whole result): only the first have cotangents."""
+        """(the result's floating parts, the whole result)."""
         result = self.function(**self.merge(leaves, rest))
         return [leaf for leaf in jax.tree.leaves(result) if is_floating(leaf)], result
 
     def both(self) -> Program:
-        """Forward and pullback as one program, of the leaves, the rest and the cotangent."""
+        """Forward and pullback as one program of the leaves, the rest and the cotangent."""
 
         def both(leaves: list[Any], rest: list[Any], cotangent: list[Any]) -> Any:
             _, pullback, result = jax.vjp(lambda leaves: self.forward(leaves, rest), leaves, has_aux=True)
@@ -73,7 +73,7 @@ class Backward:
         return Program(self._jit(both), (self.leaves, self.rest, self.outputs))
 
     def pullback(self) -> tuple[Program, Program]:
-        """(residuals, the pullback alone): the second takes what the first gives, and the cotangent."""
+        """(program of the residuals, the pullback alone): the second takes residuals and cotangent."""
         form: Any = None
 
         def residuals(leaves: list[Any], rest: list[Any]) -> list[Any]:

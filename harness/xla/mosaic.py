@@ -1,7 +1,7 @@
-"""Pallas kernels in an optimised module: the hash of each body, and the VMEM that it was given.
+"""Pallas TPU kernels in an optimised module: the hash of each body, and its VMEM.
 
-A kernel is a custom call with its body, MLIR in base64, in the backend's configuration, where libtpu (0.0.52)
-notes the memory, too. XLA's own hash of a module leaves both out.
+A kernel is a custom call whose backend configuration holds the body, MLIR in base64, and since libtpu 0.0.52
+its memory. XLA's own hash of a module covers neither.
 """
 
 import base64
@@ -15,8 +15,8 @@ from harness.xla.hlo import Graph
 
 TARGET = "tpu_custom_call"
 BODY = re.compile(r'"body": ?"([^"]+)"')
-GIVEN = re.compile(r'"used_scoped_memory_configs":\[([^\]]*)\]')
-VMEM = re.compile(r'"memory_space":"1","offset":"\d+","size":"(\d+)"')  # memories have numbers
+SCOPED = re.compile(r'"used_scoped_memory_configs":\[([^\]]*)\]')
+VMEM = re.compile(r'"memory_space":"1","offset":"\d+","size":"(\d+)"')  # memory space 1
 
 
 class MosaicKernel(NamedTuple):
@@ -25,20 +25,20 @@ class MosaicKernel(NamedTuple):
 
 
 def mosaic_kernels(graph: Graph) -> Iterator[MosaicKernel]:
-    """Those of a module, in its order; libtpu's own fusions, which have no body, are none."""
+    """The kernels of a module in order; not libtpu's own fusions, which have no body."""
     for instruction in graph.instructions:
         body = BODY.search(instruction.attributes)
         if instruction.target == TARGET and body:
-            given = GIVEN.search(instruction.attributes)
-            sizes = VMEM.findall(given[1]) if given else []
+            memory = SCOPED.search(instruction.attributes)
+            sizes = VMEM.findall(memory[1]) if memory else []
             yield MosaicKernel(body_hash(body[1]), sum(map(int, sizes)) if sizes else None)
 
 
 def body_hash(body: str) -> str:
-    """`sha256:…` of a kernel's body without the places in its source."""
+    """`sha256:…` of a kernel's body without its source locations."""
     ir = importlib.import_module("jaxlib.mlir.ir")
     dialect = importlib.import_module("jax.experimental.mosaic.dialects").tpu
-    # Its context has the dialects that bodies are written in, which a body in words, not bytecode, needs.
+    # jax's context has the dialects of kernel bodies, which a textual body (not bytecode) needs.
     with importlib.import_module("jax.interpreters.mlir").make_ir_context() as context:
         context.allow_unregistered_dialects = True
         dialect.register_dialect(context)

@@ -1,8 +1,8 @@
-"""What compilers say where a kernel needs more of a core's own memory than it gets.
+"""Parsing of the compilers' errors for kernels that exceed on-chip memory (shared memory, VMEM, SMEM).
 
-XLA has one wording for a GPU's shared memory. libtpu has three, by 0.0.52: a single allocation that is
-larger than the memory; a program that is, with its largest allocations; and a kernel within the memory and
-beyond what one is given of it, which names no operand.
+XLA has one message for a GPU's shared memory. libtpu 0.0.52 has three: a single allocation exceeds the
+memory; the program does, listing its largest allocations; or a kernel exceeds the limit of scoped VMEM,
+without naming an operand.
 """
 
 import re
@@ -26,7 +26,7 @@ UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def on_chip_overflow(message: str) -> OnChipOverflow | None:
-    """The overflow that a compiler's error tells; None where it is about something else, such as HBM."""
+    """The overflow in a compiler's error; None if it is about something else, such as HBM."""
     tag = TAG.search(message)
     operand = OPERAND.search(tag[1]) if tag else None
     named = operand[1] if operand else tag[1] if tag else ""

@@ -1,9 +1,9 @@
-"""The operators that libtpu expects to weigh most: the `estimated_cycles` that it leaves in its module.
+"""The heaviest operators of a TPU program, by the `estimated_cycles` that libtpu leaves in its module.
 
-libtpu plans by them; they are not a time. Many operators have none, among them some that take longest: of
-mask/scatter's on a v5p (1024 rows, k 2048, 128Ki keys) neither the sort nor the scatter, and all others
-together have 1.4e5 cycles, 80 µs, where writing its 512 MiB alone takes 190 µs (libtpu 0.0.52). What they
-can say is which operator, hence which line, the compiler expects to weigh most among those it has weighed.
+libtpu schedules by these estimates; they are not times. Many operators have none, among them some of the
+slowest: in mask/scatter on a v5p (1024 rows, k 2048, 128Ki keys) neither the sort nor the scatter has one,
+and all others together have 1.4e5 cycles, 80 µs, where writing the 512 MiB result alone takes 190 µs (libtpu
+0.0.52). They only rank the operators, hence source lines, that have an estimate.
 """
 
 import re
@@ -18,11 +18,11 @@ from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 MOST = 8
 ESTIMATE = re.compile(r'"estimated_cycles":"([1-9]\d*)"')
-BRANCHING = ("call", "conditional", *STARTS)  # like `while`, weighed by the computations that they call
+BRANCHING = ("call", "conditional", *STARTS)  # like `while`, counted by the computations that they call
 NO_WORK = ("after-all", "bitcast", "constant", "get-tuple-element", "parameter", "tuple")
-SECOND_HALVES = ("-done", "-update")  # of an asynchronous operator, which is counted at its start
+SECOND_HALVES = ("-done", "-update")  # of asynchronous operators, which count at their start
 
-# The tables of places above a module's computations, as XLA's text has them.
+# The tables of source locations that precede the computations in XLA's text.
 HEADING = re.compile(r"[A-Z]\w+$")
 TABLES = {
     "FileNames": re.compile(r'(\d+) "(.*)"$'),
@@ -33,27 +33,27 @@ FRAME = re.compile(r"metadata=\{[^}]*\bstack_frame_id=(\d+)")
 
 
 def weights(
-    modules: Sequence[Any], turns: Mapping[str, int | None]
+    modules: Sequence[Any], trip_counts: Mapping[str, int | None]
 ) -> tuple[tuple[OperatorWeight, ...], tuple[int, int]]:
-    """(the operators that libtpu expects to weigh most, (how many it has weighed, of how many)).
+    """(the operators with the largest estimates, (how many have an estimate, of how many)).
 
-    `turns` is how often each loop turns, by the name of its `while`. Empty unless there is exactly one
-    module and it can be read: it is printed with metadata here, which a program's hash leaves out.
+    `trip_counts` are by the name of the `while`. Empty unless there is exactly one module and it can be
+    read; it is printed with metadata for this, which the program's hash leaves out.
     """
     try:
         (module,) = modules
         text = module.to_string(jaxlib_hlo().HloPrintOptions())
-        return heaviest_operators(text, turns)
+        return heaviest_operators(text, trip_counts)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return (), (0, 0)
 
 
 def heaviest_operators(
-    text: str, turns: Mapping[str, int | None]
+    text: str, trip_counts: Mapping[str, int | None]
 ) -> tuple[tuple[OperatorWeight, ...], tuple[int, int]]:
     """The same as `weights`, from a module's text."""
     graph, places = Graph(text), Places(text)
-    operators = [(operator, times) for _, operator, times in executed_operators(graph, turns)]
+    operators = [(operator, times) for _, operator, times in executed_operators(graph, trip_counts)]
     estimates = [
         (operator, int(match[1]), times)
         for operator, times in operators
@@ -76,17 +76,17 @@ def heaviest_operators(
 
 
 def executed_operators(
-    graph: Graph, turns: Mapping[str, int | None]
+    graph: Graph, trip_counts: Mapping[str, int | None]
 ) -> Iterator[tuple[Computation, Instruction, int | None]]:
-    """The operators that the entry runs, where they stand, and how often loops turn them; None: not known."""
+    """(computation, operator, number of executions) of what the entry runs; None: number not known."""
     waiting: list[tuple[str, int | None]] = [(graph.entry, 1)]
     while waiting:
         name, times = waiting.pop()
         computation = graph.computations[name]
         for instruction in computation.instructions.values():
             if instruction.opcode == "while":
-                length = turns.get(instruction.name)
-                inner_times = None if times is None or length is None else times * length
+                trips = trip_counts.get(instruction.name)
+                inner_times = None if times is None or trips is None else times * trips
                 waiting += [(callee, inner_times) for callee in instruction.called["body"]]
             elif instruction.opcode in BRANCHING and instruction.called:
                 waiting += [(callee, times) for callee in instruction.callees]
@@ -95,7 +95,7 @@ def executed_operators(
 
 
 class Places:
-    """Where in the source a module's instructions come from."""
+    """The source locations of a module's instructions."""
 
     def __init__(self, text: str) -> None:
         tables: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in TABLES}
@@ -110,7 +110,7 @@ class Places:
         self.files, self.locations, self.frames = tables.values()
 
     def of(self, instruction: Instruction, graph: Graph) -> str:
-        """`file:line` of an instruction; of a fusion without one, its inner instructions' most common."""
+        """`file:line` of an instruction; for a fusion without one, the most common of its instructions."""
         inside = [
             self._source_line(inner)
             for name in instruction.callees

@@ -1,4 +1,4 @@
-"""The Pallas kernels of a traced program: what jax knows of each before a compiler has seen it."""
+"""The Pallas kernels of a traced program, with the figures that jax has before compilation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUBLANES = 8  # rows of a register, of 32 bits
 
 @dataclass(frozen=True)
 class LoweredKernel:
-    """A kernel; `alone` is a program of nothing else, lowered. A core has `core_bytes` of VMEM."""
+    """A kernel; `alone` is a lowered program of nothing else. A core has `core_bytes` of VMEM."""
 
     figures: TpuKernelFigures
     alone: Any
@@ -33,19 +33,19 @@ class LoweredKernel:
 
 
 def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKernel]:
-    """The kernels of a program in the order of their calls, equal ones once; none on anything but a TPU."""
+    """The kernels of a program in the order of their calls, equal ones merged; only for a TPU."""
     if target.accelerator is None or target.kind != "tpu":
         return []
     calls = [
-        _lowered(equation, device, target.accelerator.kernel_vmem_bytes)
+        _lower_kernel(equation, device, target.accelerator.kernel_vmem_bytes)
         for equation in pallas_calls(jaxpr.jaxpr)
     ]
     alike = grouped(calls, lambda call: (call.figures.label, call.figures.program))
     return [replace(same[0], figures=replace(same[0].figures, calls=len(same))) for same in alike.values()]
 
 
-def compiled_alone(kernel: LoweredKernel) -> TpuKernelFigures:
-    """A kernel's figures with its VMEM, or with why there is not enough."""
+def compile_alone(kernel: LoweredKernel) -> TpuKernelFigures:
+    """Compile a kernel alone: its figures with its VMEM, or with why that does not suffice."""
     try:
         compiled = kernel.alone.compile()
     except jax.errors.JaxRuntimeError as error:
@@ -55,12 +55,12 @@ def compiled_alone(kernel: LoweredKernel) -> TpuKernelFigures:
         needed = overflow.needed_bytes if overflow.memory == "vmem" else None
         return replace(kernel.figures, vmem_bytes=needed, refused=overflow.sentence(kernel.core_bytes))
     (module,) = compiled.runtime_executable().hlo_modules()
-    ((_, given),) = mosaic_kernels(Graph.of(module))
-    return replace(kernel.figures, vmem_bytes=given)
+    ((_, vmem_bytes),) = mosaic_kernels(Graph.of(module))
+    return replace(kernel.figures, vmem_bytes=vmem_bytes)
 
 
 def pallas_calls(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a jaxpr that call a kernel, those of a loop's body and of other inner ones too."""
+    """The equations of a jaxpr, and of its inner jaxprs such as loops' bodies, that call a kernel."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "pallas_call":
             yield equation
@@ -70,12 +70,12 @@ def pallas_calls(jaxpr: Any) -> Iterator[Any]:
 
 
 def name_and_place(call: Any) -> tuple[str, str]:
-    """What a kernel is called, and `file:line` of its function."""
+    """(a kernel's name, `file:line` of its function)."""
     name, _, place = call.params["jaxpr"].debug_info.func_src_info.partition(" at ")
     return call.params["name"] or name, Path(place).name
 
 
-def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
+def _lower_kernel(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
     params = equation.params
     mapping, kernel = params["grid_mapping"], params["jaxpr"]
     here = SingleDeviceSharding(device)
@@ -107,11 +107,11 @@ def _lowered(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel:
 
 
 def _blocks(mapping: Any, kernel: Any) -> Iterator[OperandBlock]:
-    """Prefetched scalars, inputs and outputs, as the kernel calls them."""
+    """The blocks of prefetched scalars, inputs and outputs, by the kernel's parameter names."""
     views = [(aval, aval) for aval in mapping.index_map_avals[len(mapping.grid) :]]
     views += [(block.array_aval, block.transformed_block_aval) for block in mapping.block_mappings]
     names = kernel.debug_info.safe_arg_names(len(kernel.invars))
-    for name, (array, block) in zip(names, views, strict=False):  # scratch follows
+    for name, (array, block) in zip(names, views, strict=False):  # further names are scratch
         space = str(block.memory_space)
         memory = {"default": "vmem", "index": "smem"}.get(space, space)
         tile = SUBLANES * max(1, 4 // block.dtype.itemsize), LANES

@@ -1,7 +1,7 @@
-"""The matrix products of a module, and which of them each is computed from.
+"""Matrix products of a module, and their data dependencies.
 
-XLA keeps neither names nor places of some products, but no pass of it turns round what depends on what: two
-products of one size differ in those before and after them.
+XLA's passes drop the metadata of some products, but they preserve dependencies: products of equal size can be
+told apart by the products before and after them.
 """
 
 import math
@@ -17,17 +17,17 @@ from harness.xla.hlo import Computation, Graph, Instruction
 
 LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
 ELEMENT = re.compile(r"\bindex=(\d+)")
-BARRIER = "opt-barrier"  # keeps XLA from moving what is around it, and is nothing afterwards
+BARRIER = "opt-barrier"  # the identity, to XLA a barrier for code motion
 CALLED = {"call": "to_apply", "fusion": "calls", "while": "body"}
 
-Size = tuple[int, int]  # the elements of a result, and the terms of the sum that each of them is
+Size = tuple[int, int]  # (elements of the result, length of the contraction)
 Key = tuple[Size, tuple[Size, ...], tuple[Size, ...]]
-Flow = Any  # the products that a value is computed from; of a tuple those of each element
+Flow = Any  # the products that a value depends on, by number; for a tuple, those of each element
 
 
 @dataclass(frozen=True)
 class Product:
-    """`marks` are the stages around it, the outermost first; `before`, those it depends on, by number."""
+    """A product: `marks` are its stages, outermost first; `before` the products it depends on, by number."""
 
     name: str
     size: Size
@@ -36,35 +36,35 @@ class Product:
 
 
 class Products:
-    """The products of a module in its text's order; one that is called from two places is there twice."""
+    """The products of a module in textual order; one in a computation that is called twice counts twice."""
 
     def __init__(self, graph: Graph, marks: Callable[[str], Sequence[str]]) -> None:
         self.graph, self.marks = graph, marks
-        self.found: list[Product] = []
+        self.products: list[Product] = []
         self._follow(graph.entry, (), ())
 
     @cached_property
     def after(self) -> list[frozenset[int]]:
-        """By product the numbers of those that depend on it."""
-        found: list[set[int]] = [set() for _ in self.found]
-        for number, product in enumerate(self.found):
+        """For each product, the numbers of those that depend on it."""
+        after: list[set[int]] = [set() for _ in self.products]
+        for number, product in enumerate(self.products):
             for each in product.before:
-                found[each].add(number)
-        return [frozenset(each) for each in found]
+                after[each].add(number)
+        return [frozenset(each) for each in after]
 
     @cached_property
     def sizes(self) -> Counter[Size]:
-        return Counter(product.size for product in self.found)
+        return Counter(product.size for product in self.products)
 
     def keys(self, comparable: Collection[Size]) -> list[Key]:
-        """By product its size, and the sizes of those before and after it, `comparable` ones alone."""
+        """For each product its size, and those of the products before and after it that are `comparable`."""
 
         def sizes(numbers: Iterable[int]) -> tuple[Size, ...]:
-            return tuple(sorted(size for n in numbers if (size := self.found[n].size) in comparable))
+            return tuple(sorted(size for n in numbers if (size := self.products[n].size) in comparable))
 
         return [
             (product.size, sizes(product.before), sizes(after))
-            for product, after in zip(self.found, self.after, strict=True)
+            for product, after in zip(self.products, self.after, strict=True)
         ]
 
     def _follow(self, name: str, arguments: Sequence[Flow], outer: tuple[str, ...]) -> Flow:
@@ -94,7 +94,7 @@ class Products:
         marks = tuple(self.marks(each.attributes))
         if each.opcode in CALLED:
             (callee,) = each.called[CALLED[each.opcode]]
-            # The names in a called function begin at its own; those in a loop's body are whole.
+            # Names in a called function are relative to the call; those in a loop's body are absolute.
             result = self._follow(callee, operands, (*outer, *marks) if each.opcode == "call" else outer)
             return _merge(operands[0], result) if each.opcode == "while" else result
         if each.opcode == "conditional":
@@ -106,12 +106,12 @@ class Products:
         before = _union(operands)
         if each.opcode != "dot":
             return before
-        self.found.append(Product(each.name, product_size(computation, each), (*outer, *marks), before))
-        return before | {len(self.found) - 1}
+        self.products.append(Product(each.name, product_size(computation, each), (*outer, *marks), before))
+        return before | {len(self.products) - 1}
 
 
 def product_size(computation: Computation, product: Instruction) -> Size:
-    """The elements of a product's result, and the terms of the sum that each of them is."""
+    """(elements of a product's result, length of its contraction)."""
     left = _sizes(computation.instructions[product.operands[0]].shape)
     contracted = LEFT.search(product.attributes)
     axes = [int(axis) for axis in contracted[1].split(",") if axis] if contracted else []
@@ -119,14 +119,14 @@ def product_size(computation: Computation, product: Instruction) -> Size:
 
 
 def _union(flows: Iterable[Flow]) -> frozenset[int]:
-    found: frozenset[int] = frozenset()
+    numbers: frozenset[int] = frozenset()
     for flow in flows:
-        found |= _union(flow) if isinstance(flow, tuple) else flow
-    return found
+        numbers |= _union(flow) if isinstance(flow, tuple) else flow
+    return numbers
 
 
 def _merge(one: Flow, other: Flow) -> Flow:
-    """Of a loop's state before it and after a turn."""
+    """The dependencies of a loop's result: of its initial state and of the state after an iteration."""
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         return tuple(_merge(*pair) for pair in zip(one, other, strict=True))
     return _union([one, other])

@@ -1,7 +1,7 @@
-"""A compiled program's hash: equal hashes are equal programs, whatever their functions are called.
+"""A compiled program's hash: equal for equal programs, whatever their functions' names.
 
-The text that is hashed holds neither the function's name nor device ids: on the TPU a program for one
-device has the same hash on `v5p:2x2x1` and `v5p:4x4x4`. One for several devices holds their groups.
+The hashed text has neither function names nor device ids: a program for one TPU device has the same hash on
+`v5p:2x2x1` and `v5p:4x4x4`. That of a program for several devices has their groups.
 """
 
 import math
@@ -11,24 +11,24 @@ from typing import Any
 
 from harness.xla.jaxlib_hlo import jaxlib_hlo
 
-CONSTANTS = 1 << 20  # the most elements of constants that a program's hash covers
-# On cuda, XLA's own hash of the module before optimisation: it differs with the function's name.
+CONSTANTS = 1 << 20  # at most so many elements of large constants are hashed
+# On cuda, XLA's hash of the unoptimised module, which depends on the function's name.
 NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
 
 LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
 
 
 def texts(modules: list[Any]) -> tuple[str, str]:
-    """(the modules' text without names and metadata, their constants, which that text elides).
+    """(the modules' text without names and metadata, the constants that it elides).
 
-    Both are equal for equal programs of two processes. Empty where jaxlib gives nothing to read.
+    Both are equal for equal programs in different processes. Empty where jaxlib provides no text.
     """
     try:
         options = jaxlib_hlo().HloPrintOptions
     except ImportError:  # another jaxlib keeps them elsewhere
         return "", ""
     text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
-    # Programs that differ in a constant table alone have one fingerprint, so the tables are read too.
+    # The fingerprint text elides large constants, so programs that differ only in those need them read too.
     whole = options.canonical()
     whole.print_large_constants = elided_elements(text) <= CONSTANTS
     lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]

@@ -1,6 +1,6 @@
-"""Bytes of protocol buffers' messages, by their specification of the wire format.
+"""Protocol buffers' wire format: messages of unknown schema as lists of fields.
 
-What does not follow it is a ValueError.
+ValueError for bytes that do not follow the format.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ FIXED = {FIXED64: 8, FIXED32: 4}
 
 
 class MessageField(NamedTuple):
-    """One field of a message; `value` is its bytes without tag and length, a number's as written."""
+    """One field of a message; `value` are its bytes without tag and length, still encoded."""
 
     number: int
     kind: int
@@ -19,7 +19,7 @@ class MessageField(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """A field of whole numbers, packed or one by one."""
+        """The integers of a field, packed or single."""
         return list(read_varints(self.value))
 
 
@@ -44,7 +44,7 @@ def message(data: bytes) -> list[MessageField]:
 
 
 def possible_message(data: bytes) -> list[MessageField]:
-    """The fields of bytes that may be a message; empty where they are something else, such as a text."""
+    """The fields of bytes that may be a message; empty if they are something else, such as text."""
     try:
         return message(data)
     except ValueError:
@@ -52,13 +52,13 @@ def possible_message(data: bytes) -> list[MessageField]:
 
 
 def inside(parts: Iterable[bytes], number: int) -> list[bytes]:
-    """What the fields of this number hold, in parts that may be messages."""
+    """The contents of the length-delimited fields of this number, in parts that may be messages."""
     fields = (field for part in parts for field in possible_message(part))
     return [field.value for field in fields if field.number == number and field.kind == BYTES]
 
 
 def number_of(fields: list[MessageField], number: int) -> int:
-    """The first whole number of this field; 0, which is not written, where there is none."""
+    """The first integer of this field; 0, the default, which is not written, if it is missing."""
     return next((n for each in fields if each.number == number for n in each.numbers), 0)
 
 
@@ -71,12 +71,12 @@ def encode(fields: Iterable[MessageField]) -> bytes:
 
 
 def packed_field(number: int, values: Iterable[int]) -> MessageField:
-    """A field of several whole numbers."""
+    """A packed field of integers."""
     return MessageField(number, BYTES, b"".join(varint(value) for value in values))
 
 
 def varint(value: int) -> bytes:
-    r"""A whole number that is not negative, seven bits a byte.
+    r"""A non-negative integer as a varint, seven bits per byte.
 
     >>> varint(300)
     b'\xac\x02'
@@ -96,11 +96,11 @@ def read_varints(data: bytes) -> Iterator[int]:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins here, and where the next thing does."""
+    """(the varint at this offset, the offset after it)."""
     value = 0
     for shift, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << 7 * shift
-        if byte < 0x80:  # the bit that says there is more
+        if byte < 0x80:  # without the continuation bit
             return value, at + shift + 1
     raise ValueError("a number without an end")
 

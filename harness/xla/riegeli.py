@@ -1,6 +1,6 @@
-"""Riegeli files, which hold messages as records: those that XLA writes its executables in.
+"""Riegeli record files, in which XLA serialises executables.
 
-Source: Riegeli's specification of record files. What does not follow it is a ValueError.
+Source: Riegeli's specification of record files. ValueError for bytes that do not follow it.
 """
 
 import struct
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from harness.xla.protobuf import BYTES, possible_message, read_varint, read_varints, slice_of
 from harness.xla.snappy import decompress
 
-# The first block header of every Riegeli file: its hash, no chunk before it, the next one 64 bytes on.
+# The first block header of every file: its hash, 0 (no previous chunk), 64 (the next chunk's offset).
 SIGNATURE = bytes.fromhex("83af70d10d884a3f00000000000000004000000000000000")
-BLOCK, BLOCK_HEADER = 1 << 16, 24  # a file is cut into blocks, whose headers are no part of what it holds
+BLOCK, BLOCK_HEADER = 1 << 16, 24  # a file is cut into blocks, whose headers interrupt its content
 CHUNK = struct.Struct("<5Q")  # hash, size, hash, kind and number of records, size of records
-SIMPLE = ord("r")  # the kind of a chunk that holds its records one after the other
+SIMPLE = ord("r")  # the kind of a chunk that stores its records one after the other
 PLAIN, SNAPPY = b"\0", b"s"  # how a chunk is compressed
 
 
 def records(data: bytes) -> Iterator[bytes]:
-    """The records of the one Riegeli file in these bytes; of compressed chunks those that Snappy has made."""
+    """The records of the one Riegeli file in these bytes, in chunks that are plain or Snappy-compressed."""
     start = data.find(SIGNATURE)
     if start < 0:
         raise ValueError("no file of records in these bytes")
@@ -34,7 +34,7 @@ def records(data: bytes) -> Iterator[bytes]:
 
 
 def of_executable(executable: bytes) -> Iterator[bytes]:
-    """Those of what `serialize()` gives: a header of jax's behind its length, and a message with the file."""
+    """The records of jax's `serialize()`: a length, that much header, and a message with the file."""
     size, at = read_varint(executable, 0)
     for field in possible_message(executable[at + size :]):
         if field.kind == BYTES and field.value.startswith(SIGNATURE):
@@ -44,7 +44,7 @@ def of_executable(executable: bytes) -> Iterator[bytes]:
 
 
 def _simple(chunk: bytes) -> Iterator[bytes]:
-    """Behind the byte for the compression: the size of the sizes, the sizes of the records, the records."""
+    """After a byte for the compression: the size of the sizes, the records' sizes, the records."""
     length, at = read_varint(chunk, 1)
     sizes, values = slice_of(chunk, at, length), chunk[at + length :]
     if chunk[:1] == SNAPPY:
@@ -56,5 +56,5 @@ def _simple(chunk: bytes) -> Iterator[bytes]:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Behind the size that it has decompressed, which Snappy says itself."""
+    """Skip the decompressed size, which Snappy's own format repeats."""
     return decompress(data[read_varint(data, 0)[1] :])

@@ -1,10 +1,10 @@
-"""Snappy's compressed form, as Google's format_description.txt has it."""
+"""Snappy decompression, by Google's format_description.txt."""
 
 from harness.xla.protobuf import read_varint
 
 
 def decompress(data: bytes) -> bytes:
-    r"""The bytes that were compressed. ValueError where they are cut short, or more than announced.
+    r"""The decompressed bytes. ValueError where the data are cut short, or longer than announced.
 
     >>> decompress(b"\x08\x04ab\x09\x02")
     b'abababab'
@@ -16,7 +16,7 @@ def decompress(data: bytes) -> bytes:
             tag = data[at]
             kind, count = tag & 3, tag >> 2
             at += 1
-            if kind == 0:  # so many bytes as they are
+            if kind == 0:  # a literal
                 if count >= 60:
                     width = count - 59
                     count = int.from_bytes(data[at : at + width], "little")
@@ -34,7 +34,7 @@ def decompress(data: bytes) -> bytes:
                 raise ValueError("compressed bytes copy what is not there")
             if back > count:
                 out += out[start : start + count + 1]
-            else:  # a copy that reads what it has just written repeats it
+            else:  # a copy that overlaps its own output repeats it
                 for place in range(start, start + count + 1):
                     out.append(out[place])
     except IndexError:

@@ -1,7 +1,7 @@
-"""The operators that a compiled program runs, each with the stages that it computes for.
+"""The operators that a compiled program runs, each with the stages that it belongs to.
 
-A stage's mark in jax code is a scope of names while that code is traced. XLA keeps it in the metadata of
-what it makes of the code: `jit(f)/stage:window/stage:mask/lt`. A fusion may hold operators of several stages.
+In jax a stage is a name scope during tracing. XLA keeps it in the metadata of the resulting instructions:
+`jit(f)/stage:window/stage:mask/lt`. A fusion may contain operators of several stages.
 """
 
 import math
@@ -17,40 +17,41 @@ from harness.xla.collectives import size_of
 from harness.xla.hlo import Computation, Graph, Instruction
 from harness.xla.operator_weights import executed_operators
 from harness.xla.products import Key, Products, Size, product_size
-from harness.xla.trip_counts import lengths
+from harness.xla.trip_counts import count_trips
 
 MARK = re.compile(rf"{SCOPE}([\w-]+)")
 NAME = re.compile(r'\bop_name="([^"]*)"')
 CONTAINERS = ("call", "conditional", "while")
-# They compute nothing of a stage's own, and a fusion takes copies of them wherever they are used.
+# They compute nothing by themselves, and fusions duplicate them wherever they are used.
 MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
 SLICES = ("dynamic-slice", "gather", "slice")
 UPDATE = "dynamic-update-slice"
-LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that are products, too
+LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that compute products
 
 
 @dataclass(frozen=True)
 class StageOperator:
-    """An operator that a call runs so many times (None: not known), and what each of them is.
+    """An operator that a call runs `runs` times (None: not known), with the figures of one run.
 
-    `flops` are those of matrix products, None where a library's are not known. `bytes` are its operands and
-    results; of an operand that it slices, the slices.
+    `flops` are those of matrix products, None for a library's. `bytes` are of operands and results; of an
+    operand that is sliced, only the slices.
     """
 
     name: str
     opcode: str
-    stage: str  # of a fusion that spans several, all of them; empty for none
+    stage: str  # all of them for a fusion that spans several; empty for none
     runs: int | None
     flops: int | None
     bytes: int
 
 
 class StagedProgram:
-    """An optimised module with its metadata, and the module that jax has lowered it from.
+    """An optimised module with its metadata, and the lowered module that it was compiled from.
 
-    On the way XLA rewrites products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
-    product has the stage of the lowered one of its size that has products of the same sizes before and after
-    it, or, where there is none, of any of its size; of several stages those that its computation names.
+    XLA rewrites some products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
+    product gets the stage of the lowered product of its size with products of the same sizes before and after
+    it or, if there is none, of any lowered product of its size; among several stages, those that occur in its
+    computation.
     """
 
     def __init__(self, optimised: str, lowered: str) -> None:
@@ -69,8 +70,8 @@ class StagedProgram:
 
     @cached_property
     def operators(self) -> list[StageOperator]:
-        """What a call runs."""
-        ran = executed_operators(self.graph, lengths(self.graph))
+        """The operators that a call runs."""
+        ran = executed_operators(self.graph, count_trips(self.graph))
         return [
             StageOperator(
                 each.name,
@@ -84,7 +85,7 @@ class StagedProgram:
         ]
 
     def counts(self) -> dict[str, tuple[int | None, int | None, int | None]]:
-        """(operators run, FLOPs, bytes) of a call by stage; None where an operator has none."""
+        """(operators run, FLOPs, bytes) of a call by stage; None where that of an operator is not known."""
         by_stage = grouped(self.operators, lambda operator: operator.stage)
         return {
             stage: (
@@ -96,7 +97,7 @@ class StagedProgram:
         }
 
     def _inner(self, instruction: Instruction) -> list[tuple[Computation, Instruction]]:
-        """What a fusion computes, each in its computation; empty of another instruction."""
+        """(computation, instruction) of what a fusion computes; empty for other instructions."""
         names = instruction.called.get("calls", ()) if instruction.opcode == "fusion" else ()
         inner = [self.graph.computations[name] for name in names]
         return [
@@ -104,17 +105,17 @@ class StagedProgram:
         ]
 
     def _stages_in_scope(self, instruction: Instruction) -> set[str]:
-        """The stages in the metadata of an instruction, of a fusion those of what it computes."""
+        """The stages in the metadata of an instruction; for a fusion, of its inner instructions."""
         inner = [each for _, each in self._inner(instruction)] or [instruction]
         return {stage for each in inner if (stage := _path(_marks(each.attributes)))}
 
     def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
-        found = self._stages_in_scope(instruction)
+        stages = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
                 possible = self.products.get(each.name) or self.products.get(product_size(part, each), set())
-                found |= (possible & {*beside} or possible) if len(possible) > 1 else possible
-        return JOINED.join(sorted(_marked(found)))
+                stages |= (possible & {*beside} or possible) if len(possible) > 1 else possible
+        return JOINED.join(sorted(_without_unmarked(stages)))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
         if instruction.opcode == "dot":
@@ -140,40 +141,40 @@ class StagedProgram:
         return read + _written(inner, inner.root)
 
 
-def _marked(stages: Collection[str]) -> set[str]:
-    """Without unmarked code, where a stage is beside it: in a backward that is `backward` alone."""
+def _without_unmarked(stages: Collection[str]) -> set[str]:
+    """The stages without those of unmarked code, which has no stage or, in a backward, only `backward`."""
     in_backward = any(stage.startswith(f"{BACKWARD}/") for stage in stages)
     return {*stages} - {""} - ({BACKWARD} if in_backward else set())
 
 
 def _marks(attributes: str) -> list[str]:
     name = NAME.search(attributes)
-    path = name[1].split(";")[0] if name else ""  # XLA joins the names of what it has merged
+    path = name[1].split(";")[0] if name else ""  # XLA joins the names of merged instructions
     return [*([BACKWARD] if "transpose(" in path else []), *MARK.findall(path)]
 
 
 def _path(marks: Sequence[str]) -> str:
-    """The stage that these marks name, as `selected/mask`; a backward's is inside `backward`."""
+    """The stage of these marks, as `selected/mask`; in a backward below `backward`."""
     backward = [BACKWARD] if BACKWARD in marks else []
     return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
 
 
 def _stages_of_products(optimised: Graph, lowered: Graph) -> dict[Size | str, set[str]]:
-    """The stages of a lowered module's products by their size, and of an optimised one's by their names."""
+    """The stages of the optimised module's products by name, and of the lowered one's by size."""
     before, after = (Products(graph, _marks) for graph in (lowered, optimised))
     comparable = {size for size, count in before.sizes.items() if after.sizes[size] == count}
     by_key: dict[Key, set[str]] = defaultdict(set)
     stages: dict[Size | str, set[str]] = defaultdict(set)
-    for product, key in zip(before.found, before.keys(comparable), strict=True):
+    for product, key in zip(before.products, before.keys(comparable), strict=True):
         for found in (by_key[key], stages[product.size]):
             found.add(_path(product.marks))
-    for product, key in zip(after.found, after.keys(comparable), strict=True):
+    for product, key in zip(after.products, after.keys(comparable), strict=True):
         stages[product.name] |= by_key.get(key, set())
     return stages
 
 
 def _times(amount: int | None, runs: int | None) -> int | None:
-    """None where either is not known; nothing is nothing, however often."""
+    """The product; None where either is not known, unless the amount is 0."""
     return 0 if amount == 0 else None if amount is None or runs is None else amount * runs
 
 
@@ -183,7 +184,7 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 
 
 def _read(fused: Computation, parameter: int) -> int:
-    """Bytes that a fusion reads of its operand, at most: slices of it alone, where it uses nothing else."""
+    """Bytes that a fusion reads of an operand: only slices, if it uses nothing else of it."""
     (name,) = (
         each.name
         for each in fused.instructions.values()
@@ -201,7 +202,7 @@ def _read(fused: Computation, parameter: int) -> int:
 
 
 def _written(fused: Computation, name: str) -> int:
-    """Bytes of a fusion's result; of an array that it updates in place, the update."""
+    """Bytes that a fusion writes: of an array that it updates in place, only the update."""
     instruction = fused.instructions[name]
     if instruction.opcode == UPDATE:
         return size_of(fused.instructions[instruction.operands[1]].shape)

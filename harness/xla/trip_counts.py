@@ -1,8 +1,8 @@
-"""Trip counts: how often the loops of an optimised module turn.
+"""Trip counts of the loops of an optimised module.
 
-XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu drops it (0.0.52); there
-the length is worked out: from where a counter starts, what the body adds to it, and the bound that
-the condition compares it with, all of which must be constants.
+XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu (0.0.52) drops it; there the trip
+count is derived from a counter's initial value, the step that the body adds, and the bound in the condition,
+all of which must be constants.
 """
 
 import re
@@ -16,8 +16,8 @@ KNOWN = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 
-def lengths(graph: Graph) -> dict[str, int | None]:
-    """How often each `while` that the entry leads to turns, by the instruction's name; None: not known."""
+def count_trips(graph: Graph) -> dict[str, int | None]:
+    """The trip count of each `while` reachable from the entry, by instruction name; None: not known."""
     counts: dict[str, int | None] = {}
     _walk(Scope(graph, graph.entry), counts)
     return counts
@@ -26,15 +26,15 @@ def lengths(graph: Graph) -> dict[str, int | None]:
 def _walk(scope: Scope, counts: dict[str, int | None]) -> None:
     for instruction in scope.computation.instructions.values():
         if instruction.opcode == "while":
-            length = _length(scope, instruction)
-            # A computation may be called from several places, with other bounds: then no one length is known.
+            length = _trip_count(scope, instruction)
+            # A computation that is called with different bounds has no single trip count.
             counts[instruction.name] = length if counts.get(instruction.name, length) == length else None
         for name, parameters in _inner(scope, instruction):
             _walk(Scope(scope.graph, name, parameters), counts)
 
 
 def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[Any]]]:
-    """The computations that an instruction runs, each with the known values of its parameters."""
+    """(computation, known values of its parameters) of what an instruction calls."""
     if instruction.opcode == "while":
         for role in ("body", "condition"):
             yield instruction.called[role][0], [scope.carried(instruction)]
@@ -46,7 +46,7 @@ def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[A
         yield from ((name, scope.arguments(instruction)) for name in instruction.callees)
 
 
-def _length(scope: Scope, loop: Instruction) -> int | None:
+def _trip_count(scope: Scope, loop: Instruction) -> int | None:
     if known := KNOWN.search(loop.attributes):
         return int(known[1])
     start, step = scope.value(loop.operands[0]), scope.step(loop)
@@ -66,19 +66,19 @@ def _length(scope: Scope, loop: Instruction) -> int | None:
     first, after = start[counter.index], step[counter.index]
     if not isinstance(first, int) or not isinstance(after, Carried) or after.index != counter.index:
         return None
-    # The condition may compare the counter plus a constant: that moves the start, and not the step.
-    return turns(first + counter.added, after.added, direction, bound)
+    # The condition may compare the counter plus a constant, which shifts the initial value.
+    return trip_count(first + counter.added, after.added, direction, bound)
 
 
-def turns(first: int, added: int, direction: str, bound: int) -> int | None:
-    """How many of first, first + added, … satisfy the comparison before the first fails; None: no end.
+def trip_count(first: int, added: int, direction: str, bound: int) -> int | None:
+    """How many of first, first + added, … satisfy the comparison before one fails; None: not finite.
 
-    >>> turns(1, 3, "LT", 100), turns(50, -2, "GE", 5), turns(9, 1, "LT", 9), turns(0, 0, "LT", 1)
-    (33, 23, 0, None)
+    >>> trip_count(1, 3, "LT", 100), trip_count(50, -2, "GE", 5), trip_count(9, 1, "LT", 9), trip_count(0, 0,
+    "LT", 1) (33, 23, 0, None)
     """
     if direction in ("GT", "GE"):
         mirrored = {"GT": "LT", "GE": "LE"}[direction]
-        return turns(-first, -added, mirrored, -bound)
+        return trip_count(-first, -added, mirrored, -bound)
     if direction == "NE":
         count, rest = divmod(bound - first, added) if added else (0, bound - first)
         return count if rest == 0 and count >= 0 else None

@@ -33,7 +33,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
             **({"queries": phase.queries} if phase.name == "chunk" else {}),
             **blocks,
         },
-        sum(sparse["sparse_attention_freq"]) if sparse else model.reaching_layers,
+        sum(sparse["sparse_attention_freq"]) if sparse else model.global_layers,
         query_heads=("heads",),
         key_heads=("kv_heads",),
         longest=fields.get("attention_chunk_size"),

@@ -24,7 +24,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
     selects = model.fields.get("index_topk")
     return ModelWorkload(
         {**widths, "phase": phase.name, **chunk, "dtype": model.dtype},
-        model.reaching_layers,
+        model.global_layers,
         query_heads=("heads",),
         note=f"the model attends the {selects} tokens that it selects; here all are" if selects else "",
     )

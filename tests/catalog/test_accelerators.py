@@ -85,6 +85,6 @@ def test_vector_operations_are_lanes_times_units_times_cores_times_clock():
 
 def test_an_extra_that_is_there_is_not_missed(monkeypatch):
     monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("json",))})
-    assert accelerators.absent("tpu") is None
+    assert accelerators.missing_compiler("tpu") is None
     monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no_such.module", "json.no"))})
-    assert accelerators.absent("cuda") == "the plugin is not installed; pip install -e '.[cuda]'"
+    assert accelerators.missing_compiler("cuda") == "the plugin is not installed; pip install -e '.[cuda]'"

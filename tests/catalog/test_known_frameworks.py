@@ -8,7 +8,7 @@ from harness.catalog import known_frameworks
 from harness.catalog.framework_traits import FrameworkTraits, Package
 from harness.catalog.known_frameworks import (
     BUILT_IN,
-    NOTHING_KNOWN,
+    UNKNOWN_FRAMEWORK,
     known,
     packages_of,
     require_framework,
@@ -28,11 +28,11 @@ def register(monkeypatch):
     def register(**places):
         points = [EntryPoint(name, place, known_frameworks.ENTRY_POINTS) for name, place in places.items()]
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
-        known_frameworks.registered.cache_clear()
+        known_frameworks.registered_traits.cache_clear()
 
     yield register
     monkeypatch.undo()
-    known_frameworks.registered.cache_clear()
+    known_frameworks.registered_traits.cache_clear()
 
 
 def test_versions_have_an_order_that_files_and_fingerprints_rest_on(register):
@@ -53,7 +53,7 @@ def test_a_framework_is_told_by_its_own_traits(register):
 
 def test_of_a_framework_of_an_older_record_nothing_is_known(register):
     register()
-    assert traits_of("gone") is NOTHING_KNOWN
+    assert traits_of("gone") is UNKNOWN_FRAMEWORK
 
 
 @pytest.mark.parametrize(

@@ -186,9 +186,9 @@ def test_an_unknown_model_is_named_with_the_nearest():
 def test_layers_by_each_publishers_way_of_saying_so():
     flash, glm, kimi = model("deepseek-v4-flash"), model("glm-5.2"), model("kimi-k3")
     assert Counter(flash.compression) == {0: 2, 4: 21, 128: 20}  # the last entry is of a predicted token
-    assert (flash.reaching_layers, flash.indexer_layers, flash.indexer_tokens) == (41, 21, 4)
-    assert (glm.reaching_layers, glm.indexer_layers, glm.indexer_tokens) == (78, 21, 1)
-    assert (kimi.reaching_layers, kimi.indexer_layers) == (24, 0)
+    assert (flash.global_layers, flash.indexer_layers, flash.indexer_tokens) == (41, 21, 4)
+    assert (glm.global_layers, glm.indexer_layers, glm.indexer_tokens) == (78, 21, 1)
+    assert (kimi.global_layers, kimi.indexer_layers) == (24, 0)
 
 
 WHOLE = ModelWorkload({"heads": 64, "kv_heads": 4, "topk": 3}, 1, ("heads",), ("kv_heads",))

@@ -50,11 +50,11 @@ def test_a_changed_helper_changes_the_hash(plugin):
     assert hash_of(plugin / "mine.py") == before
     (plugin / "parts/leaf.py").write_text("x = 1")
     assert hash_of(plugin / "mine.py") != before
-    assert source_hash.alike_in_kind(before, hash_of(plugin / "mine.py"))
+    assert source_hash.same_hash_kind(before, hash_of(plugin / "mine.py"))
 
 
 def test_a_hash_of_an_earlier_version_is_of_another_kind(plugin):
-    assert not source_hash.alike_in_kind("sha256:12ab", hash_of(plugin / "mine.py"))
+    assert not source_hash.same_hash_kind("sha256:12ab", hash_of(plugin / "mine.py"))
 
 
 def test_an_import_in_any_block_counts(plugin):

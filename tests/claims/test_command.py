@@ -92,7 +92,7 @@ class Place:
         self.without(None)
 
     def without(self, reason):
-        self.monkeypatch.setattr("harness.catalog.accelerators.absent", lambda kind: reason)
+        self.monkeypatch.setattr("harness.catalog.accelerators.missing_compiler", lambda kind: reason)
 
     def edit(self, name, old, new):
         path = self.folder / name / "claims.yaml"

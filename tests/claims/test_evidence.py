@@ -76,7 +76,9 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
 
     monkeypatch.setattr(compiling, "compile_all", compile_all)
     why = "libtpu is not installed"
-    monkeypatch.setattr("harness.catalog.accelerators.absent", lambda kind: why if kind == "tpu" else None)
+    monkeypatch.setattr(
+        "harness.catalog.accelerators.missing_compiler", lambda kind: why if kind == "tpu" else None
+    )
     figures = [
         f"""name: {name}, found: 'temp_bytes("mask/a", "{name}")'"""
         for name in ("host", "tpu:v5p", "cuda:h200")

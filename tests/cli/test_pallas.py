@@ -5,17 +5,18 @@ from importlib.util import find_spec
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import NO_TRITON
 from tests.cli.conftest import call, records
 from tests.repositories import Repository
 
 pytestmark = pytest.mark.jax
-compiles = pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+compiles = pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
 
-compiles_gpus = pytest.mark.skipif(absent("cuda") is not None, reason=str(absent("cuda")))
+compiles_gpus = pytest.mark.skipif(missing_compiler("cuda") is not None, reason=str(missing_compiler("cuda")))
 reads_gpus = pytest.mark.skipif(
-    absent("cuda") is not None or find_spec("triton") is None, reason=f"{absent('cuda')}; {NO_TRITON}"
+    missing_compiler("cuda") is not None or find_spec("triton") is None,
+    reason=f"{missing_compiler('cuda')}; {NO_TRITON}",
 )
 FOR_GPU = {"block": 2, "more": "compiler_params=gpu.CompilerParams(num_warps=8)"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = '''
@@ -99,7 +99,10 @@ def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(twice):
 
 @pytest.mark.full
 def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
-    targets = ["host", *(name for name in ("tpu:v6e", "cuda:h100") if not absent(name.split(":")[0]))]
+    targets = [
+        "host",
+        *(name for name in ("tpu:v6e", "cuda:h100") if not missing_compiler(name.split(":")[0])),
+    ]
     words = ("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json")
     temporary = folder / "tmp"
     temporary.mkdir()
@@ -119,7 +122,7 @@ def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
 
 @pytest.mark.parametrize("target", ["host", pytest.param("cuda:h200", marks=pytest.mark.full)])
 def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
-    if target != "host" and (missing := absent("cuda")):
+    if target != "host" and (missing := missing_compiler("cuda")):
         pytest.skip(missing)
     (folder / "hostile.py").write_text(PLUGIN)
     words = ("static", "mask", "--target", target, "--seq", "256,512", "--plugin", "hostile.py", "--json")
@@ -134,7 +137,7 @@ def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
 @pytest.mark.full
 def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
     """Each has a module of the same name, which one process could load only once."""
-    if missing := absent("cuda"):
+    if missing := missing_compiler("cuda"):
         pytest.skip(missing)
     for name, width in (("one", 1), ("two", 2)):
         (folder / name).mkdir()

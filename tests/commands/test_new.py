@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.store import atomic
@@ -81,7 +81,7 @@ def test_a_pallas_kernel_passes_as_it_is_written(new, tmp_path, family):
     assert {record["implementation"] for record in records} == {f"{family}/my_own"}
     assert all(record["correctness"]["passed"] for record in records)
     assert any(record["checks"] for record in records)
-    if absent("tpu") is None:
+    if missing_compiler("tpu") is None:
         few += " --set dtype=bf16" if family == "mla" else ""  # libtpu takes minutes for f32 products of v6e
         words = f"--plugin my_own.py {few} --seq 1000 --target tpu:v5p,tpu:v6e"
         for record in type_in(tmp_path, f"seqsweep static {family}/my_own {words}"):

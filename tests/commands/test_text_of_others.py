@@ -26,7 +26,7 @@ from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
 from harness.report.tables.listing import runs_table
-from harness.run.processes.exit_cause import explain
+from harness.run.processes.exit_cause import exit_cause
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
@@ -199,5 +199,5 @@ def test_a_reason_is_clean_from_the_start():
     reason = message_of(RuntimeError(LONE))
     assert_shown(reason)
     assert "\n" not in reason
-    cause = explain(1, "before\n\x1b[31mred\x1b[0m\x00 \x9b2Jline\n", None)
+    cause = exit_cause(1, "before\n\x1b[31mred\x1b[0m\x00 \x9b2Jline\n", None)
     assert cause.what.endswith(': "red line"')

@@ -19,7 +19,7 @@ try:
     more = bytearray(32 << 20)
 except MemoryError:
     print("refused")
-with resource_limits.uncapped_memory():
+with resource_limits.lift_memory_cap():
     more = bytearray(32 << 20)
     print("lifted")
 try:
@@ -51,7 +51,7 @@ def test_a_process_volunteers_and_keeps_to_its_cores(printed):
 import os
 from pathlib import Path
 from harness.worker import resource_limits
-resource_limits.volunteer()
+resource_limits.prefer_oom_kill()
 resource_limits.pin(1)
 print(Path("/proc/self/oom_score_adj").read_text().strip(), len(os.sched_getaffinity(0)))
 resource_limits.pin(500)
@@ -120,4 +120,4 @@ def test_where_proc_is_for_reading_alone_nobody_volunteers(monkeypatch):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    resource_limits.volunteer()
+    resource_limits.prefer_oom_kill()

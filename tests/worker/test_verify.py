@@ -7,7 +7,7 @@ from harness import Contract, Judgement, Semantics, exact, tolerance
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
 from harness.worker.array_files import checksums
-from harness.worker.verify import Expected, draw, judge, judge_return
+from harness.worker.verify import Expected, draw_cotangents, judge, judge_return
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ def test_an_input_that_only_one_of_both_takes_has_no_gradient_to_judge():
 
 def test_a_cotangent_is_drawn_for_every_floating_part_of_the_whole():
     expected = Expected({"y": PART, "a": np.ones((2, 3)), "i": np.ones((2, 3), int)}, ROWS, 10)
-    seeds = draw(expected, np.float32, np.random.default_rng(0))
+    seeds = draw_cotangents(expected, np.float32, np.random.default_rng(0))
     assert [(seed.shape, seed.dtype) for seed in seeds] == [((2, 10), np.float32), ((2, 10, 4), np.float32)]
     with pytest.raises(Unsupported, match="no backward"):
-        draw(Expected(np.ones(3, int)), np.float32, np.random.default_rng(0))
+        draw_cotangents(Expected(np.ones(3, int)), np.float32, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("rows", [None, ROWS])
@@ -114,8 +114,8 @@ def test_a_cotangent_is_zero_where_nothing_is_judged(rows):
     marks = np.zeros((2, count), bool)
     marks[1, 1] = True
     expected = Expected(np.zeros((2, count, 4)), rows, 10, ambiguous=marks)
-    seeds = draw(expected, np.float32, np.random.default_rng(0))
-    (whole,), (part,) = expected.cotangent(seeds)
+    seeds = draw_cotangents(expected, np.float32, np.random.default_rng(0))
+    (whole,), (part,) = expected.masked_cotangent(seeds)
     at = np.arange(10) if rows is None else rows
     assert np.array_equal(whole[:, at], part)
     assert not part[1, 1].any()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import discovery
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.core.case import Case
 from harness.run.compile import CompileRequest, compile_all
 from harness.sweep.settings import Settings
@@ -34,8 +34,8 @@ def compile_both(wanted, results=ROOT / "results"):
     if version("jaxlib") != "0.10.2":
         pytest.skip("these figures are jaxlib 0.10.2's")
     for kind in {ask.target.split(":")[0] for ask in wanted} - {"host"}:
-        if absent(kind):
-            pytest.skip(absent(kind))
+        if missing_compiler(kind):
+            pytest.skip(missing_compiler(kind))
     limits = Settings(timeout_s=300.0, memory_bytes=2 * GIB, threads=2)
     told = compile_all(wanted, discovery.catalog(), results=results, settings=limits)
     assert {answer.status for answer in told.values()} == {"ok"}, [a.reason for a in told.values()]

@@ -27,7 +27,7 @@ def test_a_process_that_will_not_say_it_again_is_spent():
 
 
 def test_what_any_code_writes_to_standard_error_is_captured(capfd):
-    with compiler_log.captured_stderr() as read_log:
+    with compiler_log.capture_stderr() as read_log:
         os.write(2, b"from C\n")
         print("from Python", file=sys.stderr, flush=True)
         heard = read_log()

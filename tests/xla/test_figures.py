@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.xla import figures as xla_figures
-from harness.xla.cost_analysis import work
+from harness.xla.cost_analysis import device_cost
 from tests.xla.alone import figures_here
 
 pytestmark = pytest.mark.jax
@@ -76,7 +76,7 @@ def test_what_is_negative_or_missing_is_unavailable():
 def of_a_tpu(calls, **cost):
     """A program that libtpu has counted, with these custom calls in its module."""
     compiled = SimpleNamespace(cost_analysis=lambda: cost)
-    return work(compiled, "tpu", [], calls, graph=None, turns={}, looped=False)
+    return device_cost(compiled, "tpu", [], calls, graph=None, trip_counts={}, looped=False)
 
 
 def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
@@ -113,7 +113,7 @@ def test_a_call_that_only_takes_memory_leaves_nothing_out():
 def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
     cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
     compiled = SimpleNamespace(cost_analysis=lambda: cost)
-    done = work(compiled, "tpu", [], [], graph=None, turns={}, looped=True)
+    done = device_cost(compiled, "tpu", [], [], graph=None, trip_counts={}, looped=True)
     assert (done.flops, done.optimal_s, done.body_only, done.source) == (98, None, True, "compiled")
     loop = "the body of a loop, for the module's text could not be read,"
     assert done.warnings == [f"FLOPs and bytes count {loop} once (body only)"]

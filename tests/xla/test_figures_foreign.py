@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Collective, Static
 from tests.xla.alone import answer_of
@@ -28,14 +28,14 @@ def compile_for(root, target, *names, seed="0"):
 
 @pytest.fixture(scope="module")
 def tpu(pytestconfig):
-    if reason := absent("tpu"):
+    if reason := missing_compiler("tpu"):
         pytest.skip(reason)
     return compile_for(pytestconfig.rootpath, TPU, *COMMON, *SHARDED, *TPU_ONLY)
 
 
 @pytest.fixture(scope="module")
 def gpu(pytestconfig):
-    if reason := absent("cuda"):
+    if reason := missing_compiler("cuda"):
         pytest.skip(reason)
     return compile_for(pytestconfig.rootpath, GPU, *COMMON)
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
@@ -82,7 +82,7 @@ def test_the_module_is_that_with_a_configuration():
 
 @pytest.fixture(scope="module")
 def tpu(pytestconfig):
-    if reason := absent("tpu"):
+    if reason := missing_compiler("tpu"):
         pytest.skip(reason)
     return answer_of(pytestconfig.rootpath, __file__, TPU)
 

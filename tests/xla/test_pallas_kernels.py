@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.catalog.accelerators import absent, target
+from harness.catalog.accelerators import missing_compiler, target
 from harness.core.errors import Unsupported
 from tests.xla.alone import answer_of
 
@@ -76,7 +76,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
 
 
 @pytest.mark.full
-@pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+@pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
 def test_kernels_are_found_and_told_apart(pytestconfig):
     told = answer_of(pytestconfig.rootpath, __file__, "twice", "looped", "other")
     (kernel,) = told["twice"]["kernels"]
@@ -95,7 +95,7 @@ def test_kernels_are_found_and_told_apart(pytestconfig):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu")))
+@pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
 def test_programs_that_differ_in_a_kernel_s_body_alone_are_two(pytestconfig):
     told = answer_of(pytestconfig.rootpath, __file__, "other", "least")
     assert told["other"]["program"] != told["least"]["program"]

@@ -138,7 +138,7 @@ ENTRY %e (x: f32[8,8], y: f32[8,8]) -> f32[8,8] {
 
 def test_a_barrier_makes_nothing_depend_on_what_passes_it_beside():
     """What a backward computes again stands behind a barrier, which XLA takes away."""
-    assert [sorted(each.before) for each in Products(Graph(BARRED), lambda _: ()).found] == [[], [], [1]]
+    assert [sorted(each.before) for each in Products(Graph(BARRED), lambda _: ()).products] == [[], [], [1]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.xla.hlo import Graph
-from harness.xla.trip_counts import lengths, turns
+from harness.xla.trip_counts import count_trips, trip_count
 
 
 @pytest.mark.parametrize(("first", "added"), [(0, 1), (1, 3), (50, -2), (7, 0), (-4, 5)])
@@ -12,7 +12,7 @@ from harness.xla.trip_counts import lengths, turns
 )
 def test_the_length_of_a_counted_loop_is_what_counting_gives(first, added, direction, holds, bound):
     counted = next((turn for turn in range(1000) if not holds(first + added * turn, bound)), None)
-    assert turns(first, added, direction, bound) == counted
+    assert trip_count(first, added, direction, bound) == counted
 
 
 LOOP = """HloModule loop
@@ -66,7 +66,7 @@ ENTRY %main (p: f32[8], d: s32[]) -> f32[8] {{
 )
 def test_a_length_is_what_the_compiler_says_or_the_constants(changes, length):
     text = LOOP.format(**{"config": "", "bound": "%copy-done", "carried": "%last", **changes})
-    assert lengths(Graph(text)) == {"w": length}
+    assert count_trips(Graph(text)) == {"w": length}
 
 
 def test_a_text_that_cannot_be_read_is_refused():

@@ -1,1 +1,1 @@
-"""How noisy this machine is: gates of equal sides, alone and under load, and what slowdown they can tell."""
+"""This machine's noise: A/A gates (equal sides), alone and under load, and the slowdown they can detect."""

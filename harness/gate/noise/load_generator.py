@@ -1,4 +1,4 @@
-"""A neighbour on the same machine: a process that streams through memory, to see what it does to a gate."""
+"""Load generator: a process that copies memory, as a neighbour on the machine might while a gate runs."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 BYTES = 1 << 26  # more than a cache holds
 END_SECONDS = 5.0
-# It copies one large buffer onto another until its input closes: then the process that started it is gone.
+# Its standard input closes when the process that started it ends, however that happens.
 STREAM = f"""
 import select, sys
 source, target = bytearray({BYTES}), bytearray({BYTES})
@@ -18,7 +18,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 
 @contextmanager
 def load_generators(count: int) -> Generator[None]:
-    """Run `count` load generators for as long as the block."""
+    """Run `count` load generators while the block runs."""
     command = [sys.executable, "-c", STREAM]
     busy = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(count)]
     try:

@@ -1,6 +1,6 @@
-"""`doctor --noise`: gates of equal sides, alone and beside a neighbour, and what they let a gate promise.
+"""`doctor --noise`: A/A gates (equal sides), alone and under load, and the Δ that they let a gate promise.
 
-What was last measured on this machine is kept in `results/noise.json`.
+The latest measurement of this machine is kept in `results/noise.json`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Any
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.grouped import grouped
-from harness.gate.noise.detectable import MOST, PAIRS, Spread, held_delta
+from harness.gate.noise.detectable import MAX_PAIRS, PAIRS, CaseNoise, held_delta
 from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
@@ -46,11 +46,11 @@ class Regime:
     """
 
     name: str
-    spreads: tuple[Spread, ...]
+    spreads: tuple[CaseNoise, ...]
     pair_s: float
 
     @property
-    def holds(self) -> float | None:
+    def held_delta(self) -> float | None:
         return held_delta(self.spreads)
 
     def to_json(self) -> dict[str, Any]:
@@ -60,16 +60,16 @@ class Regime:
                 "spread": spread.spread,
                 "pairs": len(spread.effects),
                 "call_s": spread.call_s,
-                "holds": spread.holds,
+                "holds": spread.smallest_delta,
                 "pairs_for_5_percent": spread.pairs_for(USUAL),
             }
             for spread in self.spreads
         ]
-        return {"regime": self.name, "holds": self.holds, "pair_s": self.pair_s, "cases": cases}
+        return {"regime": self.name, "holds": self.held_delta, "pair_s": self.pair_s, "cases": cases}
 
 
 def noise_options() -> GateOptions:
-    """A gate of the working tree against itself, as long as one regime may take."""
+    """Options of a gate of the working tree against itself, with the budget of one regime."""
     overrides = Overrides(settings={"budget": f"{REGIME_SECONDS:g}s"})
     return GateOptions(overrides=overrides, budget_s=REGIME_SECONDS, self_check=True)
 
@@ -84,8 +84,8 @@ def measure(project: Project, options: GateOptions, progress: GateProgress) -> l
             progress.message(f"{name}:")
             with load_generators(count):
                 regimes.append(_regime(name, plan, cases, progress))
-            known = {spread.case for spread in regimes[-1].spreads}  # the same ones in every regime
-            cases = {case: theirs for case, theirs in cases.items() if case.id in known}
+            measured = {spread.case for spread in regimes[-1].spreads}  # every regime compares the same ones
+            cases = {case: theirs for case, theirs in cases.items() if case.id in measured}
             if not cases:
                 raise MachineError(
                     f"no case had all its pairs in {REGIME_SECONDS:g} s; measure on a quieter machine, or "
@@ -113,16 +113,16 @@ def short_cases(plan: GatePlan) -> dict[Case, Case]:
 
 def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:
     ids = [case.id for case in cases]
-    # Advisory cases are analysed once: here after all their pairs, and nothing follows from it.
+    # An advisory case has one analysis, which decides nothing: here it comes after all PAIRS pairs.
     test = SequentialTest(dict.fromkeys(ids, Margin(looks=(PAIRS,))), advisory=ids)
     started = progress.clock()
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
-        # Nobody explains these pairs later: their effects are in the test.
+        # The rounds are not kept: `test` has the effects, and no --explain will ask for more.
         GateLoop(shared, paired_cases, test, progress, lambda _rounds: None, REGIME_SECONDS).run()
         calls = {paired.id: paired.candidate.call.seconds for paired in paired_cases}
     pair_s = (progress.clock() - started) / PAIRS
     spreads = (
-        Spread(case, tuple(state.first), calls[case])
+        CaseNoise(case, tuple(state.first), calls[case])
         for case, state in test.cases.items()
         if len(state.first) >= PAIRS
     )
@@ -152,6 +152,6 @@ def refuse_below(results: Path, delta: float, threads: int) -> None:
         limit = f"{100 * holds:g} %" if holds else "no slowdown up to 50 %"
         raise UsageError(
             f"{share} cannot be held here: equal sides spread by {100 * worst['spread']:.1f} % "
-            f"({worst['case'].split('@')[0]}), so that {MOST} pairs hold {limit}; take that, or a quieter "
-            f"machine, and {measure_it}"
+            f"({worst['case'].split('@')[0]}), so that {MAX_PAIRS} pairs hold {limit}; take that, or a "
+            f"quieter machine, and {measure_it}"
         )

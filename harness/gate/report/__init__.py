@@ -1,5 +1,5 @@
-"""A gate's outcome: for people a table and an explanation, for CI annotations, a summary and JUnit.
+"""Reports of a gate: a table and an explanation for people; annotations, a summary and JUnit for CI.
 
-All of them take their sentences from :mod:`harness.gate.report.wording`. None decides anything, and none
-reads a clock or a store: what is not in the outcome is not shown.
+All take their sentences from :mod:`harness.gate.report.wording`. They decide nothing and read neither a
+clock nor a store: everything they show is in the outcome.
 """

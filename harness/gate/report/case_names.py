@@ -11,9 +11,9 @@ from harness.report.format import short_label
 
 @dataclass(frozen=True)
 class Name:
-    """The parts of a case id. `where` are the workload without the length, the mode and the device.
+    """The parts of a case id. `where` has the workload but for its length, the mode and the device.
 
-    Each part of `where` is (name, text). An id of another form is its own label, without parts.
+    Each entry of `where` is (name, text). An id of another form is its own label, without parts.
     """
 
     case: str

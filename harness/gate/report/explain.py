@@ -1,7 +1,4 @@
-"""Why one case has its verdict: the claim, the pairs it rests on, and what would settle an open one.
-
-Everything is computed from the evidence given; nothing is measured here, and no clock is read.
-"""
+"""Explanation of one verdict (`--explain`): its statistics, its pairs, and what would settle an open case."""
 
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """A gate on GitHub: annotations at the lines of implementations, and a summary of the job.
 
-GitHub shows ten annotations of a level per step and drops the rest in silence, so the tenth says
-here how many there are.
+GitHub shows ten annotations of a level per step and silently drops the rest, so the tenth one counts those
+that are not shown.
 """
 
 from collections.abc import Mapping, Sequence

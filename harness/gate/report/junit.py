@@ -1,7 +1,7 @@
 """A gate as JUnit XML, which most CI systems show as a list of tests: a suite per family, a test per case.
 
-What was decided against a case is a failure, what could not be compared an error, and what was not
-decided is skipped, so that no green test stands for a case that nobody measured.
+A verdict against a case is a failure, a case that could not be compared an error. Cases that were not
+compared are skipped: no test passes without a measurement.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _counts(tests: Sequence[_Test]) -> dict[str, str]:
 
 
 def _write(suite: Element, test: _Test) -> None:
-    """One that passed keeps its figures as output."""
+    """Add a test to its suite; one that passed keeps its figures as `system-out`."""
     element = SubElement(suite, "testcase", {"classname": test.suite, "name": test.name, **test.place})
     if test.result is None:
         SubElement(element, "system-out").text = f"{test.message}\n{test.text}"

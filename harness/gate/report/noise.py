@@ -1,4 +1,4 @@
-"""This machine's noise for people: per regime the spread of every case, and what a gate can promise."""
+"""Tables of this machine's noise: per regime the spread of every case, and the Δ that a gate can promise."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.units import format_seconds
-from harness.gate.noise.detectable import DELTAS, MOST, PAIRS
+from harness.gate.noise.detectable import DELTAS, MAX_PAIRS, PAIRS
 from harness.gate.noise.measure import USUAL, Regime
 from harness.gate.report.case_names import by_family, distinction, name_of
 from harness.report.format import duration
@@ -18,7 +18,7 @@ _COLUMNS = (
     Column("case", right=False, folds=True),
     Column("a call"),
     Column("spread between pairs"),
-    Column(f"holds, {MOST} pairs"),
+    Column(f"holds, {MAX_PAIRS} pairs"),
     Column("pairs for 5 %"),
 )
 
@@ -33,8 +33,8 @@ def print_noise(console: Console, regimes: Sequence[Regime]) -> None:
                 Cell(f"{name.short} {distinction(name, families[name.family])}".rstrip()),
                 Cell(format_seconds(spread.call_s, 2)),
                 Cell(f"{100 * spread.spread:.2g} %"),
-                Cell(_share(spread.holds)),
-                Cell(str(spread.pairs_for(USUAL) or f"more than {MOST}")),
+                Cell(_share(spread.smallest_delta)),
+                Cell(str(spread.pairs_for(USUAL) or f"more than {MAX_PAIRS}")),
             )
             for spread, name in zip(regime.spreads, names, strict=True)
         )
@@ -46,11 +46,12 @@ def print_noise(console: Console, regimes: Sequence[Regime]) -> None:
 
 def promise(regime: Regime) -> str:
     """Which Δ a gate can hold in a regime, and at what cost in pairs and seconds."""
-    delta = regime.holds
+    delta = regime.held_delta
     if delta is None:
         return f"{regime.name}, no slowdown up to {_share(DELTAS[-1])} can be held; find what else runs here"
     pairs = max(
-        (spread.pairs_for(delta) or 0 for spread in regime.spreads if (spread.holds or 1) <= delta), default=0
+        (spread.pairs_for(delta) or 0 for spread in regime.spreads if (spread.smallest_delta or 1) <= delta),
+        default=0,
     )
     claim = f"{regime.name}, a gate can hold {_share(delta)} for three quarters of these cases"
     price = (

@@ -1,4 +1,4 @@
-"""The plan of a gate for people, before anything is measured: which cases, against what, for how long."""
+"""The plan of a gate (`--dry-run`): which cases, against what, and the time it takes at most."""
 
 from typing import Any
 

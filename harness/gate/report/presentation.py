@@ -18,7 +18,7 @@ FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 
 
 class Presentation(NamedTuple):
-    """`level` is None for what asks for nobody's attention, `result` for a test that passed."""
+    """`level` is None for a verdict that needs no attention, `result` for a test that passed."""
 
     style: str
     level: str | None

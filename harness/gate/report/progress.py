@@ -1,4 +1,4 @@
-"""How far a gate is, on standard error: which pair, how many cases are open, about how long yet."""
+"""Progress of a gate on standard error: the pair, how many cases are open, the estimated time left."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from harness.report.progress import Progress
 
 
 class GateProgress(Progress):
-    """Progress of a gate. `kept` is where the pairs are stored, once that is known."""
+    """Progress of a gate. `kept` is the folder that stores the pairs, once it exists."""
 
     kept: Path | None = None
 

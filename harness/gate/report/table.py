@@ -1,4 +1,4 @@
-"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends."""
+"""Table of a gate on a terminal: what was compared, a row per case, and the verdict as the last line."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
 def row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
-    """The cells of a case: the reason of a static one stands last, that of a timed one below its verdict."""
+    """The cells of a case. Static gates have a column for reasons; timed ones put them below verdicts."""
     case = verdicts[name.case]
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason
@@ -85,7 +85,7 @@ def row(
 
 
 def gate_data(outcome: GateOutcome) -> dict[str, Any]:
-    """The outcome for --json: as stored, and beside the logarithms the ratios they stand for."""
+    """The outcome for --json: as stored, with the ratio beside each logarithm."""
     data = outcome.to_json()
     cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
     return {**data, "cases": cases}

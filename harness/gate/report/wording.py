@@ -39,7 +39,7 @@ def in_words(verdict: str) -> str:
 
 
 def percent(effect: float) -> str:
-    """A logarithm as people say it: 0.0497 is `+5.1 %`."""
+    """A log ratio in per cent: 0.0497 is `+5.1 %`."""
     share = 100 * math.expm1(effect)
     text = f"{share:+.{0 if abs(share) >= 99.95 else 1}f}"
     if not float(text):
@@ -53,7 +53,7 @@ def share(value: float) -> str:
 
 
 def change(case: CaseVerdict) -> str:
-    """`+5.1 %`; from twice as slow or as fast on, `945× slower`, `≈900× slower` where that is vague."""
+    """`+5.1 %`; from a factor of two on `945× slower`, or `≈900× slower` where the interval is wide."""
     if case.effect is None:
         return ABSENT
     if abs(case.effect) < GROSS:
@@ -104,7 +104,7 @@ def promises(outcome: GateOutcome) -> list[str]:
 
 
 def counts(cases: Sequence[CaseVerdict]) -> str:
-    """`1 regressed, 9 unchanged`, what weighs most first."""
+    """`1 regressed, 9 unchanged`, the gravest verdict first."""
     tally = Counter(case.verdict for case in cases)
     return ", ".join(f"{tally[verdict]} {in_words(verdict)}" for verdict in WEIGHT if tally[verdict])
 
@@ -156,7 +156,7 @@ _NEXT_STATIC = {
 
 
 def next_steps(outcome: GateOutcome) -> list[str]:
-    """What to type next: a line for each kind of verdict that needs action, heaviest first."""
+    """What to type next: a line for each kind of verdict that needs action, the gravest first."""
     by_verdict = {verdict: [c for c in outcome.cases if c.verdict == verdict] for verdict in WEIGHT}
     steps = (_next(outcome, verdict, cases) for verdict, cases in by_verdict.items() if cases)
     return [step for step in steps if step]

@@ -1,4 +1,4 @@
-"""The base of a gate: what `--against` means, ready to be measured for as long as the gate runs."""
+"""The base of a gate: resolves `--against`, and has its code ready while the gate runs."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ PREFIXES = ("git", "impl", "py")
 
 @dataclass(frozen=True)
 class Base:
-    """A base that is ready: `config` is its bench.yaml, where it has one; `plugins` are its sources."""
+    """A base that is ready to run. `config` is its bench.yaml, if any; `plugins` are its plugins' sources."""
 
     side: Side
     config: Path | None
@@ -55,40 +55,40 @@ def base_of(
     elif prefix == "py":
         yield Base(_interpreter_side(rest, candidate, plugins, scratch), None, tuple(plugins))
     else:
-        commits, says = chosen_commits(candidate.catalog, wanted, rest or None)
+        commits, description = chosen_commits(candidate.catalog, wanted, rest or None)
         with check_out(commits, scratch) as trees:
             imports = BaseImports(candidate.catalog, trees)
             config = path_in_worktree(config_path, trees)
             yield Base(
-                _committed_side(imports, candidate, plugins, scratch, says),
+                _committed_side(imports, candidate, plugins, scratch, description),
                 config if config and config.is_file() else None,
                 imports.plugins(plugins),
             )
 
 
 def _committed_side(
-    imports: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
+    imports: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, description: str
 ) -> Side:
     path = imports.path(scratch)
     catalog = _read_catalog(
-        says, path, imports.plugins(plugins), candidate.interpreter, imports.absent_sources()
+        description, path, imports.plugins(plugins), candidate.interpreter, imports.absent_sources()
     )
     trees = {str(repo): str(tree) for repo, tree in imports.trees.items()}
-    side = Side("base", says, catalog, candidate.interpreter, path, trees)
+    side = Side("base", description, catalog, candidate.interpreter, path, trees)
     if misplaced := imports.find_misplaced(side):
         name, file = misplaced
         raise SideError(
-            f"{name} of the base, {says}, loads from {file} instead of its worktree; "
+            f"{name} of the base, {description}, loads from {file} instead of its worktree; "
             "uninstall what puts that file first on the import path"
         )
     return side
 
 
 def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
-    """The same files under another interpreter."""
-    interpreter, says = find_interpreter(text, f"--against py:{text}"), f"py:{text}"
+    """The side of `py:INTERPRETER`: the candidate's files under another interpreter."""
+    interpreter, description = find_interpreter(text, f"--against py:{text}"), f"py:{text}"
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
-    catalog = _read_catalog(says, path, plugins, interpreter)
+    catalog = _read_catalog(description, path, plugins, interpreter)
     for name, info in catalog.implementations.items():
         mine = candidate.catalog.implementations.get(name)
         if (
@@ -98,15 +98,15 @@ def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratc
             and info.file != mine.file
         ):
             raise SideError(
-                f"{name} of {says} loads from {info.file} instead of {mine.file}; uninstall it there"
+                f"{name} of {description} loads from {info.file} instead of {mine.file}; uninstall it there"
             )
-    return Side("base", says, catalog, interpreter, path)
+    return Side("base", description, catalog, interpreter, path)
 
 
 def find_interpreter(text: str, flag: str) -> str:
-    """The executable that a path, a command or an environment's folder means. UsageError where none is.
+    """The executable of a path, a command or a virtual environment's folder. UsageError if there is none.
 
-    Its path is not resolved, because a link to the interpreter is what makes a virtual environment.
+    Links are not resolved: Python finds its virtual environment by the link `bin/python` inside it.
     """
     place = Path(text).expanduser()
     program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
@@ -125,20 +125,24 @@ def _implementation_side(label: str, candidate: Side, wanted: Collection[str]) -
             f'--against impl:{label}: no implementation "{name}" of {" or ".join(families)}'
             f"{nearest(name.rpartition('/')[2], known)}"
         )
-    return replace(candidate, name="base", says=f"impl:{label}", implementation=label)
+    return replace(candidate, name="base", description=f"impl:{label}", implementation=label)
 
 
 def _read_catalog(
-    says: str, path: Sequence[str], plugins: Sequence[str], interpreter: str, without: Sequence[str] = ()
+    description: str,
+    path: Sequence[str],
+    plugins: Sequence[str],
+    interpreter: str,
+    without: Sequence[str] = (),
 ) -> Catalog:
     try:
         return catalog_elsewhere(path, plugins, interpreter, without=without)
     except SideError as error:
-        raise SideError(f"the base, {says}, does not load: {error}") from None
+        raise SideError(f"the base, {description}, does not load: {error}") from None
 
 
 def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
-    """(commit by repository, for those that hold a wanted implementation; its description for people).
+    """(commit by repository, for those that hold a wanted implementation; description of the commits).
 
     UsageError when there is none, or one of them does not know `ref`; NoHistory when there is no default.
     """
@@ -158,5 +162,5 @@ def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -
         descriptions.append(
             f"git:{commit[:7]} ({how})" if len(repositories) == 1 else f"{repo.name} {commit[:7]} ({how})"
         )
-    says = descriptions[0] if len(descriptions) == 1 else f"git: {', '.join(descriptions)}"
-    return commits, says
+    description = descriptions[0] if len(descriptions) == 1 else f"git: {', '.join(descriptions)}"
+    return commits, description

@@ -1,6 +1,6 @@
-"""Git as a gate runs it: which repository holds a file, and which commit the candidate is compared with.
+"""Git queries of a gate: which repository holds a file, and which commit the candidate is compared with.
 
-Only what is on this disk counts: no hooks, no network, and no prompt for a password.
+They use this disk alone: git runs no hooks, uses no network and asks for no password.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
 MASTER = "refs/remotes/origin/master"  # where there is no main
 
-# Git sets these for its hooks: with them every command would address the repository of the hook.
+# Git sets these for its hooks; inherited, they would redirect our commands to the hook's repository.
 OF_A_HOOK = re.compile("GIT_(?!CONFIG|CEILING|DISCOVERY)")
 QUIET = {
     "LC_ALL": "C",
@@ -54,7 +54,7 @@ def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.Compl
 def toplevel(path: Path) -> Path | None:
     """The repository that holds a file or a folder; None where no repository does, or git is missing.
 
-    A file that its repository ignores, such as one installed into an environment there, is in none.
+    None too for a file that the repository ignores, such as one in a virtual environment inside it.
     """
     place = path.resolve()
     folder = place if place.is_dir() else place.parent
@@ -74,7 +74,7 @@ def toplevel(path: Path) -> Path | None:
 
 
 def commit_of(repo: Path, ref: str) -> str:
-    """The commit that a name stands for. UsageError where the repository knows none of that name."""
+    """The commit that a ref names. UsageError where the repository has no such ref."""
     commit = _commit(repo, ref)
     if commit is None:
         fetch = shlex.join(["git", "-C", str(repo), "fetch", "origin", ref])
@@ -85,10 +85,10 @@ def commit_of(repo: Path, ref: str) -> str:
 
 
 def default_commit(repo: Path) -> tuple[str, str]:
-    """(the commit a change is compared with, how it was chosen). NoHistory where it cannot be known.
+    """(the default base commit, how it was chosen). NoHistory where the clone lacks what decides it.
 
-    On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
-    the commit before, or with changes that are not committed yet, the last one.
+    On a branch: the merge base with origin/main, or with origin/master where only that exists. On main
+    itself: HEAD if there are uncommitted changes, else its first parent.
     """
     head = _commit(repo, "HEAD")
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
@@ -140,7 +140,7 @@ def new_files(repo: Path) -> list[Path]:
 
 
 def _has_edits(repo: Path) -> bool:
-    """Whether there are edits. New files count only if they are modules: gates and builds leave others."""
+    """Whether the tree differs from HEAD. Of untracked files only modules count: builds leave others."""
     tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
     return bool(tracked) or bool(_modules_not_added(repo))
 

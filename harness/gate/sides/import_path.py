@@ -1,9 +1,9 @@
-"""How the base's processes come to import worktrees, where the candidate's import the working tree.
+"""Import path of the base's processes: worktrees in place of the working tree.
 
 This harness drives both sides, and may lie in the same folder as what it measures. So a folder of
 links goes in front of the import path: `harness` and `seqsweep` are the running ones, `impls` and the
-plugins' packages are those of the worktrees. What else the candidate finds on its import path inside a
-repository that is checked out (a plugin's neighbours) follows from the worktree too.
+plugins' packages are those of the worktrees. Other folders of the candidate's import path that lie in a
+repository with a worktree (a plugin's neighbours) are taken from the worktree too.
 """
 
 import os
@@ -34,7 +34,7 @@ class BaseImports:
         return tuple(dict.fromkeys([*link(scratch, self.packages()), *neighbours]))
 
     def packages(self) -> dict[str, Path]:
-        """What the folder of links holds: the base's place of each top-level package or module file."""
+        """The entries of the folder of links: each top-level package or module, where the base has it."""
         places = {"impls": PROJECT / "impls"}
         for module, root in self._roots().items():
             place = _top(root, module)
@@ -46,12 +46,12 @@ class BaseImports:
         return {**places, "harness": PROJECT / "harness", "seqsweep": ENTRY / "seqsweep"}
 
     def plugins(self, sources: Sequence[str]) -> tuple[str, ...]:
-        """The sources as the base has them, without those that it does not have."""
+        """The plugins' sources at the base, without those that it lacks."""
         absent = self.absent_sources(sources)
         return tuple(self._source(source) for source in sources if source not in absent)
 
     def absent_sources(self, sources: Sequence[str] = ()) -> tuple[str, ...]:
-        """The modules, of `sources` and of all that register something, that are not in the base's commit."""
+        """Of `sources` and of all registering modules, those that the base's commit lacks."""
         roots = self._roots()
         absent: list[str] = []
         for source in dict.fromkeys([*sources, *(module for module, _ in self._sources())]):
@@ -66,7 +66,7 @@ class BaseImports:
         return tuple(absent)
 
     def find_misplaced(self, base: Side) -> tuple[str, str] | None:
-        """(name, file) of something that the base loads from elsewhere instead of a worktree, if any."""
+        """(name, file) of a registration that the base does not load from its worktree, if there is one."""
         pairs = (
             (base.catalog.families, self.catalog.families),
             (base.catalog.implementations, self.catalog.implementations),
@@ -83,9 +83,9 @@ class BaseImports:
         return str((self._at_base(Path(source)) if source.endswith(".py") else None) or source)
 
     def _at_base(self, place: Path) -> Path | None:
-        """As :func:`path_in_worktree`, but None for a file that is in no commit because git ignores it.
+        """As :func:`path_in_worktree`, but None for a file that git ignores, which both sides share.
 
-        Both sides share such files: a virtual environment inside the repository, for example.
+        A virtual environment inside the repository has such files.
         """
         at_base = path_in_worktree(place, self.trees)
         if at_base is None or at_base.exists() or toplevel(place) in self.trees:
@@ -127,5 +127,5 @@ def _top(root: Path, module: str) -> Path:
 
 
 def _import_path() -> list[str]:
-    """What processes of the candidate have on their import path."""
+    """The import path of the candidate's processes."""
     return [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]

@@ -1,4 +1,4 @@
-"""Which case of the base a case of the candidate is timed against."""
+"""Matching of cases: the base's counterpart of each of the candidate's."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,25 +14,23 @@ from harness.sweep.yaml.nodes import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
-    """The base's case, or the sentence why it has none; None: the case takes no part.
+    """The base's counterpart, or the sentence why it has none; None where the case is not compared at all.
 
-    Both must be the same workload. A field that only one side knows is at its default, which is how the
-    other side behaves without knowing it.
+    Both must have the same workload. A field that only one side has must be at its default: that is how the
+    other side, which lacks the field, behaves.
     """
     if base.implementation is not None:
         return _rival(case, base.catalog, base.implementation)
     theirs = base.catalog.implementations.get(case.implementation)
     if theirs is None:
-        return f"{case.implementation} is not registered in the base, {base.says}"
-    installed = Path(theirs.file).is_relative_to(
-        PROJECT / "impls"
-    )  # where no tree is, one file for both sides
+        return f"{case.implementation} is not registered in the base, {base.description}"
+    installed = Path(theirs.file).is_relative_to(PROJECT / "impls")  # without a tree both sides share it
     if base.trees and base.tree(theirs.file) is None and not installed:
         return f"{theirs.file} is in no git repository, so its earlier state is not known; commit it to one"
     mine = candidate.catalog.implementations[case.implementation]
     ours, family = candidate.catalog.families[case.family], base.catalog.families[case.family]
     if case.mode not in family.modes:
-        return f"mode {case.mode} is unknown to the base, {base.says}"
+        return f"mode {case.mode} is unknown to the base, {base.description}"
     full = {**{known.name: known.default for known in ours.fields}, **dict(case.workload)}
     workload = _shared_values("field", full, ours.fields, family.fields)
     options = _shared_values("option", dict(case.options), mine.options, theirs.options)
@@ -48,7 +46,7 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
 def _shared_values(
     kind: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
 ) -> dict[str, Value] | str:
-    """The values that both sides know, or why the base cannot be given the same."""
+    """The values that both sides accept, or the sentence why the base cannot take the same."""
     mine_by_name = {entry.name: entry for entry in mine}
     theirs_by_name = {entry.name: entry for entry in theirs}
     shared: dict[str, Value] = {}

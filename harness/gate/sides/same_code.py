@@ -1,14 +1,14 @@
-"""Which cases are the same code on both sides: what such a case plans and takes cannot differ by the change.
+"""Cases whose code is the same on both sides: the change cannot affect them, so they are not measured.
 
-Equal are the implementation's source, its family's, and all that the two import (`catalog.source_hash`),
-with the same options and workload, in the same interpreter and so with the same installed packages. The
-harness does not count, because one harness drives both sides.
+A case has the same code if the sources of its implementation, of its family and of everything that the two
+import are equal (`catalog.source_hash`), with the same options, workload and interpreter, hence the same
+installed packages. The harness itself does not count: one harness drives both sides.
 
-Imports are all that can be followed, and code is also read as data: kernels that are compiled from C++ or
-CUDA when a module loads, tables beside a module. So a case is measured where a native source has changed
-anywhere in the repository, or a tracked file of another kind below a folder of its code; where that code
-names importlib, runpy or exec, also where a module has changed there. What is loaded by a computed name
-from elsewhere is seen by nobody; `--all` measures everything.
+The hash follows imports only, but code is also read as data: kernels compiled from C++ or CUDA when a module
+loads, tables beside a module. So a case is still measured where a native source has changed anywhere in the
+repository, or a tracked file of another kind below a folder of its code. If that code mentions importlib,
+runpy or exec, a changed module in those folders counts too. A module loaded from elsewhere by a computed name
+cannot be detected; `--all` measures everything.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,13 +26,13 @@ NATIVE = {
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hip", ".inl", ".metal"),
     *(".hxx", ".ipp", ".s", ".cl", ".f90", ".mlir", ".ptx", ".cubin", ".pxd", ".pyx", ".rs", ".so", ".pyd"),
 }
-LOADERS = (b"importlib", b"runpy", b"exec(")  # what may load a module that no import statement names
+LOADERS = (b"importlib", b"runpy", b"exec(")  # they may load a module without an import statement
 
 
 def cases_of_same_code(
     opponents: Mapping[Case, Case | None], candidate: Side, base: Side
 ) -> dict[Case, Case]:
-    """The cases, each with the base's, that cannot differ; none unless the base is a commit."""
+    """The cases with the same code, each with its counterpart; none unless the base is a commit."""
     if not base.trees or candidate.interpreter != base.interpreter:
         return {}
     changed: list[Path] = []
@@ -58,7 +58,7 @@ def _is_same(case: Case, candidate: Side, base: Side) -> bool:
 def _reads(case: Case, side: Side, changed: Iterable[Path]) -> bool:
     """Whether the case may read one of the changed files without importing it."""
     named = (side.catalog.implementation(case.implementation).file, side.catalog.family(case.family).file)
-    # A package's own file stands for all of its folder, siblings' included: those of the modules are enough.
+    # An `__init__.py` would add its whole folder, with siblings of the case; the modules' folders are enough.
     code = [file for file in closure(*map(Path, named)) if file.name != "__init__.py"]
     folders = {file.parent for file in code}
     harmless = (

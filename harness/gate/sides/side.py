@@ -1,4 +1,4 @@
-"""One of the two states of the code that a gate compares."""
+"""A side of a gate: one of the two states of the code that it compares."""
 
 import sys
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 
 @dataclass(frozen=True)
 class Side:
-    """One side. `name` is candidate or base; `says` describes for people which state of the code it is.
+    """One side. `name` is candidate or base; `description` says which state of the code it is.
 
     `path` are folders in front of the import path of its processes, started by `interpreter`.
-    `trees` maps a repository to the worktree that stands for it: none for the working tree itself.
-    `implementation` is the one that a base of `impl:NAME` sets against all others, as typed.
+    `trees` maps repositories to the worktrees used in their place; it is empty for the working tree.
+    `implementation` is what `--against impl:NAME` compares all others with, as typed.
     """
 
     name: str
-    says: str
+    description: str
     catalog: Catalog
     interpreter: str = sys.executable
     path: tuple[str, ...] = ()

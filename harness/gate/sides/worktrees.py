@@ -1,4 +1,4 @@
-"""Commits checked out beside the working tree, for as long as a gate needs them."""
+"""Git worktrees: commits checked out beside the working tree while a gate runs."""
 
 import shutil
 from collections.abc import Generator, Mapping
@@ -9,7 +9,7 @@ from harness.core.errors import MachineError
 from harness.gate.sides.git import git
 
 CHECKOUT_SECONDS = 600.0
-SUBMODULE = "160000"  # the mode that git lists one with
+SUBMODULE = "160000"  # its file mode in `git ls-files --stage`
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def check_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Path
     try:
         for number, (repo, commit) in enumerate(commits.items()):
             tree = scratch.resolve() / f"{number}-{repo.name}"
-            _remove(repo, tree)  # a gate that was killed had no time to
+            _remove(repo, tree)  # left by a gate that was killed
             made.append((repo, tree))
             _add(repo, tree, commit)
             _check_out_submodules(repo, tree, made)
@@ -71,9 +71,9 @@ def _remove(repo: Path, tree: Path) -> None:
 
 
 def path_in_worktree(path: Path, trees: Mapping[Path, Path]) -> Path | None:
-    """The path, in its worktree, of a repository's file, which may be missing there; None outside of `trees`.
+    """The path of a repository's file in its worktree, which may lack it; None outside of all repositories.
 
-    A link that the worktree has is not resolved: at that commit it may lead elsewhere.
+    A symbolic link that the worktree has is not resolved: at that commit it may lead elsewhere.
     """
     if path.is_symlink():
         link = _within(path.parent.resolve() / path.name, trees)

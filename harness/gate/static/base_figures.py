@@ -1,4 +1,4 @@
-"""The figures of cases at a base, another commit or another environment, with who owns their peaks."""
+"""Static figures of cases at a base (another commit or environment), with the buffers of their peaks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -21,7 +21,7 @@ from harness.sweep.schedule import Schedule
 
 
 class BaseFigures(NamedTuple):
-    """`name` says for people what the base is; figures are by the candidate's case and the target."""
+    """`name` describes the base; `figures` are by the candidate's case id and the target."""
 
     name: str
     figures: Mapping[tuple[str, str], Static]
@@ -32,7 +32,7 @@ def compile_base(
 ) -> BaseFigures:
     """The figures of a schedule's cases at the base that `--against` names; errors are those of `base_of`.
 
-    They are compiled one after the other, and kept nowhere: a cache's key knows this environment alone.
+    They are compiled one after the other and not cached: the cache's key covers this environment alone.
     """
     if against.startswith("impl:"):
         raise UsageError("--against: is git:REF or py:INTERPRETER; name two implementations to compare them")
@@ -46,7 +46,7 @@ def compile_base(
         closing(Processes([], "cpu", interpreter=base.side.interpreter, path=base.side.path)) as processes,
         closing(CompileWorker(base.side.catalog, processes)) as worker,
     ):
-        tell(f"compiling the base, {base.side.says}, for {', '.join(targets)}; cases: {len(settings)}")
+        tell(f"compiling the base, {base.side.description}, for {', '.join(targets)}; cases: {len(settings)}")
         for case, own in settings.items():
             theirs = counterpart(case, candidate, base.side)
             for target in targets:
@@ -59,12 +59,12 @@ def compile_base(
 
 
 def _name_of(base: Side, candidate: Side) -> str:
-    """What the base is; of another environment also from which versions to which it leads."""
+    """The base's description; for another environment with the versions that differ."""
     if base.interpreter == candidate.interpreter:
-        return base.says
+        return base.description
     old, new = (versions_of(side.interpreter, base.path[0]) for side in (base, candidate))
     changes = [
         f"{name} {before or 'none'} to {now or 'none'}"
         for name, (before, now) in version_changes(old, new).items()
     ]
-    return f"{base.says} ({', '.join(changes) or 'no version differs'})"
+    return f"{base.description} ({', '.join(changes) or 'no version differs'})"

@@ -1,8 +1,8 @@
-"""The committed file of exact figures: what each case plans, for one target and one set of versions.
+"""The baseline file: the committed static figures of every case, for one target and one set of versions.
 
-It catches changes that a gate's two sides share, such as a harness that lowers every case in another way.
-Other versions have another file, so that nothing is compared across them. The file is JSON with a
-case per line, sorted, so that git shows which case has changed, and in what.
+It catches changes that both sides of a gate share, such as a harness that lowers every case differently.
+Each set of versions has a file of its own, so nothing is compared across versions. The file is JSON with one
+case per line, sorted, so that a diff shows which figures of which case changed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class ProcessorKey:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The file. `cases` have the fields that are stored, and defaults in the others.
+    """The file. `cases` have the fields that are written, and defaults in the others.
 
-    `versions` are those of the frameworks' compilers: of the host's, which are in the file's name, and of
-    their kernels', which compile for the same targets on every machine.
+    `versions` are those of the compilers: the host compilers, which are also in the file's name, and the
+    kernel compilers, whose output for a target does not depend on the machine.
     """
 
     target: str
@@ -54,30 +54,30 @@ class Baseline:
     threads: int
     cases: Mapping[str, StaticFigures] = field(default_factory=dict[str, StaticFigures])
 
-    def planned_alike(self, other: Baseline) -> bool:
-        """Whether a compiler for the host plans for both files alike."""
+    def same_host(self, other: Baseline) -> bool:
+        """Whether both files have one processor and number of threads, so that host plans are comparable."""
         return (self.processor.flags, self.threads) == (other.processor.flags, other.threads)
 
-    def kernels_alike(self, other: Baseline, framework: str) -> bool:
-        """Whether one version of its compiler has compiled the kernels of a framework for both."""
+    def same_kernel_compiler(self, other: Baseline, framework: str) -> bool:
+        """Whether one version of the framework's kernel compiler compiled the kernels of both files."""
         compiler = traits_of(framework).kernel_compiler
         return self.versions.get(compiler) == other.versions.get(compiler)
 
     def comparable_kernels(self, other: Baseline) -> set[str]:
-        """The cases with kernels that one version of their compiler has compiled for both."""
+        """The cases whose kernels one compiler version compiled for both files."""
         cases = ((case, figures) for case, figures in self.cases.items() if figures.kernels)
-        return {case for case, figures in cases if self.kernels_alike(other, figures.framework)}
+        return {case for case, figures in cases if self.same_kernel_compiler(other, figures.framework)}
 
 
 def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
-    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`, after the compilers for the host."""
+    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`, named after the host compilers."""
     compilers = dict.fromkeys(traits_of(framework).host_compiler for framework in known())
     parts = [f"{name}{versions[name]}" for name in compilers if versions.get(name)]
     return results / "baselines" / (re.sub(r"[^\w.+-]+", "-", "-".join([target, *parts])) + ".json")
 
 
 def read(path: Path) -> Baseline | None:
-    """The file, or None where there is none. UsageError with the line of what is damaged."""
+    """The file's content; None if it does not exist. UsageError, with the line, where it is damaged."""
     try:
         text = read_regular(path).decode()
     except FileNotFoundError:
@@ -117,20 +117,20 @@ def write(path: Path, baseline: Baseline) -> None:
 
 
 def _entry(case: StaticFigures) -> str:
-    """A case as JSON, whole numbers without a point: int and float counts then give the same file."""
-    stored = {name: value for name in STORED if (value := getattr(case, name)) or name != "kernels"}
+    """A case as JSON. Whole numbers have no decimal point, so int and float counts give the same file."""
+    entry = {name: value for name in STORED if (value := getattr(case, name)) or name != "kernels"}
     if case.kernels:
-        stored["kernels"] = {
+        entry["kernels"] = {
             target: [{"label": kernel.label, "figures": kernel.figures} for kernel in kernels]
             for target, kernels in case.kernels.items()
         }
     figures = {name: case.figures.get(name) for name in EXACT_FIGURES}
     whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
-    return json.dumps({**stored, "figures": whole})
+    return json.dumps({**entry, "figures": whole})
 
 
 class _DamageError(ValueError):
-    """`key` stands in the line that is wrong."""
+    """Damage in the file, at the line that contains `key`."""
 
     def __init__(self, text: str, key: str) -> None:
         super().__init__(text)
@@ -151,7 +151,7 @@ def _line(text: str, key: str) -> int:
 
 
 def _parse_case(case: str, data: Any) -> StaticFigures:
-    """A case of the file. A figure that joined later is unavailable in older lines."""
+    """A case of the file. Figures that older versions did not write are unavailable."""
     try:
         figures = {name: data["figures"].get(name) for name in EXACT_FIGURES}
         return from_plain(StaticFigures, {**data, "figures": figures})
@@ -160,16 +160,16 @@ def _parse_case(case: str, data: Any) -> StaticFigures:
 
 
 def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Baseline:
-    """The old file with the new cases over it, without those that are gone.
+    """The old file, updated with the new cases and without those that are `gone`.
 
-    UsageError where lines of another processor, number of threads or compiler of kernels would stay beside
-    new ones.
+    UsageError where cases of another processor, number of threads or kernel compiler would remain beside
+    the new ones.
     """
     if old is None:
         return new
     remaining = {case: kept for case, kept in old.cases.items() if case not in gone}
     untouched = remaining.keys() - new.cases.keys()
-    if untouched and not old.planned_alike(new):
+    if untouched and not old.same_host(new):
         raise UsageError(
             f"the file was written on {old.processor.name} with threads {old.threads}, and "
             f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
@@ -177,7 +177,7 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
     versions = dict(new.versions)
     for framework in {remaining[case].framework for case in untouched if remaining[case].kernels}:
         compiler = traits_of(framework).kernel_compiler
-        if compiler in versions and not old.kernels_alike(new, framework):
+        if compiler in versions and not old.same_kernel_compiler(new, framework):
             raise UsageError(
                 f"the file has kernels by {compiler} {old.versions.get(compiler)}, and {len(untouched)} of "
                 "its cases would stay; update all cases at once, without --cases"

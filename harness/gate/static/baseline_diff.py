@@ -1,4 +1,4 @@
-"""A gate's cases against the committed file of exact figures."""
+"""Comparison of a gate's cases with the committed baseline file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,8 +15,8 @@ ANYWHERE = ("argument_bytes", "output_bytes")  # figures that do not depend on t
 OUTDATED = f"update the file: {UPDATE}"
 
 
-def stored(case: StaticFigures) -> StaticFigures:
-    """What the file has of a case that is ok; no kernel by a compiler whose version is not in the file."""
+def file_entry(case: StaticFigures) -> StaticFigures:
+    """A case as the file keeps it: without kernels of compilers whose version it does not record."""
     entry: dict[str, Any] = {name: getattr(case, name) for name in STORED}
     entry["figures"] = {name: case.figures.get(name) for name in EXACT_FIGURES}
     entry["kernels"] = {
@@ -33,13 +33,13 @@ def compare_with_file(
     candidates: Mapping[str, StaticFigures],
     accept: Callable[[str, str], str | None],
 ) -> dict[str, StaticVerdict]:
-    """The verdict on every case by its id, with the file as base, `here` being where they were compiled.
+    """The verdict on every case by its id, with the file as base.
 
-    A difference in either direction is reported. `here` is a file without cases for this machine. On another
-    processor a compiler may plan another program, so that of what it compiles only arguments, outputs and the
-    contract are compared; of what a trace plans, all but temporaries. Kernels are compared unless another
-    version has compiled them. Of frameworks whose compiler of kernels is missing here no refused case is
-    compared.
+    `here` is a file without cases for the machine and compilers of the candidates. Where the processor
+    differs, a compiler may plan another program: then of compiled programs only arguments, outputs and the
+    contract are compared, and of traced ones everything but temporaries. Kernels are compared only where
+    the same compiler version made them. An unsupported case is not compared where the framework's kernel
+    compiler is missing on this machine.
     """
     verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
@@ -49,12 +49,14 @@ def compare_with_file(
         if base and compiler and compiler not in here.versions and candidate.state == "unsupported":
             verdicts[case] = StaticVerdict(None, f"not compared with the file: {candidate.reason}")
             continue
-        other_compiler = bool(base and base.kernels) and not baseline.kernels_alike(here, candidate.framework)
+        other_compiler = bool(base and base.kernels) and not baseline.same_kernel_compiler(
+            here, candidate.framework
+        )
         if base and other_compiler:
             base, candidate = (replace(side, kernels={}) for side in (base, candidate))  # noqa: PLW2901
-        elsewhere = traits.planner != "framework" and not baseline.planned_alike(here)
+        elsewhere = traits.planner != "framework" and not baseline.same_host(here)
         if base and elsewhere:
-            portable = _compiled_anywhere if traits.compiles_calls else _traced_anywhere
+            portable = _portable_compiled if traits.compiles_calls else _portable_traced
             base, candidate = portable(base), portable(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
         verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
@@ -65,12 +67,12 @@ def compare_with_file(
     return verdicts
 
 
-def _traced_anywhere(side: StaticFigures) -> StaticFigures:
-    """Without what operators hold inside themselves: it depends on threads and on the processor."""
+def _portable_traced(side: StaticFigures) -> StaticFigures:
+    """Without temporaries: operators' scratch memory depends on the threads and the processor."""
     return replace(side, figures={**side.figures, "temp_bytes": None})
 
 
-def _compiled_anywhere(side: StaticFigures) -> StaticFigures:
+def _portable_compiled(side: StaticFigures) -> StaticFigures:
     figures = {name: side.figures.get(name) for name in ANYWHERE}
     return replace(side, figures=figures, program=None, custom_calls=())
 
@@ -88,7 +90,7 @@ def _explain_base(
         )
     if finding.verdict == NEW:
         return StaticVerdict(NEW, "the file has no such case", (*notes, OUTDATED))
-    if base and finding.verdict in {IMPROVED, UNCHANGED} and stored(base) != stored(candidate):
+    if base and finding.verdict in {IMPROVED, UNCHANGED} and file_entry(base) != file_entry(candidate):
         notes.append(OUTDATED)
     against = "against the file: " if finding.verdict in {REGRESSED, IMPROVED} else ""
     return StaticVerdict(finding.verdict, f"{against}{finding.reason}", tuple(notes))

@@ -1,13 +1,13 @@
-"""Compile every case on both sides and hold it to its contract; no clock is read.
+"""Compile every case on both sides and verify it by its contract; no clock is read.
 
-Of a case whose calls are interpreted here the kernels are compiled for accelerators as well.
+For a case whose calls are interpreted on this machine, its kernels are also compiled for accelerators.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import NamedTuple
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
@@ -29,20 +29,20 @@ from harness.run.processes.executor import Ended, Executor, Worker
 from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
 
-COMPILE_TURNS = 5  # a compiler's time for one case, in a case's own turns
+COMPILE_TURNS = 5  # a compiler's timeout for one case, in timeouts of a call
 
 KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
 
 class CompiledSide(NamedTuple):
-    """A settled case on one side; `owners` of its planned peak where the candidate plans more."""
+    """A settled case on one side; `owners` are those of its planned peak, if the candidate's is larger."""
 
     state: CaseState
     kernels: KernelsByTarget
     owners: Owners | None
 
 
-# By the candidate's case id, then by side; one side where there is no counterpart.
+# By the candidate's case id, then by side; a case without a counterpart has one side.
 CompiledCases = dict[str, dict[str, CompiledSide]]
 
 
@@ -53,8 +53,8 @@ class BySide:
         self.processes = processes
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        own = job.role in {"case", "target"} and job.side
-        return self.processes[job.side if own and job.side else CANDIDATE].spawn(job, limit_bytes)
+        side = job.side if job.role in {"case", "target"} else None
+        return self.processes[side or CANDIDATE].spawn(job, limit_bytes)
 
     def close(self) -> None:
         for processes in self.processes.values():
@@ -68,10 +68,10 @@ def compile_sides(
     listener: Listener,
     kept: Callable[[str], bool],
 ) -> CompiledCases:
-    """All cases, compiled, with the kernels of those that have any.
+    """All cases compiled, with their kernels.
 
-    Kernels are compiled where they are compared: with a counterpart's, or with those that a file has `kept`
-    of a case's id.
+    Kernels are compiled only where they are compared: with a counterpart's, or with those of the committed
+    file, which has the cases for whose ids `kept` is true.
     """
     catalog = sides[CANDIDATE].catalog
     compiled: CompiledCases = {}
@@ -107,9 +107,9 @@ def compile_sides(
 
 
 def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
-    """The kernels of a case by target; none where it has none, or no compiler gives any.
+    """The kernels of a case by target; empty where it has none, or where no compiler accepts them.
 
-    What a compiler refuses here it refuses on both sides or on one: then there is nothing to compare.
+    A kernel that is refused on either side leaves nothing to compare.
     """
     if not state.is_interpreted:
         return {}
@@ -118,7 +118,7 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
     context.folder.mkdir(parents=True, exist_ok=True)
     try:
         for kind, targets in grouped(traits.planned_for, kind_of).items():
-            if not traits.by_xla or absent(kind) is None:
+            if not traits.by_xla or missing_compiler(kind) is None:
                 kernels.update(_compile_for(targets, context, state))
     finally:
         context.close()
@@ -146,7 +146,7 @@ def kind_of(target: str) -> str:
 
 
 def missing_compilers(frameworks: Iterable[str]) -> list[str]:
-    """A note per framework whose kernels nobody here can compile."""
+    """A note per framework and kind of target whose kernel compiler is not installed."""
     notes: list[str] = []
     for framework in sorted(set(frameworks)):
         traits = traits_of(framework)
@@ -154,7 +154,7 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
         notes += [
             f"kernels of {framework} are not compared on {kind}: {why}"
             for kind in kinds
-            if (why := absent(kind))
+            if (why := missing_compiler(kind))
         ]
     return notes
 

@@ -33,7 +33,7 @@ Versions = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class CompiledChange:
-    """What became of a case on a target: `verdict` is a word of the gate, `reason` has both figures.
+    """The change of a case on a target: `verdict` is one of the gate's, `reason` has both figures.
 
     `factor` and `increase` say of the figure that grew most by how much; 1 and nothing where none grew.
     """
@@ -76,7 +76,7 @@ def compile_under(
 
     SideError, with the last line of its errors, where it compiles nothing.
     """
-    packages = {name: _home(name) for name in ("harness", "impls", "seqsweep")}
+    packages = {name: _package_folder(name) for name in ("harness", "impls", "seqsweep")}
     (path,) = link(scratch, packages)
     results = scratch / "results"
     command = [python, "-c", BOOT, "static", *words, "--owners", "--results", str(results)]
@@ -113,7 +113,7 @@ def upgrades_between(runs: Sequence[CompilerRun]) -> list[Upgrade]:
 
 
 def versions_of(python: str, path: str) -> Versions:
-    """What an interpreter with this import path says of itself, in its last line: others may print, too."""
+    """The package versions of an interpreter with this import path: its last line, as imports may print."""
     ended = subprocess.run(
         [python, "-c", ASK_VERSIONS],
         env=_environment(path),
@@ -133,7 +133,7 @@ def _environment(path: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
-def _home(name: str) -> Path:
+def _package_folder(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise UsageError(f'"{name}" is not found; install seqsweep, or start it from its checkout')

@@ -1,7 +1,7 @@
-"""The difference of a case's static figures between two sides: exact, so it needs no statistics.
+"""Diff of a case's static figures between two sides: they are exact, so it needs no statistics.
 
-More of a figure is a regression, however little; a figure that either side lacks is not compared. A
-change that is meant is accepted by figure, with a reason, and stands in the notes.
+Any increase of a figure is a regression; a figure that either side lacks is not compared. An intended change
+is accepted in bench.yaml per figure, with a reason, and becomes a note.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StaticFigures:
     """The deterministic figures of a case on one target.
 
     `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
-    first. `expected`: the case is declared to fail its contract. Those named in STORED are committed.
+    first. `expected`: the case is declared to fail its contract. The baseline file has the fields in STORED.
     """
 
     figures: Mapping[str, int | float | None]
@@ -75,7 +75,7 @@ class StaticFigures:
 
     @classmethod
     def of(cls, static: Static, correctness: Correctness | None = None, **outcome: Any) -> StaticFigures:
-        """Those of a compiled case; `outcome` are the fields from `kernels` on."""
+        """The figures of a compiled case; `outcome` has the fields from `kernels` on, and `framework`."""
         return cls(
             figures={name: getattr(static, name) for name in EXACT_FIGURES},
             unavailable=static.unavailable,
@@ -90,7 +90,7 @@ class StaticFigures:
 
 
 class StaticVerdict(NamedTuple):
-    """`verdict` is a word of the gate, or None for a case that runs on neither side."""
+    """`verdict` is one of the gate's, or None for a case that runs on neither side."""
 
     verdict: str | None
     reason: str
@@ -186,7 +186,7 @@ def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[s
 
 
 def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
-    """The figures that are more, and of memory which buffers are: those that came or grew."""
+    """The figures that increased; for memory, with the buffers that are new or larger."""
     increases: list[tuple[str, str]] = []
     for name, old, new in _pairs(base, candidate):
         if new > old:
@@ -196,9 +196,9 @@ def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str,
 
 
 def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
-    """(whether it is more now, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
+    """(whether it increased, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
 
-    Of kernels that both sides launch by one name in one configuration; the n-th of a name is the n-th.
+    Kernels are matched by name and configuration; several that agree in both are matched in order.
     """
     changes: list[tuple[bool, str]] = []
     for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels):
@@ -233,7 +233,7 @@ def largest_increase(base: StaticFigures, candidate: StaticFigures) -> tuple[flo
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
-    """(figure, base's, candidate's) of every figure that both have, counted in one way."""
+    """(figure, base's, candidate's) of every figure that both sides have from the same source."""
     pairs: list[tuple[str, float, float]] = []
     for name in EXACT_FIGURES:
         old, new = base.figures.get(name), candidate.figures.get(name)
@@ -244,7 +244,7 @@ def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, flo
 
 
 def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
-    """What could be compared before and cannot be now."""
+    """Notes on what the candidate's figures no longer allow to compare."""
     notes: list[str] = []
     for name in EXACT_FIGURES:
         old, new = base.figures.get(name), candidate.figures.get(name)
@@ -270,7 +270,8 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
 def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: bool) -> str:
     """Why a case is unchanged.
 
-    Figures are compared before programs: torch's equal program may hold its storages longer and need more.
+    Equal programs do not imply equal figures: an eager torch call with the same operators may keep its
+    storages longer. So the figures have been compared before this.
     """
     if base.program is not None and base.program == candidate.program:
         return SAME_PROGRAM

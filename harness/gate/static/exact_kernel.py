@@ -1,4 +1,4 @@
-"""A kernel as a gate compares it and a committed file keeps it: exact figures, of which less is better."""
+"""A kernel's exact figures, as gates compare them and the baseline file keeps them; less is better."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
 
 @dataclass(frozen=True)
 class ExactKernel:
-    """One kernel in one configuration on one target. What follows its figures is not kept.
+    """One kernel in one configuration on one target. The file keeps its label and figures alone.
 
-    `spilled_at` moves with its lines, `refused` and `program` with versions of compilers.
+    The other fields would change without a change of the kernel: `spilled_at` with line numbers, `refused`
+    and `program` with the compiler's version.
     """
 
     label: str
@@ -35,5 +36,5 @@ class ExactKernel:
 
     @property
     def most_spills(self) -> str:
-        """`, most at flash.py:19`, or nothing."""
+        """`, most at flash.py:19`; empty without spills."""
         return f", most at {max(self.spilled_at, key=self.spilled_at.__getitem__)}" if self.spilled_at else ""

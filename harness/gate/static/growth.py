@@ -1,5 +1,7 @@
-"""Growth of exact figures with the length, which no single case shows: a figure that is less at every
-measured length, or accepted there, may still grow by a larger power and be more at the next.
+"""Growth of static figures with the length, which no single case shows.
+
+A figure that is smaller at every measured length, or accepted there, may still grow with a larger exponent
+and so be larger at the next length.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,11 +17,11 @@ GROWING = ("flops", "bytes_accessed", "temp_bytes")
 STEP = 0.005  # exponents are compared as they are printed, at two decimals
 
 Pairs = Mapping[Case, tuple[StaticFigures | None, StaticFigures]]
-Accepted = Callable[[str, str], str | None]  # case id and figure → why its change is accepted
+AcceptedByCase = Callable[[str, str], str | None]  # (case id, figure) → why its change is accepted
 
 
-def judge(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
-    """The verdict on every case by its id: on its figures, and at the longest of a series on their growth."""
+def judge(pairs: Pairs, accept: AcceptedByCase) -> dict[str, StaticVerdict]:
+    """The verdict on every case by id: on its figures and, for the longest of a series, on their growth."""
     verdicts = {
         case.id: compare(base, candidate, lambda figure, case=case: accept(case.id, figure))
         for case, (base, candidate) in pairs.items()
@@ -29,10 +31,10 @@ def judge(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
     return verdicts
 
 
-def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
-    """The longest cases of the series in which a figure grows by a larger power than the base's.
+def exponents(pairs: Pairs, accept: AcceptedByCase) -> dict[str, StaticVerdict]:
+    """Verdicts on growth, by the longest case of each series in which an exponent exceeds the base's.
 
-    A verdict None stands where the growth is accepted: its notes say why.
+    The verdict is None where the growth is accepted, with the reason in its notes.
     """
     known = {
         case: (base, candidate)
@@ -52,13 +54,13 @@ def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
 
 
 def _growth_sentence(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures]]) -> str | None:
-    """`temp grows as seq^2.00, the base's as seq^1.00`, over the lengths at which both sides know it."""
+    """`temp grows as seq^2.00, the base's as seq^1.00`, fitted over the lengths where both sides have it."""
     both: dict[int, tuple[float, float]] = {}
     for seq, (base, candidate) in lengths.items():
         if figure == "flops" and base.flops_source != candidate.flops_source:
             continue
         old, new = base.figures.get(figure), candidate.figures.get(figure)
-        if old and new:  # 0 is on no power of the length
+        if old and new:  # a power law has no zeros
             both[seq] = old, new
     if len(both) < 2:
         return None
@@ -78,4 +80,4 @@ def _join_verdicts(verdict: StaticVerdict, growth: StaticVerdict) -> StaticVerdi
         return StaticVerdict(REGRESSED, f"{verdict.reason}; {growth.reason}", notes)
     if verdict.verdict in {IMPROVED, UNCHANGED}:
         return StaticVerdict(REGRESSED, growth.reason, (*notes, verdict.reason))
-    return verdict._replace(notes=(*notes, growth.reason))  # what is wrong weighs more
+    return verdict._replace(notes=(*notes, growth.reason))  # incorrect and invalid outweigh growth

@@ -1,6 +1,6 @@
-"""Who owns the planned peak on both sides of a case that plans more memory than it did.
+"""Owners of the planned peak, on both sides of a case whose planned memory has increased.
 
-Only such a case is compiled once more for it: the verdict is on figures, and this says where to look.
+Only such a case is compiled again for them: the verdict rests on the figures, the owners show where to look.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 def plans_more(before: CaseState, now: CaseState) -> bool:
-    """Whether a figure of the candidate's memory is larger than the base's."""
+    """Whether any of the candidate's memory figures is larger than the base's."""
     pairs = [(getattr(before.plan.static, name), getattr(now.plan.static, name)) for name in KINDS]
     return any(old is not None and new is not None and new > old for old, new in pairs)
 
 
 def plan_owners(context: GroupContext, state: CaseState) -> Owners | None:
-    """The owners of a case's planned peak; None where nobody says."""
+    """The owners of a case's planned peak; None where its framework gives none."""
     job = context.job("case", state.info.framework, state)
     seconds = context.settings.timeout_s
     context.folder.mkdir(parents=True, exist_ok=True)
@@ -45,9 +45,9 @@ def plan_owners(context: GroupContext, state: CaseState) -> Owners | None:
 
 
 def changed_owners(before: Owners | None, now: Owners | None, figure: str) -> list[OwnerChange]:
-    """The buffers that are more, or new, of the kinds that a figure counts."""
+    """The buffers that are new or larger, of the kinds that a figure counts."""
     if before is None or now is None:
         return []
     kinds = KINDS.get(figure, ())
-    found = (change for change in owner_changes(before, now) if change.bytes > 0)
-    return [change for change in found if change.now is not None and change.now.kind in kinds]
+    larger = (change for change in owner_changes(before, now) if change.bytes > 0)
+    return [change for change in larger if change.now is not None and change.now.kind in kinds]

@@ -28,7 +28,7 @@ from harness.gate.static.baseline import (
     read,
     write,
 )
-from harness.gate.static.baseline_diff import compare_with_file, stored
+from harness.gate.static.baseline_diff import compare_with_file, file_entry
 from harness.gate.static.compile_sides import CompiledCases, CompiledSide, compile_sides, missing_compilers
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
@@ -42,7 +42,7 @@ STALE = f"the file has it, and nothing of its name is registered: bring it back,
 
 
 def baseline_here(plan: GatePlan) -> Baseline:
-    """A file without cases, for the processor of this machine and the compilers of a plan's catalog."""
+    """A baseline file without cases, for this processor and the compilers of the plan's frameworks."""
     threads = plan.schedule.suites[0].settings.threads
     facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
     traits = map(traits_of, {info.framework for info in plan.catalog.implementations.values()})
@@ -53,7 +53,7 @@ def baseline_here(plan: GatePlan) -> Baseline:
 
 
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
-    """Compile and judge both sides; without history the candidate alone, against the file."""
+    """Compile and compare both sides; without git history, the candidate with the baseline file alone."""
     with ExitStack() as stack:
         _wait_for_host(options, progress, stack)
         plan, missing = _plan(project, options, stack)
@@ -65,7 +65,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
                 f"{missing}; without history a gate compares with {path}, which does not exist: "
                 f"{UPDATE} writes it"
             )
-        plan = plan.measuring(_cases_with_another_entry(plan, path, baseline))
+        plan = plan.with_measured(_cases_with_another_entry(plan, path, baseline))
         kept = baseline.comparable_kernels(here) if baseline else set[str]()
         states = _compile(plan, progress, kept.__contains__)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
@@ -92,7 +92,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
 
 
 def _wait_for_host(options: GateOptions, progress: GateProgress, stack: ExitStack) -> None:
-    """With --wait, hold the processor while this gate compiles, as a benchmark that times does."""
+    """With --wait, hold the processor's lock while this gate compiles, as a benchmark does."""
     if options.wait:
         stack.enter_context(device_lock("cpu", wait=progress.message))
 
@@ -106,10 +106,12 @@ def update(
         plan = plan_of_candidate(project, options)
         here = baseline_here(plan)
         path = path_of(project.results, HOST, here.versions)
-        old = read(path)  # what is damaged is told before anything is compiled
+        old = read(path)  # before compiling: it may be damaged
         states = _compile(plan, progress, lambda _: True)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
-    planned = {case.id: stored(candidate) for case, candidate in figures.items() if candidate.state == "ok"}
+    planned = {
+        case.id: file_entry(candidate) for case, candidate in figures.items() if candidate.state == "ok"
+    }
     refused = [
         f"{case.id}: {candidate.state}: {candidate.reason}"
         for case, candidate in figures.items()
@@ -130,7 +132,7 @@ def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]
 
 
 def _cases_with_another_entry(plan: GatePlan, path: Path, baseline: Baseline | None) -> set[Case]:
-    """The cases of the same code whose entry in the file is not the base's: a change of what to expect."""
+    """Cases with the same code whose entry in the baseline file differs from that at the base."""
     trees = (
         {Path(repo): Path(tree) for repo, tree in plan.sides[BASE].trees.items()} if plan.same_code else {}
     )
@@ -156,7 +158,7 @@ def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
 
 
 def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[GatePlan, str]:
-    """The plan, and why it has no base, where it has none."""
+    """(the plan, why it has no base: empty if it has one)."""
     try:
         return stack.enter_context(plan_of(project, options)), ""
     except NoHistory as missing:
@@ -187,7 +189,7 @@ def _static_figures(compiled: CompiledSide) -> StaticFigures:
 
 
 def _graver_verdict(live: StaticVerdict | None, by_file: StaticVerdict) -> StaticVerdict:
-    """Both verdicts on a case as one: the graver, with the notes on the difference from the file."""
+    """The graver of the verdicts against the base and against the file, with the notes of both."""
     if live is None or live.verdict is None:
         return by_file if live is None else live
     notes = (*live.notes, *(f"against the file: {note}" for note in by_file.notes))

@@ -1,4 +1,4 @@
-"""The context of a gate's pairs: what all of them share, how they query a side, and how it is set up."""
+"""The context of a timed gate: what all of its pairs share, and how that is set up."""
 
 import math
 from collections.abc import Generator, Mapping, Sequence
@@ -25,8 +25,8 @@ PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a
 Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; None: the base has none
 
 
-class Lost(Exception):  # noqa: N818 - the pair is played again without the case
-    """A case's process has ended, so the readings of all other cases in this pair are discarded."""
+class Lost(Exception):  # noqa: N818 - the pair is run again without the case
+    """A case ended its side's process, so the readings of all other cases in this pair are discarded."""
 
 
 @dataclass
@@ -40,9 +40,7 @@ class GateContext:
     settings: Settings
     device: str = "cpu"
     budget_s: float = math.inf  # of the whole gate
-    verifiers: dict[int, Verifier] = field(
-        default_factory=dict[int, Verifier]
-    )  # by the identity of their group's context
+    verifiers: dict[int, Verifier] = field(default_factory=dict[int, Verifier])  # by id() of a GroupContext
 
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
@@ -56,7 +54,7 @@ class GateContext:
         self.verifiers.clear()
 
     def check_process(self, paired: PairedCase, state: CaseState) -> None:
-        """Settle the case and raise Lost where the process that was asked about it has ended."""
+        """Settle the case and raise Lost if the process that last answered for it has ended."""
         if self.executor.processes[state.side or ""].dead:
             whose = "the candidate" if state is paired.candidate else "the base"
             paired.settle(INVALID, f"{whose} ended its process: {state.reason}")
@@ -67,7 +65,7 @@ class GateContext:
 def set_up(
     groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
-    """Everything that the loop needs; all of it ends with the block."""
+    """The context and the paired cases of a gate, shortest lengths first; both end with the block."""
     catalog = sides[CANDIDATE].catalog
     frameworks = catalog.reference_frameworks(case.implementation for case in opponents)
     references = Processes(sorted(frameworks), "cpu")
@@ -91,7 +89,7 @@ def set_up(
 
 
 def _ranks(cases: Sequence[Case]) -> dict[str, int]:
-    """A case's place among the lengths of its series, so that a budget too small leaves out the longest."""
+    """Each case's rank among the lengths of its series: too small a budget then omits the longest ones."""
     series = grouped(sorted(cases, key=lambda case: case.seq), lambda case: case.series)
     return {case.id: rank for lengths in series.values() for rank, case in enumerate(lengths)}
 
@@ -99,14 +97,16 @@ def _ranks(cases: Sequence[Case]) -> dict[str, int]:
 def open_group(
     group: Group, opponents: Opponents, sides: Mapping[str, Side], run: RunContext
 ) -> tuple[GroupContext, list[dict[str, CaseState]]]:
-    """A group's context, and for each case with a counterpart its state on each side."""
+    """A group's context, and each case of `opponents` as states by side: both, or the candidate's alone."""
     pairs: list[dict[str, CaseState]] = []
     for case in group.cases:
         if case in opponents:
             theirs = opponents[case]
             pair = {CANDIDATE: _state(case, sides[CANDIDATE])}
             pairs.append(pair if theirs is None else {**pair, BASE: _state(theirs, sides[BASE])})
-    states = [pair[side] for side in BOTH for pair in pairs if side in pair]  # the candidate draws inputs
+    states = [
+        pair[side] for side in BOTH for pair in pairs if side in pair
+    ]  # the first one's family draws inputs
     return GroupContext(group, run, 0, states), pairs
 
 

@@ -1,10 +1,10 @@
-"""Whether a change made a case slower: three answers, each a claim against a margin.
+"""The decision on one case: regressed, unchanged or not enough evidence, by tests against a margin.
 
 The unit is a pair of processes, one per side, sampled in the same rounds: its effect is the median
-over the rounds of log(candidate / base). Over pairs, mean and Student's t. *Regressed* claims more
-than half of the slowdown Δ that is promised to be caught; *unchanged* claims that Δ is excluded;
-where neither holds there is not enough evidence, and more pairs may bring it. Nothing is tested
-against "no difference at all": with enough samples that is always false.
+over the rounds of log(candidate / base). Over pairs, the mean and Student's t interval. *Regressed* claims
+a slowdown of more than Δ/2, where Δ is the slowdown that the gate promises to catch. *Unchanged* claims
+less than Δ, as in an equivalence test. Where neither holds there is not enough evidence yet. Nothing is
+tested against "no difference at all": with enough samples that hypothesis is always rejected.
 """
 
 import math
@@ -15,20 +15,18 @@ from dataclasses import dataclass
 from harness.analysis.stats import PROCESSES, student_t
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 
-# Twice as slow: eight times the largest effect of 360 pairs with the same code on both sides, on a shared
-# machine (9 %). Two pairs in a row beyond it need no estimate of the spread.
+# Twice as slow: eight times the largest effect (9 %) of 360 pairs with the same code on both sides, on a
+# shared machine. Two pairs beyond it decide without an estimate of the spread.
 GROSS = math.log(2)
 
 
 @dataclass(frozen=True)
 class Margin:
-    """The thresholds of a decision.
+    """The thresholds of a decision. `slowdown` is Δ, the smallest slowdown promised to be caught, as a share.
 
-    `slowdown` is Δ, the smallest slowdown that is promised to be caught, as a share.
-
-    `regressed` and `unchanged` are the error rates of the two claims, one-sided. `looks` are the
-    numbers of pairs after which the effects are judged; looking several times is not corrected for,
-    because the margin absorbs it (measured: 0.03 % false alarms with these five looks).
+    `regressed` and `unchanged` are the one-sided error rates of the two claims. `looks` are the numbers of
+    pairs after which there is an interim analysis. Repeated looks are not corrected for, because the margin
+    absorbs them (measured: 0.03 % false alarms with these five looks).
     """
 
     slowdown: float = 0.05
@@ -38,12 +36,12 @@ class Margin:
 
     @property
     def least(self) -> float:
-        """log(1 + Δ/2): what a regression must exceed."""
+        """log(1 + Δ/2): the effect that a regression must exceed."""
         return math.log1p(self.slowdown / 2)
 
     @property
     def excluded(self) -> float:
-        """log(1 + Δ): what must be excluded for unchanged."""
+        """log(1 + Δ): the effect that must be excluded to call a case unchanged."""
         return math.log1p(self.slowdown)
 
 
@@ -76,8 +74,8 @@ def judge(effects: Sequence[float], margin: Margin) -> Decision:
     error = statistics.stdev(effects) / math.sqrt(count)
     low = mean - student_t(1 - margin.regressed, count - 1) * error
     high = mean + student_t(1 - margin.unchanged, count - 1) * error
-    # Both claims can hold at once, for a true slowdown between Δ/2 and Δ on a quiet
-    # machine; then the regression is what is said (docs/2026-11-20-gate.md).
+    # On a quiet machine both claims hold at once for a true slowdown between Δ/2 and Δ. Then the
+    # verdict is regressed (docs/2026-11-20-gate.md).
     if low > margin.least:
         verdict = REGRESSED
     elif high < -margin.least:
@@ -90,7 +88,7 @@ def judge(effects: Sequence[float], margin: Margin) -> Decision:
 
 
 def confirm(first: Decision, fresh: Decision) -> Decision:
-    """The decision after confirmation: regressed only where fresh pairs are regressed too, else open."""
+    """The decision after confirmation: regressed only if the fresh pairs alone are, too; else open."""
     if first.verdict != REGRESSED:
         return first
     if fresh.verdict == REGRESSED:
@@ -99,7 +97,7 @@ def confirm(first: Decision, fresh: Decision) -> Decision:
 
 
 def gross(effects: Sequence[float]) -> Decision:
-    """The verdict on a case each of whose pairs, which are too few for a bound, is beyond `GROSS`."""
+    """Regressed without bounds, for a case all of whose pairs, too few for bounds, are beyond `GROSS`."""
     return Decision(REGRESSED, statistics.fmean(effects), None, None, len(effects))
 
 
@@ -117,10 +115,10 @@ def p_value(effects: Sequence[float], margin: Margin) -> float:
 
 
 def holm(p_values: Mapping[str, float], level: float = 0.05) -> set[str]:
-    """The names whose hypotheses Holm's procedure rejects, so that any false alarm stays below `level`."""
+    """The hypotheses that Holm's procedure rejects: the family-wise error rate stays below `level`."""
     rejected: set[str] = set()
     for index, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        # Holm 1979: holds under any dependence, which is needed here, since cases share a pair's processes.
+        # Valid under any dependence (Holm 1979), which is needed: all cases share the processes of a pair.
         if p_values[name] > level / (len(p_values) - index):
             break
         rejected.add(name)

@@ -14,9 +14,9 @@ from harness.run.machine.interference import Interference
 
 @dataclass
 class GateLoop:
-    """The loop over pairs. `budget_s` is wall time; `keep` stores the rounds of a pair, in one write.
+    """The loop over pairs. `budget_s` is wall time; `keep` stores the rounds of a pair in one write.
 
-    Pairs count from `first`. `demoting`: the time of a case with equal programs is advisory.
+    Pairs are numbered from `first`. `demotes_same_program`: a case with equal programs is advisory.
     """
 
     shared: GateContext
@@ -26,9 +26,9 @@ class GateLoop:
     keep: Callable[[Sequence[Rounds]], None]
     budget_s: float
     first: int = 1
-    demoting: bool = False
+    demotes_same_program: bool = False
     disturbances: list[str] = field(default_factory=list[str], init=False)
-    took_s: float = field(default=0.0, init=False)  # what the last pair took beside its rounds
+    took_s: float = field(default=0.0, init=False)  # the last pair without its rounds: start, compile, inputs
 
     def run(self) -> None:
         """Run pairs until every case is decided, or none of the rest fits the budget."""
@@ -56,7 +56,7 @@ class GateLoop:
             self.disturbances += interference.warnings()
 
     def _open_cases(self) -> list[PairedCase]:
-        """The open cases that fit the budget: those that have begun, and only then new ones."""
+        """The open cases that fit the budget: those already begun or, if none of them fits, new ones."""
         undecided = self.sequential_test.undecided()
         open_cases = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
         begun = self._affordable_cases([paired for paired in open_cases if paired.verified])
@@ -89,15 +89,15 @@ class GateLoop:
         return collected
 
     def _update_test(self) -> None:
-        """Tell the test which cases were decided without a time, and which are advisory."""
+        """Remove the cases that were decided without a time from the test, and mark the advisory ones."""
         for paired in self.paired_cases:
             if not paired.living:
                 self.sequential_test.drop(paired.id)
-            elif self.demoting and paired.same_program:
+            elif self.demotes_same_program and paired.same_program:
                 self.sequential_test.advise(paired.id)
 
     def _affordable_cases(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """The cases that reach their next analysis within the budget, cheapest first; in the order given."""
+        """Those, cheapest first, that reach their next analysis within the budget; returned in order."""
         left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
         spent, pairs = 0.0, 0
@@ -105,10 +105,10 @@ class GateLoop:
             paired_cases, key=lambda paired: paired.cost_s * self.sequential_test.missing(paired.id)
         ):
             missing = self.sequential_test.missing(paired.id)
-            # What a pair takes beside its rounds is paid once for all cases in it.
+            # `took_s` is paid once per pair, for all cases in it.
             costs, longest = paired.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
-                continue  # another case, though it costs more per pair, may need fewer pairs
+                continue  # a later case, which costs more in all, may need fewer pairs
             spent, pairs = spent + costs, longest
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]

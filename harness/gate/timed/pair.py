@@ -1,7 +1,7 @@
-"""One pair of processes, one per side: every case is put in place on both, then has its rounds.
+"""One pair of processes, one per side: every case is compiled and verified on both, then sampled.
 
-Both processes do the same things in the same order. They differ in their code, in which was started
-first, and in which has the first turn of a round.
+Both processes do the same things in the same order. They differ only in their code, in which one was started
+first, and in which one has the first turn of a round.
 """
 
 import random
@@ -18,24 +18,24 @@ from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
 from harness.run.case.case_state import CaseState
-from harness.run.group.at_once import exhaust_at_once
+from harness.run.group.at_once import exhaust_in_threads
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS
 from harness.run.processes.executor import Ended
 
 PADDING_BYTES = 4096
-COMPILE_SHARE = 0.15  # of the budget: no new case is compiled after that
-VERIFY_SHARE = 0.4  # and none verified after that
-FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs, 5 rounds and a warm one, 4 readings, 2 sides
+COMPILE_SHARE = 0.15  # of the budget, after which a pair compiles no new case
+VERIFY_SHARE = 0.4  # of the budget, after which it verifies none
+FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs × (5 rounds + 1 warm-up) × 4 readings × 2 sides
 
 Choice = Callable[[Sequence[PairedCase]], Sequence[PairedCase]]
 
 
 class Pair:
-    """One process per side: compile, verify and sample the cases that fit in together.
+    """One process per side: compile, verify and sample the cases whose memory fits together.
 
-    `run()` returns the rounds of the cases it timed, and the cases that have to wait for processes of
-    their own, because memory or the remaining time did not allow them to join.
+    `run()` returns the rounds of the cases that it timed, and the cases that must wait for another pair,
+    because the memory or the time left does not suffice.
     """
 
     def __init__(self, shared: GateContext, number: int, choose: Choice) -> None:
@@ -53,9 +53,9 @@ class Pair:
         processes: dict[str, SideProcess] = {}
         try:
             for name in order:
-                # The environment's size shifts the stack, and with it alignment
-                # (Mytkowicz et al., ASPLOS 2009); drawn anew for each process, that is
-                # part of the spread between pairs and no bias of one side.
+                # The environment's size shifts the stack, and with it alignment (Mytkowicz et al.,
+                # ASPLOS 2009). Drawn anew for each process, it adds to the spread between pairs
+                # instead of biasing one side.
                 side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
                 processes[name] = shared.opener.open(
                     side, frameworks, shared.settings, padding, tracing=tracing
@@ -68,7 +68,7 @@ class Pair:
             waiting += [paired for paired in joined if paired.living and paired not in chosen]
             for paired in chosen:
                 self._place_inputs(paired)
-            # Pinned, a process could not step aside for a neighbour on its core (docs/2026-11-20-gate.md).
+            # A pinned process could not move away from another one on its core (docs/2026-11-20-gate.md).
             for process in processes.values():
                 self._release(process)
             sampler = PairSampler(shared, self.number, self.random)
@@ -76,15 +76,16 @@ class Pair:
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():
-                    state.worker = None  # the side's process ends as a whole, below
+                    state.worker = None  # not closed one by one: the side's process ends below
             for process in processes.values():
                 process.close()
 
     def _release(self, process: SideProcess) -> None:
         try:
             process.ask("release", self.shared.settings.timeout_s)
-        except Ended as end:  # between cases: no case is at fault, and the gate cannot go on
-            text = f"a process of the {process.side.name} ({process.side.says}) cannot go on: {end.reason}"
+        except Ended as end:  # no case was running, so none can be blamed and left out
+            side = process.side
+            text = f"a process of the {side.name} ({side.description}) cannot go on: {end.reason}"
             raise SideError(text) from None
 
     def _over_share(self, share: float) -> bool:
@@ -92,9 +93,9 @@ class Pair:
         return self.shared.run.clock() - self.started > share * self.shared.budget_s
 
     def _compile(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Compile every case on both sides; the first time with its static figures, which may decide it.
+        """Compile every case on both sides; the first time with its static figures, which may settle it.
 
-        Once this has used its share of the budget, new cases wait for the next pair.
+        Once compiling has used its share of the budget, new cases wait for the next pair.
         """
         for paired in paired_cases:
             paired.resolve()  # the reference worker of its group may have failed meanwhile
@@ -113,12 +114,12 @@ class Pair:
         return [paired for paired in paired_cases if paired in placed]
 
     def _compile_again(self, paired_cases: Sequence[PairedCase]) -> None:
-        """Compile the cases that an earlier pair has compiled: without figures, and on both sides at once."""
+        """Compile cases whose figures are known from an earlier pair, on both sides concurrently."""
         for paired in paired_cases:
             for state in paired.sides.values():
                 self._hold(paired, state)
             paired.resolve()
-        ended: dict[str, PairedCase] = {}  # by side, the case at which its process did
+        ended: dict[str, PairedCase] = {}  # by side, the case that ended its process
 
         def compile_on(side: str, paired: PairedCase) -> None:
             if side not in ended:
@@ -126,7 +127,7 @@ class Pair:
                 if self.shared.executor.processes[side].dead:
                     ended[side] = paired
 
-        exhaust_at_once([map(partial(compile_on, side), paired_cases) for side in BOTH])
+        exhaust_in_threads([map(partial(compile_on, side), paired_cases) for side in BOTH])
         for side in sorted(ended, key=BOTH.index):
             self.shared.check_process(ended[side], ended[side].sides[side])
         for paired in paired_cases:
@@ -142,7 +143,7 @@ class Pair:
     def _split_by_memory(
         self, paired_cases: Sequence[PairedCase]
     ) -> tuple[list[PairedCase], list[PairedCase]]:
-        """(those whose memory fits together, on both sides; the rest)."""
+        """(the cases whose memory on both sides fits together, the rest)."""
         limit, planned = self.shared.settings.memory_bytes, 0
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
@@ -162,9 +163,9 @@ class Pair:
         return joined, waiting
 
     def _verify(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """The cases whose results meet their contracts on both sides; verified before any clock is read.
+        """The cases whose results pass their contracts on both sides; no case is timed before.
 
-        Once this has used its share of the budget, the rest wait for the next pair.
+        Once verifying has used its share of the budget, the rest wait for the next pair.
         """
         verified = [paired for paired in paired_cases if paired.verified]
         for paired in paired_cases:
@@ -183,14 +184,14 @@ class Pair:
             if paired.living:
                 paired.set_inner()
             verified.append(paired)
-            prediction = self.shared.run.prediction
-            prediction.note(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
+            predictor = self.shared.run.predictor
+            predictor.record(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
-        """Settle a case whose shorter lengths predict that its first analysis is beyond the budget."""
+        """Settle a case whose first analysis, predicted from its shorter lengths, exceeds the budget."""
         case, work = paired.candidate.case, paired.candidate.plan.work
-        predicted = self.shared.run.prediction.call(case, work)
+        predicted = self.shared.run.predictor.predict(case, work)
         whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
         if predicted is None or whole_s <= self.shared.budget_s:
             return False

@@ -1,4 +1,4 @@
-"""A case of the candidate and the case of the base that it is timed against, while a gate runs."""
+"""A paired case: the candidate's case and its counterpart at the base, with their state while a gate runs."""
 
 import math
 from collections.abc import Mapping
@@ -13,22 +13,20 @@ CANDIDATE, BASE = "candidate", "base"
 BOTH = (CANDIDATE, BASE)
 LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to compare
 
-READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
+READINGS = 4  # a side's value in a round is their minimum: disturbances only ever lengthen a call
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 NO_TIME = "the {} read a time that is not positive; leave the clock alone"
 ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest reading in seconds, rounds of a pair)
-SUSPECT = (
-    4.0  # times the base's: a candidate this slow when it was verified gets the look for gross slowdowns
-)
-GROSS_ROUNDS = ((1.0, 3), (math.inf, 1))  # of that look, in which a reading is not repeated
+SUSPECT = 4.0  # times the base's call when verified: then a short look for a gross slowdown comes first
+GROSS_ROUNDS = ((1.0, 3), (math.inf, 1))  # as ROUNDS, for that look, which takes one reading per turn
 
 
 @dataclass
 class PairedCase:
-    """A case on both sides. `verdict` is None as long as the case may be timed, else `reason` says why not.
+    """A case on both sides. `verdict` is None while the case may be timed; else `reason` says why not.
 
-    `inner` calls make a reading, the same number on both sides. `verified` and `verified_again` say
-    whether its contract was checked before sampling, and after it.
+    A reading is `inner` calls, the same number on both sides. `verified` and `verified_again`: its contract
+    was checked before sampling, and after it.
     """
 
     sides: Mapping[str, CaseState]
@@ -90,12 +88,12 @@ class PairedCase:
 
     @property
     def cost_s(self) -> float:
-        """Estimated seconds of the case's rounds in one pair, from the seconds of its calls."""
+        """Estimated seconds of the case's rounds in one pair, with the warm-up as one more round."""
         calls = sum(state.call.seconds for state in self.sides.values()) * self.inner
         return calls * (self.gross_rounds or READINGS * (self.rounds + 1))
 
     def set_inner(self) -> None:
-        """Set the calls per reading from the first calls' time; a time that is not positive is invalid."""
+        """Set the calls per reading from the verified calls' times, which must be positive."""
         for side, state in self.sides.items():
             if not 0 < state.call.seconds < math.inf:
                 self.settle(INVALID, NO_TIME.format(side))
@@ -104,14 +102,14 @@ class PairedCase:
         self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
 
     def settle(self, verdict: str, reason: str) -> None:
-        """Decide the case without a time, unless it is decided; both sides end it."""
+        """Decide the case without a time, unless it is decided already; both sides let go of it."""
         if self.verdict is None:
             self.verdict, self.reason = verdict, reason
         for state in self.sides.values():
             state.end()
 
     def resolve(self) -> None:
-        """Settle the case where a side cannot be timed. The candidate is not blamed for a base that fails."""
+        """Settle the case if a side cannot be timed. A base that fails is not held against the candidate."""
         candidate, base = self.candidate, self.base
         if candidate.status == "ok":  # an expected failure that passed
             self.settle(INCORRECT, candidate.reason or "")
@@ -123,7 +121,7 @@ class PairedCase:
 
 
 def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str]:
-    """The verdict on a case that the candidate cannot have timed, with its reason."""
+    """(verdict, reason) for a case whose candidate cannot be timed."""
     reason = candidate.reason or ""
     if candidate.status == "incorrect" and not candidate.plan.expected:
         return INCORRECT, reason
@@ -133,7 +131,7 @@ def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str
         return LEFT_OUT, f"on both sides {candidate.status}: {reason}"
     if candidate.status not in {"incorrect", "unsupported", "oom"}:
         return INVALID, f"the candidate's is {candidate.status}: {reason}"
-    # Beside another implementation, a case that the candidate cannot run is no regression.
+    # Against another implementation (`impl:NAME`), a case that the candidate cannot run is no regression.
     another = candidate.case.implementation != base.case.implementation
     if another or base.status is not None:
         return LEFT_OUT, reason

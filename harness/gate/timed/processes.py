@@ -1,4 +1,4 @@
-"""The two processes of a pair: one newly executed interpreter per side, each holding all its cases."""
+"""The two processes of a pair: a newly executed interpreter per side, which holds all cases of its side."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,17 +16,17 @@ from harness.run.processes.output_log import Log
 from harness.run.processes.worker_process import Process
 from harness.sweep.settings import Settings
 
-HOLD_SECONDS = 60.0  # to take a case in or let go of it
-# Freed memory stays with the process. Otherwise glibc gives the top of its heap back, or keeps it, by what
-# happens to lie above it, and every call touches new pages or does not: a process is on one of two levels.
+HOLD_SECONDS = 60.0  # timeout of taking in or dropping a case
+# Keep freed memory in the process. By default glibc returns the top of its heap or keeps it, by what happens
+# to lie above it; then every call faults in new pages or none, so that a process has one of two speeds.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
-PADDING = "SEQSWEEP_PADDING"  # moves a new process's stack: a layout is one draw among many
+PADDING = "SEQSWEEP_PADDING"  # its length moves a new process's stack, so that memory layouts are sampled
 
 
 class SideProcess:
-    """A side's process for one pair: an interpreter of its own, whose worker is forked at the first question.
+    """A side's process for one pair: an interpreter of its own, which forks the worker at the first request.
 
-    `fork` makes the worker and `stop` ends the interpreter. `dead` once it has ended without an answer.
+    `fork` starts the worker and `stop` ends the interpreter. `dead`: it has ended without an answer.
     """
 
     def __init__(self, side: Side, fork: Callable[[], Worker], stop: Callable[[], None]) -> None:
@@ -47,7 +47,7 @@ class SideProcess:
         try:
             return self._fork()
         except (MachineError, Unsupported, Ended, OSError) as error:
-            text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
+            text = f"the {self.side.name} ({self.side.description}) does not load: {error}"
             raise SideError(text) from None
 
     def close(self) -> None:
@@ -68,12 +68,12 @@ class HeldCase:
         return self.process.ask("turn", seconds, case=self.key, asks=verb, **arguments)
 
     def count_cores(self) -> None:
-        return None  # a side's process has all cores once its backends have counted theirs
+        return None  # after `release` a side's process may use all cores
 
     def close(self) -> None:
-        """Let go of the case; the process stays, for it holds others."""
+        """Drop the case; the process stays, because it holds others."""
         if not self.process.dead:
-            with suppress(Ended):  # then the next request finds it dead
+            with suppress(Ended):  # the next request will find the process dead
                 self.process.ask("drop", self.seconds, case=self.key)
 
 
@@ -105,10 +105,10 @@ class SideProcesses:
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
     ) -> SideProcess:
-        """It is being started when this returns. Raises SideError when it cannot be."""
+        """Start an interpreter without waiting for it. SideError when it cannot be started."""
         self.count += 1
         self.monitor.limit_bytes = settings.memory_bytes
-        folder = self.folder / f"{side.name}-{self.count}"  # the process takes it away when it ends
+        folder = self.folder / f"{side.name}-{self.count}"  # the process removes it at its end
         try:
             folder.mkdir()
             server = Server(
@@ -121,14 +121,16 @@ class SideProcesses:
                 tracing=tracing,
             )
         except OSError as error:
-            raise SideError(f"the {side.name} ({side.says}) does not start: {error.strerror}") from None
+            raise SideError(
+                f"the {side.name} ({side.description}) does not start: {error.strerror}"
+            ) from None
         log = Log(folder / "worker.log")
         job = _job(side, folder, frameworks, settings)
         return SideProcess(side, lambda: Process(server, job, self.monitor, log), server.close)
 
 
 def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:
-    """What the process as a whole needs to know; every case brings a job of its own."""
+    """The job of the process as a whole; every case that it holds has a job of its own."""
     return Job(
         role="side",
         framework=",".join(frameworks),

@@ -12,7 +12,7 @@ from harness.core.grouped import grouped
 from harness.core.typed_command import typed_command
 from harness.gate.case_evidence import CaseEvidence
 from harness.gate.noise.measure import refuse_below
-from harness.gate.options import GateOptions
+from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import TIME, GateOutcome
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
@@ -29,12 +29,10 @@ from harness.store.json_file import digest
 from harness.store.run_id import new_run_id
 from harness.sweep.project import Project
 
-FIRST_LOOK = 4
-
 
 def looks(max_pairs: int) -> tuple[int, ...]:
-    """The numbers of pairs after which a case is judged: 4, 6, 8 … and the last."""
-    return tuple(dict.fromkeys([*range(FIRST_LOOK, max_pairs + 1, 2), max_pairs]))
+    """The numbers of pairs after which a case has an interim analysis: 4, 6, 8 … and the last."""
+    return tuple(dict.fromkeys([*range(LEAST_PAIRS, max_pairs + 1, 2), max_pairs]))
 
 
 def run_timed(
@@ -74,7 +72,7 @@ def run_timed(
 
 
 def _measure(plan: GatePlan, options: GateOptions, folder: GateFolder, progress: GateProgress) -> TimedResult:
-    """Run the loop, which goes on from the pairs that the folder has."""
+    """Run the loop, continuing after the pairs that the folder already has."""
     opponents = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
     if not opponents:
         return TimedResult()
@@ -87,14 +85,16 @@ def _measure(plan: GatePlan, options: GateOptions, folder: GateFolder, progress:
             test.feed(rounds.case, rounds.effect)
         first = 1 + max((rounds.pair for rounds in stored), default=0)
         keep, budget_s = folder.append, options.budget_s
-        loop = GateLoop(shared, paired_cases, test, progress, keep, budget_s, first, plan.demoting)
+        loop = GateLoop(
+            shared, paired_cases, test, progress, keep, budget_s, first, plan.demotes_same_program
+        )
         loop.run()
     rounds = grouped(folder.rounds(), lambda rounds: rounds.case)
     return TimedResult(tuple(paired_cases), test, rounds, tuple(loop.disturbances))
 
 
 def source_states(plan: GatePlan) -> dict[str, str]:
-    """A hash of each repository that holds an implementation, which may import or read its neighbours."""
+    """A hash of each repository that holds an implementation: it may import or read other files there."""
     names = {case.implementation for case in plan.opponents}
     folders = {Path(plan.catalog.implementation(name).file).parent for name in names}
     return {str(repo): state(repo) for repo in {toplevel(folder) for folder in folders} if repo}
@@ -104,7 +104,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
     """A hash, equal for gates whose pairs may be pooled: equal cases of equal code, with equal margins."""
     sides = {
         name: {
-            "says": side.says,
+            "description": side.description,
             "interpreter": side.interpreter,
             "sources": {info.id: info.hash for info in side.catalog.implementations.values()},
         }

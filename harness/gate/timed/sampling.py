@@ -1,4 +1,4 @@
-"""The rounds of one pair: the sides take turns at every case, in random order, until the rounds are full."""
+"""Interleaved sampling of one pair: in each round both sides have a turn at every case, in random order."""
 
 import math
 import random
@@ -14,16 +14,16 @@ from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
-from harness.run.case.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
-from harness.run.group.sampling import audit_clock, settle_remembered
+from harness.run.case.forged_clock import AUDIT_SECONDS, forged_reason, is_forged, is_forged_beside
+from harness.run.group.sampling import audit_clock, settle_memoized
 
-WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
-SETTLED = 0.97
-FORGED_AGAIN = 2  # times that a forged clock has to show once more before anybody is told
-WARM_SECONDS = 0.01  # of a reading; what takes longer is warm after one batch
+WARM_BATCHES = 5  # at most, until the smallest reading no longer falls
+SETTLED = 0.97  # of the smallest reading so far: a batch above it no longer falls
+FORGED_AGAIN = 2  # further checks that a suspected clock must fail before it is reported as forged
+WARM_SECONDS = 0.01  # of a reading; longer ones are warm after one batch
 
 
-Turns: TypeAlias = tuple[str, str]  # of a case, on a side
+Turns: TypeAlias = tuple[str, str]  # (case, side)
 Readings: TypeAlias = dict[Turns, list[list[float]]]  # seconds per call, by turn
 
 
@@ -32,8 +32,10 @@ class PairSampler:
 
     def __init__(self, shared: GateContext, number: int, order: random.Random) -> None:
         self.shared, self.number, self.random = shared, number, order
-        self.read: dict[Turns, list[float]] = defaultdict(list)  # seconds of a turn's readings
-        self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
+        self.read: dict[Turns, list[float]] = defaultdict(list)  # per turn, the seconds of its readings
+        self.hidden: dict[Turns, list[float]] = defaultdict(
+            list
+        )  # per turn, its wall seconds outside readings
 
     def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
         readings: Readings = defaultdict(list)
@@ -68,14 +70,14 @@ class PairSampler:
         return all_rounds
 
     def _round(self, paired: PairedCase, readings: Readings, count: int) -> None:
-        # The side that goes second finds caches as the first left them: chance decides which, round by round.
+        # The second side finds the caches as the first left them, so the order is random in every round.
         for side in self.random.sample(BOTH, len(BOTH)):
             readings[paired.id, side].append(self._turn(paired, side, count))
 
     def _is_grossly_slower(self, paired: PairedCase, readings: Readings) -> bool:
-        """Whether a few readings, cold ones, show a candidate beyond twice the base's time in every round.
+        """Whether a few cold readings show a candidate beyond twice the base's time in every round.
 
-        They are kept then. Otherwise they are forgotten, and the case has its rounds like any other.
+        Then they are its rounds. Otherwise they are discarded, and the case is sampled like any other.
         """
         for _ in range(paired.gross_rounds):
             self._round(paired, readings, 1)
@@ -103,7 +105,7 @@ class PairSampler:
             if not paired.living or settled or paired.reading_s > WARM_SECONDS:
                 break
             smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
-        self._forget(paired)  # the first wake-up is slower; leave it out of the clock check
+        self._forget(paired)  # leave the first, slower wake-up out of the clock check
 
     def _turn(
         self, paired: PairedCase, side: str, count: int = READINGS, *, warm: bool = False
@@ -113,7 +115,7 @@ class PairSampler:
         if not paired.living:
             return []
         start = clock()
-        # No untimed call first: the smallest of the readings counts, and the cold one is not the smallest.
+        # No untimed call first: the minimum of the readings counts, which is not the cold one.
         answer = paired.context.ask(state, "turns", "sample", readings=count, inner=inner, warm=False)
         self.shared.check_process(paired, state)
         if answer is None:
@@ -131,8 +133,8 @@ class PairSampler:
     def _check_clock(self, paired: PairedCase) -> None:
         """Compare the readings of both sides with the runner's own clock.
 
-        Where they differ it has to be so again, in fresh turns of both: a machine's other work lengthens the
-        turns of one side by chance, a forged clock always.
+        A difference must repeat in fresh turns of both sides: other load lengthens the turns of one side by
+        chance, a forged clock does so every time.
         """
         forged = self._forged_side(paired)
         turns = len(self.hidden[paired.id, CANDIDATE])
@@ -151,35 +153,35 @@ class PairSampler:
             self._audit_clock(paired, side)
 
     def _forged_side(self, paired: PairedCase) -> tuple[str, float, float] | None:
-        """(side, seconds read, seconds hidden) of one that the other's turns contradict; None of neither."""
+        """(side, seconds read, seconds hidden) of a side that the other's turns contradict, if any."""
         hidden = {side: statistics.median(self.hidden[paired.id, side]) for side in BOTH}
         for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
             read_s = statistics.median(self.read[paired.id, side])
-            if forged_beside(read_s, hidden[side], hidden[other]):
+            if is_forged_beside(read_s, hidden[side], hidden[other]):
                 return side, read_s, hidden[side]
         return None
 
     def _audit_clock(self, paired: PairedCase, side: str) -> None:
-        """Compare one long reading of a side with the runner's own clock alone."""
+        """Compare a long reading of a side with the runner's own clock, without the other side."""
         state = paired.sides[side]
-        long_turns = paired.reading_s * READINGS >= AUDIT_SECONDS  # which the other side's have audited
+        long_turns = paired.reading_s * READINGS >= AUDIT_SECONDS  # `_forged_side` has audited those
         if not paired.living or paired.verified_again or long_turns or state.setup.method != "wall":
             return
         turns = audit_clock(paired.context, state, paired.reading_s / paired.inner)
         self.shared.check_process(paired, state)
         paired.resolve()
-        if paired.living and forged_always(turns):
+        if paired.living and is_forged(turns):
             turn = turns[-1]
             paired.settle(INVALID, forged_reason(f"the {side}", turn.read_s, turn.wall_s - turn.read_s))
 
     def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
-        """Verify a last call of both sides under the clock, and that neither remembers its answers."""
+        """Verify a last call of both sides under the clock, and that neither memoizes its answers."""
         self._check_under_clock(paired, "fresh1", readings)
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
             if state.living:
                 sampled_s = statistics.median(map(min, readings[paired.id, side]))
-                settle_remembered(paired.context, verifier, state, sampled_s)
+                settle_memoized(paired.context, verifier, state, sampled_s)
             self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()
@@ -199,8 +201,8 @@ class PairSampler:
 def _summarise(
     pair: int, case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]
 ) -> Rounds:
-    # Disturbances only add time. Between pairs of equal sides the smallest reading spreads by 0.7 to 1.0 %,
-    # the median by 1.4 to 1.8 %, the mean by 7 to 24 % (measured on a two-core virtual machine).
+    # The minimum of a turn, because disturbances only add time. Over pairs of equal sides, effects by minima
+    # spread by 0.7 to 1.0 %, by medians 1.4 to 1.8 %, by means 7 to 24 % (on a two-core virtual machine).
     candidate_s, base_s = [min(turn) for turn in candidate], [min(turn) for turn in base]
     return Rounds(
         pair=pair,

@@ -1,12 +1,12 @@
 """The group-sequential test over all cases of a gate: interim analyses, confirmation, Holm's procedure.
 
-A case is analysed after each number of pairs that its margin names. *Regressed* takes two steps: the
-first only raises a suspicion and calls for fresh pairs; on those it must hold again, and must survive
-Holm's procedure over all cases of the gate.
+A case is analysed after each number of pairs in its margin's `looks`. *Regressed* takes two steps: the
+first only raises a suspicion; on fresh pairs it must hold again, and survive Holm's procedure over all
+cases of the gate.
 
-A slowdown beyond twofold is not worth a budget: a first pair beyond it and a fresh one beyond it decide.
-Where the fresh one is not, nothing was decided, and the case goes on with both pairs: the look could only end
-it as regressed, and a pair that it kept is beyond twofold, which can only speak against unchanged.
+A slowdown of more than twofold needs no such budget: a first pair beyond it and a fresh pair beyond it
+decide. If the fresh one is not, the case continues with both pairs as first ones. That biases no verdict:
+the early look could only have ended it as regressed, and the pair it keeps can only speak against unchanged.
 """
 
 import math
@@ -21,7 +21,7 @@ HOLM_LEVEL = 0.05
 
 @dataclass
 class TestState:
-    """A case's pairs: the first ones, and the fresh ones of the confirmation once there is a suspicion."""
+    """The effects of a case's pairs: the first ones, and once it is suspected the fresh ones that confirm."""
 
     margin: Margin
     first: list[float] = field(default_factory=list[float])
@@ -42,12 +42,12 @@ class TestState:
 
     @property
     def latest(self) -> Decision:
-        """The verdict; before it is reached, the effect so far, as not enough evidence."""
+        """The verdict or, before it is reached, the effect so far as not enough evidence."""
         return self.verdict or replace(judge(self.effects, self.margin), verdict=NOT_ENOUGH)
 
 
 class SequentialTest:
-    """`advisory` cases are the same program on both sides: one analysis is enough, and decides nothing."""
+    """The test's state by case. `advisory` cases (the same program on both sides) get one analysis only."""
 
     def __init__(self, margins: Mapping[str, Margin], advisory: Collection[str] = ()) -> None:
         self.cases = {case: TestState(margin) for case, margin in margins.items()}
@@ -72,7 +72,7 @@ class SequentialTest:
             state.verdict = state.verdict or state.suspicion or judge(state.first, state.margin)
 
     def drop(self, case: str) -> None:
-        """Take a case out: it was decided without its time."""
+        """Remove a case that was decided without a time."""
         self.cases.pop(case, None)
 
     def feed(self, case: str, effect: float) -> None:
@@ -124,8 +124,8 @@ class SequentialTest:
 
     def _survives(self, case: str) -> bool:
         """Whether Holm's procedure over the whole gate rejects "not slower than Δ/2" for a case."""
-        # Of a suspected case only fresh pairs count: the others were picked for being slow. A case decided
-        # otherwise gets 1, and stays in the number of hypotheses that Holm's levels are divided by.
+        # A suspected case is tested on its fresh pairs alone: its first ones were selected for being slow. A
+        # case with another verdict has p = 1, and still counts among the hypotheses.
         p_values = {
             name: p_value(state.effects, state.margin)
             if state.verdict is None or state.verdict.verdict == REGRESSED

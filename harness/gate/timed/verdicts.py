@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from harness.core.static_figures import EXACT_FIGURES, WORDS
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.case_evidence import CaseEvidence, Rounds
 from harness.gate.options import GateOptions
@@ -13,14 +14,14 @@ from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 
-TAIL = 0.22  # log 1.25: a 90th percentile this much larger is noted, and decides nothing
+TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing
 SAME = "same program on both sides, so a difference in time is the machine's"
 MEANT = "slower, which is accepted"
 
 
 @dataclass(frozen=True)
 class TimedResult:
-    """What the loop leaves; `rounds` are those of each case, by its id and in the order of pairs."""
+    """The result of the loop; `rounds` are by case id, in the order of pairs."""
 
     paired_cases: tuple[PairedCase, ...] = ()
     sequential_test: SequentialTest = field(default_factory=lambda: SequentialTest({}))
@@ -47,17 +48,19 @@ def _timed_verdict(
 ) -> CaseVerdict:
     state = result.sequential_test.cases[paired.id]
     decision = state.latest
-    verdict, reason = decision.verdict, explain(state)
+    verdict, reason = decision.verdict, decision_reason(state)
     if state.verdict is None:
         missing = result.sequential_test.missing(paired.id)
         reason = _open_reason(state, options, missing, paired.cost_s)
     notes: list[str] = []
-    if paired.same_program and plan.demoting:
+    if paired.same_program and plan.demotes_same_program:
         if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
     elif verdict == REGRESSED and (why := plan.accept(paired.id, "time")):
-        notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
+        notes.append(
+            f"accepted: {reason}: {why}"
+        )  # a note, because tables show no reason of an unchanged case
         verdict, reason = UNCHANGED, MEANT
     if verdict != REGRESSED:
         notes += _tail_note(result.rounds.get(paired.id, ()))
@@ -68,15 +71,15 @@ def _timed_verdict(
 
 
 def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
-    """A note on calls that are slow only now and then, which the smallest readings hide."""
+    """A note on calls that are slow only now and then: the minima that decide would hide them."""
     tail = statistics.median(pair.tail for pair in rounds) if rounds else 0.0
     if tail <= TAIL:
         return []
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
 
 
-def explain(state: TestState) -> str:
-    """The reason of the verdict that a case's pairs give it."""
+def decision_reason(state: TestState) -> str:
+    """The sentence why a case's pairs led to its decision."""
     decision, delta = state.latest, state.margin.slowdown
     half = f"{50 * delta:g} %"
     if decision.verdict == REGRESSED and decision.low is None:
@@ -98,7 +101,7 @@ def explain(state: TestState) -> str:
 
 
 def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: float) -> str:
-    """Why a case got no verdict: what its next analysis needs, which the budget had no room for."""
+    """Why a case has no verdict: the pairs that its next analysis needs did not fit the budget."""
     count = len(state.effects)
     noun = "pair" if count == 1 else "pairs"
     kind = f"fresh {noun} to confirm a suspicion" if state.suspicion else noun
@@ -129,8 +132,6 @@ def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> Case
 
 
 def _static_sentence(paired: PairedCase, name: str) -> str:
-    from harness.core.static_figures import EXACT_FIGURES, WORDS
-
     static = paired.sides[name].plan.static
     known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
     figures = (

@@ -73,7 +73,7 @@ def known_targets_table(targets: Sequence[Accelerator], missing: Mapping[str, st
     return Group(heading, table, *(Text(why) for why in missing.values()))
 
 
-def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
+def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
     """A line per suite of a dry run: its axes, its cases, and what their budgets of sampling add up to.
 
     `total` and `budget_s` are of all suites together, in which a shared case is counted once.

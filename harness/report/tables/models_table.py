@@ -29,8 +29,8 @@ def attention_words(model: Model) -> str:
         ratios = sorted(set(model.compression) - {0})
         counts = (f"{model.compression.count(ratio)} by {ratio}" for ratio in ratios)
         parts.append(f"window {fields['sliding_window']}, keys compressed in layers: {', '.join(counts)}")
-    elif model.reaching_layers < model.layers:
-        parts.append(f"all tokens in {model.reaching_layers} of {model.layers} layers")
+    elif model.global_layers < model.layers:
+        parts.append(f"all tokens in {model.global_layers} of {model.layers} layers")
     elif "attention_chunk_size" in fields:
         parts.append(f"chunks of {format_count(fields['attention_chunk_size'])}")
     return ", ".join(parts)

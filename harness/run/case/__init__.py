@@ -1,4 +1,4 @@
-"""One case while its group runs: what compiling, verifying and sampling have found, and what follows from it.
+"""The state of one case while its group runs: the results of compiling, verifying and sampling it.
 
-`case_state` holds the frozen values that the stages hand on, and the `samples`, which alone grow.
+Each stage leaves a frozen value in `case_state`; only its `samples` are mutable.
 """

@@ -1,4 +1,4 @@
-"""The state of one case while its group runs: what each stage hands on, and whether it is settled."""
+"""The state of one case while its group runs: the result of each stage, and whether the case is settled."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ NOT_REACHED = "the run was interrupted before its first sample; go on with run -
 
 @dataclass(frozen=True)
 class ExtraFigures:
-    """What is measured after the samples, where it is asked for."""
+    """What is measured after the samples, on request."""
 
     profile: Profile | None = None
     cold: ColdStart | None = None
@@ -29,11 +29,11 @@ NO_EXTRAS = ExtraFigures()
 
 @dataclass
 class CaseState:
-    """A case with its process, how it was settled, and the values that its stages replace as a whole.
+    """A case with its process, how it was settled, and the results of its stages.
 
-    `plan` is made by compiling, `call`, `correctness` and `checks` by verifying, `setup` before sampling;
-    `samples` alone grows. `within` is the folder that its module must lie in, `crash_file` lies in the
-    run's folder.
+    Compiling sets `plan`; verifying `call`, `correctness` and `checks`; preparing to sample `setup`. These
+    are frozen; only `samples` is mutable. `within` is the folder that its module must lie in; `crash_file` is
+    a path in the run's folder.
     """
 
     case: Case
@@ -65,7 +65,7 @@ class CaseState:
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether its calls are an interpreter's here, so that they can be judged and not timed."""
+        """Whether its kernels are interpreted on this device: results can be verified, times mean nothing."""
         return self.case.device in traits_of(self.info.framework).interpreted_on
 
     @property
@@ -73,11 +73,11 @@ class CaseState:
         return self.status is None
 
     def warn(self, *sentences: str) -> None:
-        """Add to what its timing is shown with."""
+        """Add warnings that are shown with its timing."""
         self.samples.warnings += sentences
 
     def settle(self, status: str, reason: str | None = None) -> None:
-        """The case is decided; its process ends."""
+        """Decide the outcome, unless it is decided, and end its process."""
         if self.status is None:
             self.reason, self.status = reason, status
         self.end()
@@ -89,7 +89,7 @@ class CaseState:
             self.worker = None
 
     def cut_short(self) -> None:
-        """Settle an interrupted case (Ctrl-C): its samples so far count."""
+        """Settle an interrupted case (Ctrl-C), with its samples so far."""
         if self.samples.readings:
             self.samples.stopped = "interrupted"
             self.warn("stopped before an answer under the clock was judged")

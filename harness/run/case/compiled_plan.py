@@ -1,4 +1,4 @@
-"""The plan of a compiled case: its static figures, its inputs, and what follows from them for its memory."""
+"""The plan of a compiled case: its static figures and inputs, and the memory that they imply."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harness.core.units import format_bytes
 from harness.run.case.predict import KnownWork
 from harness.run.processes.exit_cause import MORE_MEMORY
 
-NEAR_LIMIT = 0.85  # of the limit: an allocator and a framework take room beside what is planned
+NEAR_LIMIT = 0.85  # of the limit: allocators and frameworks take memory that is not in the plan
 NOT_COMPILED = "the case ended before it was compiled"
 
 
 @dataclass(frozen=True)
 class CompiledPlan:
-    """`expected`: it is known to be incorrect, for the reason `expectation`."""
+    """`expected`: the case is declared to be incorrect, for the reason `expectation`."""
 
     framework: str
     static: Static
@@ -32,7 +32,7 @@ class CompiledPlan:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], framework: str, limit_bytes: int) -> CompiledPlan:
-        """From what a worker says once its case is compiled, with whether that fits the limit."""
+        """The plan in a worker's answer, with whether it fits the limit."""
         plan = from_plain(cls, {**answer, "framework": framework})
         return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
 
@@ -41,7 +41,7 @@ class CompiledPlan:
         return KnownWork.of(self.static, self.cost)
 
     def fits(self, limit_bytes: int) -> bool | None:
-        """Whether it is within the limit, or its inputs are where nothing is planned; None: not known."""
+        """Whether the plan fits; without one, False if the inputs alone do not, else None (unknown)."""
         if self.static.planned_bytes is not None:
             return self.static.planned_bytes <= limit_bytes
         return False if self.input_bytes > limit_bytes else None
@@ -53,24 +53,24 @@ class CompiledPlan:
         return f"{self._needs()}; the limit is {format_bytes(limit_bytes)}: {MORE_MEMORY}"
 
     def needs_bytes(self, sets: int) -> int:
-        """Memory for it and the further sets of inputs; inputs alone where nothing is planned.
+        """Memory for the call and `sets` sets of inputs; without a plan, the inputs alone.
 
-        In a backward mode each further set also costs its residuals, which are the plan's arguments.
+        In a backward mode each further set also needs its residuals, which are the plan's arguments.
         """
         further = max(self.input_bytes, self.static.argument_bytes or 0)
         return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
 
-    def is_near(self, limit_bytes: int, sets: int) -> bool:
-        """Whether it and so many sets of inputs leave little room below the limit."""
+    def is_near_limit(self, limit_bytes: int, sets: int) -> bool:
+        """Whether the call and so many sets of inputs come close to the limit."""
         return self.needs_bytes(sets) > NEAR_LIMIT * limit_bytes
 
     def why_died(self, died_of: str, limit_bytes: int, sets: int) -> str | None:
-        """Why a process died, where what it needs is near the limit; None where that explains nothing.
+        """Why a process died, if its memory is near the limit; None where memory does not explain it.
 
-        An allocation that fails late ends a process by whatever its library does then: a signal, an exit
-        code, no word of memory.
+        An allocation that fails inside a library ends the process however that library does it: by a
+        signal or an exit code, without a word about memory.
         """
-        if not self.is_near(limit_bytes, sets):
+        if not self.is_near_limit(limit_bytes, sets):
             return None
         further = self.needs_bytes(sets) - self.needs_bytes(1)
         more = f" and {format_bytes(further)} of further inputs" if further else ""

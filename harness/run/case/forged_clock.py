@@ -1,13 +1,15 @@
-"""Detection of readings that the runner's own clock contradicts: an implementation may forge its clock.
+"""Detection of forged clocks: readings that the runner's own clock contradicts.
 
-The runner measures how long a whole turn took: `read_s` in readings and `rest_s` beside them, which is
-messages, waking, collecting garbage and, in a run, an untimed call. There are three rules. No reading is
-longer than the turn that it is a part of. A case alone has no comparison: one reading of AUDIT_SECONDS or
-more and nothing else is all but the whole of its turn, so that a seventh as much again is too much. It must
-be so every time, for a machine's other work makes a turn longer, too, and of ever longer readings, beside
-which that weighs less: where ten programs wait for a core, a quarter of a second is not enough. In a gate the
-other side's rest, in the same turns, shows what a rest may be, so an excess of a quarter of the readings is
-already too much.
+An implementation runs in the process that reads the clock, and may replace it. The runner times whole turns:
+`read_s` is the time in readings and `rest_s` the rest: messages, waking up, garbage collection and, in a run,
+an untimed call. There are three rules:
+
+1. No reading is longer than its turn.
+2. A case alone is audited: a turn of one reading of at least AUDIT_SECONDS has almost no rest, so one that is
+   longer by the factor FORGED is suspicious. Other load lengthens turns too, so the clock counts as forged
+   only if all of several ever longer readings disagree: with ten programs per core, 0.25 s are not enough.
+3. In a gate the other side's rest in the same turns is the comparison, so that an excess of a quarter of the
+   readings is enough.
 """
 
 from collections.abc import Sequence
@@ -15,17 +17,17 @@ from typing import NamedTuple
 
 from harness.core.units import format_seconds
 
-HIDDEN_SECONDS = 0.0015  # per turn, by which collecting garbage may differ between the sides
-AUDIT_SECONDS = 0.06  # of a reading that is compared alone
-LONGER_AUDIT_SECONDS = 0.25  # of the next, if that does not agree, and of each further one twice that
+HIDDEN_SECONDS = 0.0015  # per turn, by which garbage collection may differ between the sides
+AUDIT_SECONDS = 0.06  # length of the first audited reading
+LONGER_AUDIT_SECONDS = 0.25  # of the second one, if the first disagrees; each further one is twice as long
 AUDITS = 5  # at most, until one agrees
-FORGED = 1.15  # times what was read, and
-FORGED_SECONDS = 0.005  # messages and waking
-EARLY = 1.02  # times what passed here: no reading is longer, but for rounding
+FORGED = 1.15  # a turn may take so many times what was read,
+FORGED_SECONDS = 0.005  # and so much more for messages and waking up
+EARLY = 1.02  # a reading may be so many times its turn: rounding
 
 
 class Turn(NamedTuple):
-    """Seconds that a turn read, and that passed here meanwhile."""
+    """Seconds that a turn read, and that it took by the runner's clock."""
 
     read_s: float
     wall_s: float
@@ -39,13 +41,13 @@ class Turn(NamedTuple):
         return self.read_s > EARLY * self.wall_s
 
 
-def forged_always(turns: Sequence[Turn]) -> bool:
-    """From turns of one long reading each, with nothing beside it."""
+def is_forged(turns: Sequence[Turn]) -> bool:
+    """Whether all of these turns, of one long reading each, disagree with the runner's clock."""
     return bool(turns) and not any(turn.agrees for turn in turns)
 
 
-def forged_beside(read_s: float, rest_s: float, other_rest_s: float) -> bool:
-    """From medians over the turns of one side, and of the other side's rest."""
+def is_forged_beside(read_s: float, rest_s: float, other_rest_s: float) -> bool:
+    """Whether a side's clock is forged, by medians over its turns and over those of the other side."""
     return rest_s > other_rest_s + max(other_rest_s, HIDDEN_SECONDS) + read_s / 4
 
 

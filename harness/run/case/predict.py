@@ -13,7 +13,7 @@ from harness.core.static_figures import Static
 from harness.core.units import format_count, format_seconds
 
 STEEPEST = 3.0  # a steeper growth between two lengths is noise, or the edge of a cache
-PAIRS = 2  # the steepest of so many latest steps gives the growth
+STEPS = 2  # the steepest of so many latest steps between lengths gives the growth
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class KnownWork:
         return cls(static.flops, static.flops_source, cost.flops)
 
     def times(self, other: KnownWork) -> tuple[float, str] | None:
-        """(ratio to the work of `other`, by which figure); None where they have no figure in common."""
+        """(ratio to the work of `other`, the figure it is by); None where they have no figure in common."""
         if self.counted and other.counted and self.source == other.source:
             return self.counted / other.counted, f"{self.source} FLOPs"
         if self.formula and other.formula:
@@ -40,7 +40,7 @@ class KnownWork:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class PredictedCall:
     """`seconds` of one call, the `exponent` of its growth with the length, and the source of that growth."""
 
     seconds: float
@@ -48,62 +48,62 @@ class Predicted:
     basis: str
 
 
-class Prediction:
+class CallPredictor:
     """Call times and work by series and length, and the lengths at which a series failed (oom, timeout)."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, dict[int, tuple[float, KnownWork]]] = defaultdict(dict)
-        self.stops: dict[tuple[str, bool], tuple[int, str]] = {}
+        self.calls: dict[str, dict[int, tuple[float, KnownWork]]] = defaultdict(dict)
+        self.failures: dict[tuple[str, bool], tuple[int, str]] = {}
 
-    def note(self, case: Case, seconds: float, work: KnownWork) -> None:
-        """Record the seconds of one call of a case; a later note on the same case replaces it."""
+    def record(self, case: Case, seconds: float, work: KnownWork) -> None:
+        """Record the seconds of one call of a case, in place of an earlier value."""
         if seconds > 0:
-            lengths = self.seen[case.series]
+            lengths = self.calls[case.series]
             lengths[case.seq] = seconds, work
-            # Lengths ascend; where a resumed run lacks a shorter one, nothing is foretold of that.
-            for short in sorted(lengths)[: -PAIRS - 2]:
+            # Lengths ascend, so the shortest ones are not needed any more.
+            for short in sorted(lengths)[: -STEPS - 2]:
                 del lengths[short]
 
-    def stop(self, case: Case, status: str, *, compiling: bool = False) -> None:
+    def record_failure(self, case: Case, status: str, *, compiling: bool = False) -> None:
         """Record an oom or timeout: larger lengths of the series are not run, or not even compiled."""
-        earlier = self.stops.get((case.series, compiling))
+        earlier = self.failures.get((case.series, compiling))
         if earlier is None or case.seq < earlier[0]:
-            self.stops[case.series, compiling] = (case.seq, status)
+            self.failures[case.series, compiling] = (case.seq, status)
 
     def inferred_skip(self, case: Case, *, compiling: bool = False) -> str | None:
-        """Why not to run (or compile) a case, because a shorter length already failed at it."""
-        earlier = self.stops.get((case.series, compiling))
+        """Why not to run (or compile) a case: a shorter length of its series already failed."""
+        earlier = self.failures.get((case.series, compiling))
         if earlier is None or case.seq <= earlier[0]:
             return None
         what = f"{earlier[1]} of compiling" if compiling else earlier[1]
         return f"inferred from the {what} at seq {format_count(earlier[0])}; --seq {case.seq} alone tries it"
 
-    def call(self, case: Case, work: KnownWork) -> Predicted | None:
+    def predict(self, case: Case, work: KnownWork) -> PredictedCall | None:
         """The predicted time of one call, extrapolated from the longest shorter length; None without one.
 
         Growth is the steeper of the latest measured steps (a fixed cost hides it at small lengths);
         after a single length it is the growth of the work.
         """
-        shorter = sorted((n, *measured) for n, measured in self.seen[case.series].items() if n < case.seq)
+        shorter = sorted((n, *measured) for n, measured in self.calls[case.series].items() if n < case.seq)
         if not shorter:
             return None
         latest, seconds, latest_work = shorter[-1]
         ratio = case.seq / latest
         steps = [_exponent(n1 / n0, s1 / s0) for (n0, s0, _), (n1, s1, _) in itertools.pairwise(shorter)]
         if steps:
-            exponent = max(steps[-PAIRS:])
-            return Predicted(seconds * ratio**exponent, exponent, "shorter lengths")
+            exponent = max(steps[-STEPS:])
+            return PredictedCall(seconds * ratio**exponent, exponent, "shorter lengths")
         work_growth = work.times(latest_work)
         if work_growth is None:
             return None
         exponent = _exponent(ratio, work_growth[0])
-        return Predicted(
+        return PredictedCall(
             seconds * ratio**exponent, exponent, f"{work_growth[1]} and seq {format_count(latest)}"
         )
 
     def over_budget(self, case: Case, work: KnownWork, longest_s: float) -> str | None:
-        """Why not to run a case, because one call of it takes longer than `longest_s`."""
-        predicted = self.call(case, work)
+        """Why not to run a case: one call is predicted to take longer than `longest_s`."""
+        predicted = self.predict(case, work)
         if predicted is None or predicted.seconds <= longest_s:
             return None
         return (

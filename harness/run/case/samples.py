@@ -1,4 +1,4 @@
-"""The samples of a case: what a call is known to take, how it is read, and what the rounds add."""
+"""The samples of a case: the known time of a call, how it is sampled, and the readings of its rounds."""
 
 import math
 import statistics
@@ -12,13 +12,13 @@ from harness.run.case.forged_clock import Turn
 from harness.run.case.memoization import FirstAndAgain
 
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
-LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
-JUDGED_ONCE_SECONDS = 0.05  # longer calls are judged at the end alone: it costs three, and a reference
+LONG_CALL_SECONDS = 0.25  # longer calls need no warm-up call, and their last sample is the verified one
+JUDGED_ONCE_SECONDS = 0.05  # longer calls are verified once under the clock: it costs 3 calls and a reference
 
 
 @dataclass(frozen=True)
 class KnownCall:
-    """What is known of one call: at first by the verified one, in a gate by its latest pair.
+    """What is known of one call: from its verification and, in a gate, from its latest pair.
 
     `recompiled` counts compilations in calls after the first.
     """
@@ -29,17 +29,17 @@ class KnownCall:
 
     @property
     def is_long(self) -> bool:
-        """Whether one call takes so long that every one of them counts."""
+        """Whether a call takes so long that no call of it is spent untimed."""
         return self.seconds > LONG_CALL_SECONDS
 
     @property
     def is_judged_once(self) -> bool:
-        """Whether it is judged under the clock at the end alone, and not in between."""
+        """Whether it is verified under the clock only at the end, and not once in between."""
         return self.seconds > JUDGED_ONCE_SECONDS
 
     @property
-    def per_reading(self) -> int:
-        """How many of them make a reading."""
+    def calls_per_reading(self) -> int:
+        """How many calls make a reading."""
         # A call below the clock's resolution may have been read as 0 seconds.
         return max(1, math.ceil(READING_SECONDS / max(self.seconds, 1e-7)))
 
@@ -62,9 +62,9 @@ ONE_BY_ONE = SamplingSetup()
 
 @dataclass
 class Samples:
-    """What rounds append to: `readings` as (round, seconds per call), and what casts doubt on them.
+    """What rounds append to: `readings` as (round, seconds per call), and the evidence against them.
 
-    `first_round` has the number that the first of its rounds is stored under.
+    `first_round` is the stored number of the first of its rounds.
     """
 
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])

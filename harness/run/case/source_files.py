@@ -1,4 +1,4 @@
-"""The files of implementations, as they were when their hashes were taken: some are edited meanwhile."""
+"""Source files of implementations, watched for edits during a run: records name the hash from its start."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -9,7 +9,7 @@ from harness.catalog.source_hash import closure, content, has_changed
 
 
 class SourceFiles:
-    """The sources of implementations by name; a record holds their hash from before the run."""
+    """The source files of implementations by name, with their content at the start of the run."""
 
     def __init__(self, catalog: Catalog, implementations: Iterable[str]) -> None:
         self.files: dict[str, list[Path]] = {}
@@ -18,12 +18,12 @@ class SourceFiles:
             info = catalog.implementation(name)
             self.files[name] = sorted(closure(Path(info.file), Path(catalog.family(info.family).file)))
             for path in self.files[name]:
-                with suppress(OSError):  # whoever loads it says what is wrong with it
+                with suppress(OSError):  # loading it will report the error
                     content(path)
                     self.readable.add(path)
 
     def changed(self, implementation: str) -> str | None:
-        """Why a new process would run another source than a record names; None where it would not."""
+        """Why a new process would run another source than the record names; None if it would not."""
         for path in self.files.get(implementation, ()):
             if path in self.readable and has_changed(path):
                 return (

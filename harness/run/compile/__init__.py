@@ -1,4 +1,4 @@
-"""Compiling cases for targets and running none: on every core, and never the same thing twice."""
+"""Compilation of cases for targets, without running them: on every core, and cached."""
 
 from harness.run.compile.pool import Pool, compile_all
 from harness.run.compile.request import CompileRequest, CompileResult

@@ -1,4 +1,4 @@
-"""The key of the compile cache: everything that a compiler's answer depends on."""
+"""The key of the compile cache: everything that a compile result depends on."""
 
 import os
 import platform
@@ -18,13 +18,13 @@ from harness.sweep.settings import Settings
 
 # Variables that change what is compiled begin with these.
 FLAGS = ("CUDA_", "JAX_", "LIBTPU_", "NVIDIA_", "TORCH_", "TPU_", "TRITON_", "XLA_")
-LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # the harness's layers that produce the figures
+LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # of the harness, whose code produces the figures
 
 
 def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
     """The key as plain data: code, case, target, packages, flags; for the host its processor too.
 
-    Kernels that XLA does not compile have one machine code for all GPUs of a compute capability.
+    Kernels that XLA does not compile are keyed by compute capability: their machine code depends on no more.
     """
     info = catalog.implementation(request.case.implementation)
     target_ = target(request.target)
@@ -43,7 +43,7 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
 
 
 def surroundings() -> dict[str, str]:
-    """The part of the key that is the same for whatever this process compiles."""
+    """The part of the key that is the same for everything that this process compiles."""
     return {"reader": _reader(), "packages": _packages(), "flags": _flags()}
 
 

@@ -1,4 +1,4 @@
-"""One compilation at a time: a fork per case for the host, a long-lived process per other kind of target."""
+"""Compile worker: one compilation at a time, in a fork per case for the host, else in a reused process."""
 
 from dataclasses import replace
 
@@ -14,28 +14,26 @@ from harness.run.processes.worker_process import Process, Processes
 from harness.sweep.settings import Settings
 
 TRACE_SECONDS = 30.0  # a trace over fake tensors that takes longer is abandoned
-TURNS = 5  # a compiler's time for one case, in a case's own turns: f32 products on a TPU take half a minute
-COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is stopped
+TURNS = 5  # a compiler's timeout, in timeouts of a call: f32 products for a TPU take half a minute
+COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is killed
 LASTING_BYTES = 5 << 28  # a compiler process that holds more between cases is replaced
-WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # of the working process and the waiting ones
+WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # of the working process and the idle ones
 FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this machine; shorten the sequence"
-OWN = "impls."  # modules that are known to change nothing for others when imported
+OWN = "impls."  # importing these modules is known not to affect other cases
 
 
 class CompileWorker:
-    """For one thread at a time, except :meth:`interrupt`. Its processes start when they are needed.
+    """Compiles for one thread at a time; only :meth:`interrupt` is thread-safe. Processes start when needed.
 
-    Workers of the same `processes` share fork servers, so that a framework is imported once. `core` says
-    which of the usable cores a worker's own begin with: where a suite's threads are fewer than the cores,
-    several workers would else share the first ones.
+    Workers of the same `processes` share fork servers, so that a framework is imported once. `core` is the
+    index of a worker's first core: with fewer threads than cores, all workers would otherwise be pinned to
+    the first ones.
     """
 
     def __init__(self, catalog: Catalog, processes: Processes, core: int = 0) -> None:
         self.catalog, self.core = catalog, core
         self.processes = processes.for_another_thread()
-        self.compilers: dict[
-            tuple[str, str], Process
-        ] = {}  # those that wait, by framework and kind of target
+        self.idle: dict[tuple[str, str], Process] = {}  # by framework and kind of target
         self.working: Process | None = None
         self.stopped = False
 
@@ -73,17 +71,17 @@ class CompileWorker:
             worker.close()
 
     def _compile_for_target(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
-        """Compile in a waiting process, and again in a fresh one if that fails.
+        """Compile in an idle process, and once more in a fresh one if that fails.
 
-        The retry is there because earlier cases may have caused the failure. A plugin's code gets a process
-        of its own, because importing it may change what is compiled next.
+        The retry is needed because earlier cases may have caused the failure. A plugin gets a process of its
+        own, because importing it may change what is compiled afterwards.
         """
         info = self.catalog.implementation(request.case.implementation)
         builtin, place = info.module.startswith(OWN), (info.framework, kind)
-        waiting = self.compilers.pop(place, None) if builtin else None
-        if waiting is not None:
+        idle = self.idle.pop(place, None) if builtin else None
+        if idle is not None:
             try:
-                return self._compile_in(waiting, request, settings, place)
+                return self._compile_in(idle, request, settings, place)
             except Ended as end:
                 if end.status == "timeout" or self.stopped:
                     raise
@@ -95,7 +93,7 @@ class CompileWorker:
     def _compile_in(
         self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: tuple[str, str] | None
     ) -> CompileResult:
-        """Compile in a process, kept for `reuse_for` (framework, kind of target) unless it is used up."""
+        """Compile in a process, kept idle for `reuse_for` (framework, kind of target) unless it is spent."""
         self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")
@@ -108,17 +106,17 @@ class CompileWorker:
         finally:
             self.working = None
             if reusable and reuse_for:
-                self.compilers[reuse_for] = worker
+                self.idle[reuse_for] = worker
             else:
                 worker.close()
         return CompileResult.of(answer)
 
     def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
-        """A new process; or the failed result where its framework cannot be imported now."""
+        """A new process, or the failed result where its framework cannot be imported."""
         try:
             return self.processes.spawn(self._job(request, settings, role), WORKER_BYTES)
         except Unsupported as missing:
-            return CompileResult.failed("unsupported", str(missing), passing=True)
+            return CompileResult.failed("unsupported", str(missing), transient=True)
 
     def _job(self, request: CompileRequest, settings: Settings, role: str) -> Job:
         case = replace(request.case, device="cpu")
@@ -137,11 +135,11 @@ class CompileWorker:
         )
 
     def interrupt(self) -> None:
-        """Called from another thread: end the current compilation and do not retry it."""
+        """End the current compilation without a retry; may be called from another thread."""
         self.stopped = True
         if (worker := self.working) is not None:
             worker.kill()
 
     def close(self) -> None:
-        for worker in self.compilers.values():
+        for worker in self.idle.values():
             worker.close()

@@ -14,9 +14,9 @@ LONGEST = 1 << 30
 
 @dataclass(frozen=True)
 class Fit:
-    """`seq` is the largest length that fits, `beyond` the smallest that does not, `reason` why one is None.
+    """The result for a series: `seq` is the largest length that fits, `beyond` the smallest that does not.
 
-    `panel` is a case's id without its implementation and length.
+    `reason` says why one of them is None. `panel` is a case's id without its implementation and length.
     """
 
     suite: str
@@ -29,32 +29,32 @@ class Fit:
 
 
 class MaxSeqSearch:
-    """Starts from the results of the schedule's own lengths, then requests further ones in rounds."""
+    """The searches of all series: seeded with the results at the schedule's lengths, continued in rounds."""
 
     def __init__(self, schedule: Schedule, answers: Mapping[str, Mapping[str, CompileResult]]) -> None:
         self.schedule = schedule
-        self.searches: dict[tuple[str, str], Search] = {}
+        self.searches: dict[tuple[str, str], LengthSearch] = {}
         self.cases: dict[str, tuple[Case, Group]] = {}
         self.longest = _longest_of_models(schedule)
         for group in schedule.groups:
             for case in group.cases:
                 self.cases.setdefault(case.series, (case, group))
                 for name, answer in answers.get(case.id, {}).items():
-                    self.tell(CompileRequest(case, name), answer)
+                    self.record(CompileRequest(case, name), answer)
 
-    def tell(self, request: CompileRequest, answer: CompileResult) -> None:
+    def record(self, request: CompileRequest, answer: CompileResult) -> None:
         search = self.searches.setdefault(
             (request.case.series, request.target),
-            Search(longest=self.longest.get(request.case.series, LONGEST)),
+            LengthSearch(longest=self.longest.get(request.case.series, LONGEST)),
         )
         why = answer.reason or next(iter(answer.static.unavailable.values()), None)
-        search.tell(request.case.seq, fits=answer.static.fits, why=why)
+        search.record(request.case.seq, fits=answer.static.fits, why=why)
 
-    def asks(self) -> list[tuple[CompileRequest, Group]]:
+    def next_requests(self) -> list[tuple[CompileRequest, Group]]:
         """The next length of every series that is still open."""
         requests: list[tuple[CompileRequest, Group]] = []
         for (series, name), search in self.searches.items():
-            length = search.next()
+            length = search.next_length()
             if length is not None:
                 case, group = self.cases[series]
                 requests.append((CompileRequest(at_length(case, length), name), group))
@@ -72,7 +72,7 @@ class MaxSeqSearch:
 
 
 def _longest_of_models(schedule: Schedule) -> dict[str, int]:
-    """Series → the longest length that one of its models has positions for; none without a model."""
+    """Series → the longest context of its models, in its own tokens; only series that have a model."""
     longest: dict[str, int] = {}
     for suite in schedule.suites:
         series = {case.id: case.series for case in suite.cases}
@@ -90,12 +90,12 @@ def at_length(case: Case, length: int) -> Case:
 
 
 @dataclass
-class Search:
-    """The search for one series: `tell` feeds it results, `next` gives the next length, or None at its end.
+class LengthSearch:
+    """The bisection of one series: `record` takes a result, `next_length` gives the next try, or None.
 
-    `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between
-    grid points are multiples of a sixteenth of the power of two below them. `reason` says why one is None.
-    None is asked for beyond the `longest`.
+    `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between powers
+    of two are multiples of a sixteenth of the lower one. `reason` says why one of them is None. No length
+    beyond `longest` is tried.
     """
 
     seq: int | None = None
@@ -104,7 +104,7 @@ class Search:
     refused: dict[int, str] = field(default_factory=dict[int, str])
     longest: int = LONGEST
 
-    def tell(self, length: int, *, fits: bool | None, why: str | None = None) -> None:
+    def record(self, length: int, *, fits: bool | None, why: str | None = None) -> None:
         if fits is None:
             self.refused[length] = why or "its plan is unavailable"
         elif fits:
@@ -112,10 +112,10 @@ class Search:
         else:
             self.beyond = min(length, self.beyond or length)
 
-    def next(self) -> int | None:
+    def next_length(self) -> int | None:
         if self.reason:
             return None
-        length = self._next_length()
+        length = self._candidate_length()
         if length is None and self.seq is None:
             self.reason = next(iter(self.refused.values()), "no length fits")
         if length in self.refused:
@@ -123,7 +123,7 @@ class Search:
             return None
         return length
 
-    def _next_length(self) -> int | None:
+    def _candidate_length(self) -> int | None:
         if self.seq is None:  # the next power of two below the smallest length that does not fit, down to 1
             return 1 << ((self.beyond - 1).bit_length() - 1) if self.beyond and self.beyond > 1 else None
         if self.beyond is None:

@@ -1,4 +1,4 @@
-"""A pool that answers compile requests on every core: from the cache, else by compiling."""
+"""A pool of compile workers, one per core: results come from the cache, else from compiling."""
 
 import threading
 import time
@@ -41,14 +41,14 @@ class Pool:
         self.pending: set[Future[Outcome]] = set()
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
-        self.noting = threading.Lock()
-        self.compiling: dict[str, threading.Lock] = {}  # by key
+        self.statistics_lock = threading.Lock()  # of `busy_s` and `slow`
+        self.key_locks: dict[str, threading.Lock] = {}  # equal requests wait for the first one
 
-    def ask(self, request: CompileRequest, settings: Settings) -> None:
+    def submit(self, request: CompileRequest, settings: Settings) -> None:
         self.pending.add(self.threads.submit(self._serve, request, settings))
 
-    def next(self) -> tuple[CompileRequest, CompileResult]:
-        """The next answer; MachineError when nothing can be compiled here."""
+    def next_result(self) -> tuple[CompileRequest, CompileResult]:
+        """The next result, in any order; MachineError when no process can be started."""
         answered: set[Future[Outcome]] = set()
         while not answered:
             answered, _ = wait(self.pending, WAIT_SECONDS, FIRST_COMPLETED)
@@ -80,7 +80,7 @@ class Pool:
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        with self.compiling.setdefault(digest(entry), threading.Lock()):  # another may be asking the same
+        with self.key_locks.setdefault(digest(entry), threading.Lock()):
             answer = self._read_cached(entry)
             if answer is None:
                 answer = self._compile_timed(worker, request, settings)
@@ -108,7 +108,7 @@ class Pool:
         start = time.monotonic()
         answer = worker.compile(request, settings)
         took_s = time.monotonic() - start
-        with self.noting:
+        with self.statistics_lock:
             self.busy_s += took_s
             if answer.status == "timeout":
                 self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))
@@ -129,9 +129,9 @@ def compile_all(
     pool = Pool(catalog, results)
     try:
         for request in unique:
-            pool.ask(request, settings)
+            pool.submit(request, settings)
         for _ in unique:
-            request, answer = pool.next()
+            request, answer = pool.next_result()
             answers[request] = answer
             on_answer(request, answer)
     finally:

@@ -20,17 +20,17 @@ from harness.cubin.occupancy import on_device
 class CompileRequest:
     case: Case
     target: str
-    owners: bool = False  # whether to say who owns the planned peak, too
+    owners: bool = False  # also the buffers of the planned peak
 
     @property
     def extras(self) -> Mapping[str, bool]:
-        """What a worker, or the cache, is asked for beside the figures."""
+        """Arguments for a worker, and parts of the cache key, beside case and target."""
         return {"owners": True} if self.owners else {}
 
 
 @dataclass(frozen=True)
 class CompileResult:
-    """`status` is as in a record; without figures, `static` has the reason. `cached`: read from the cache."""
+    """`status` is as in a record. Without figures, `static` has the reason. `cached`: read from the cache."""
 
     status: str
     static: Static
@@ -38,17 +38,17 @@ class CompileResult:
     cost: Cost = field(default_factory=Cost)
     facts: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = False
-    input_bytes: int = 0  # of one set of the inputs that the case asks for
+    input_bytes: int = 0  # of one set of the case's inputs
     cached: bool = False
-    passing: bool = False  # due to this machine's state, not to what was asked
+    transient: bool = False  # a failure due to this machine's state, not to the request
     output: str = ""  # of a crash
 
     def __post_init__(self) -> None:
         require_member("status", self.status, STATUSES)
 
     @classmethod
-    def failed(cls, status: str, reason: str, *, passing: bool = False, output: str = "") -> CompileResult:
-        return cls(status, Static.none(reason), reason, passing=passing, output=output)
+    def failed(cls, status: str, reason: str, *, transient: bool = False, output: str = "") -> CompileResult:
+        return cls(status, Static.none(reason), reason, transient=transient, output=output)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> CompileResult:
@@ -57,13 +57,13 @@ class CompileResult:
 
     @property
     def repeatable(self) -> bool:
-        """Whether compiling again would give the same: not where a process died, or a trace took too long."""
-        if self.passing:
+        """Whether compiling again would give the same result: not after a crash or an abandoned trace."""
+        if self.transient:
             return False
         return self.status == "unsupported" or (self.status == "ok" and self.static.has_figures)
 
     def on_target(self, name: str, host_bytes: int) -> CompileResult:
-        """This result with what the target's device adds: whether it fits, and how its kernels fill it.
+        """This result with what depends on the target's device: whether it fits, and kernel occupancy.
 
         The host's memory is `host_bytes`.
         """
@@ -78,7 +78,7 @@ class CompileResult:
         return {
             name: value
             for name, value in dataclasses.asdict(self).items()
-            if name not in {"cached", "passing", "output"}
+            if name not in {"cached", "transient", "output"}
         }
 
     @classmethod

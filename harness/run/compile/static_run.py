@@ -35,7 +35,7 @@ from harness.sweep.schedule import Group, Schedule
 
 
 class WarmCompilers:
-    """What several runs on one machine share: its description, and compile workers that stay between them."""
+    """What several static runs on one machine share: its fingerprint, and a pool of warm compile workers."""
 
     def __init__(self, catalog: Catalog, results: Path, threads: int) -> None:
         self.pool, self.threads = Pool(catalog, results), threads
@@ -57,11 +57,11 @@ def static_run(
     owners: bool = False,
     warm: WarmCompilers | None = None,
 ) -> Done:
-    """Compile a schedule to its end, or to Ctrl-C; compiled cases are stored and not compiled again.
+    """Compile a schedule to its end, or to Ctrl-C, and store the results like a run's.
 
-    With `owners`, the figures also say who owns each planned peak.
-    With `longest`, also search lengths beyond the schedule's for the largest one that fits each target.
-    Compilers that are `warm` are used and stay so; without them the run has its own.
+    With `owners`, the figures include the buffers of each planned peak. With `longest`, the largest length
+    that fits each target is searched too. Compilers given as `warm` are used and left running; without them
+    the run starts its own.
     """
     infos = [
         request.catalog.implementation(case.implementation)
@@ -93,10 +93,10 @@ def static_run(
         return run.run(longest=longest)
 
 
-def kept_answers(
+def compile_cache_files(
     schedule: Schedule, targets: Sequence[str], catalog: Catalog, results: Path
 ) -> dict[str, bytes]:
-    """The files of the compile cache that answer requests of a schedule, by their path in it."""
+    """The compile cache's files for a schedule's requests, by their path in the cache."""
     keys = [
         key(CompileRequest(case, name), catalog, group.settings)
         for group in schedule.groups
@@ -117,7 +117,7 @@ class _StaticRun:
     provenance: Provenance = field(init=False)
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
     written: set[str] = field(default_factory=set[str])  # cases
-    shown: int = -1  # the group that the listener has heard of last
+    shown: int = -1  # the index of the group that the listener was last notified of
     requested: int = 0
     answered: int = 0
     cached: int = 0
@@ -149,7 +149,7 @@ class _StaticRun:
                 fits = self._search_max_seq()
         except KeyboardInterrupt:
             interrupted = True
-            # A Ctrl-C may come between writing and noting it.
+            # The interrupt may have come after a write and before `written` was updated.
             self.written = {record.case for record in self.folder.records([])}
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
@@ -159,12 +159,12 @@ class _StaticRun:
 
     def _ask(self, request: CompileRequest, group: Group) -> None:
         self.requested += 1
-        self.pool.ask(request, group.settings)
+        self.pool.submit(request, group.settings)
 
     def _take_all(self, handle: Callable[[CompileRequest, CompileResult], None]) -> None:
         """Handle answers until none is pending."""
         while self.answered < self.requested:
-            request, answer = self.pool.next()
+            request, answer = self.pool.next_result()
             self.answered += 1
             self.cached += answer.cached
             self.compiled += not answer.cached and answer.status != "unsupported"
@@ -172,13 +172,13 @@ class _StaticRun:
 
     def _search_max_seq(self) -> list[Fit]:
         search = MaxSeqSearch(self.request.schedule, self.answers)
-        while requests := search.asks():
+        while requests := search.next_requests():
             lengths = sorted({request.case.seq for request, _ in requests})
             listed = ", ".join(map(format_count, lengths))
             self.listener.message(f"the largest length that fits: trying {listed}")
             for request, group in requests:
                 self._ask(request, group)
-            self._take_all(search.tell)
+            self._take_all(search.record)
         return search.fits()
 
     def _take(self, request: CompileRequest, answer: CompileResult) -> None:
@@ -235,7 +235,7 @@ class _StaticRun:
         return (time.monotonic() - self.start) / self.compiled * pending if self.compiled else None
 
     def _account(self) -> dict[str, Any]:
-        """The run's overhead. `compile_s` is time spent compiling, per worker; refusals are not counted."""
+        """The run's overhead; `compile_s` is the mean time that a worker spent compiling."""
         wall = time.monotonic() - self.start
         compiling = min(wall, (self.pool.busy_s - self.busy_before_s) / len(self.pool.workers))
         spent = {"compile_s": compiling, "other_s": wall - compiling}

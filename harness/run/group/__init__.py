@@ -1,5 +1,5 @@
-"""One group: its cases compiled, verified and sampled together, and what becomes of each.
+"""One group: its cases are compiled, verified and sampled together.
 
-`group_run` is the order of the stages, `group_context` what they share, and `records` what a case becomes.
-Of its run it knows what `run_context` holds.
+`group_run` has the order of the stages, `group_context` what they share, `run_context` what all groups of a
+run share, and `records` turns settled cases into records.
 """

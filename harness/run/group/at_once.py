@@ -1,12 +1,12 @@
-"""Questions to several processes at once, each from a thread of its own."""
+"""Requests to several processes concurrently, each from a thread of its own."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event
 
 
-def exhaust_at_once(works: Sequence[Iterable[object]]) -> None:
-    """Go through each in a thread. Where one fails, or at Ctrl-C, all end with the step at hand."""
+def exhaust_in_threads(works: Sequence[Iterable[object]]) -> None:
+    """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step."""
     stopped = Event()
 
     def exhaust(work: Iterable[object]) -> None:
@@ -18,7 +18,7 @@ def exhaust_at_once(works: Sequence[Iterable[object]]) -> None:
         threads = [pool.submit(exhaust, work) for work in works]
         try:
             wait(threads, return_when=FIRST_EXCEPTION)
-        finally:  # also at Ctrl-C, which reaches this thread alone
+        finally:  # also at Ctrl-C, which only the main thread sees
             stopped.set()
     for thread in threads:
         thread.result()

@@ -1,4 +1,4 @@
-"""The compilation stage of a case: start its worker, compile, and settle it if its figures forbid a run."""
+"""The compilation stage of a case: start its worker, compile, and settle a case that cannot be run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,18 +14,17 @@ TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 
 
 def compile_case(context: GroupContext, state: CaseState) -> None:
-    """Compile a case unless that is hopeless; settle it when source, plan or prediction forbids it."""
-    run = context.run
-    hopeless = run.prediction.inferred_skip(state.case, compiling=True)
-    if hopeless:
-        context.settle(state, "skipped", hopeless)
+    """Compile a case; settle it if a shorter one failed at that, or source, plan or prediction forbid it."""
+    skip = context.run.predictor.inferred_skip(state.case, compiling=True)
+    if skip:
+        context.settle(state, "skipped", skip)
     elif _start(context, state) and _compile(context, state):
         _settle_if_edited(context, state)
         _settle_if_infeasible(context, state)
 
 
 def compile_again(context: GroupContext, state: CaseState) -> None:
-    """Compile a case whose process was ended in a new one; its figures are known."""
+    """Compile a case, whose figures are known, in a new process after its own was ended."""
     if _start(context, state) and _ask_to_prepare(context, state, trace_s=0.0) is not None:
         _settle_if_edited(context, state)
 
@@ -35,7 +34,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
     context.run.listener.case_state(state.id, "compile")
     start = clock()
     try:
-        with context.spending("startup"):
+        with context.count_time("startup"):
             state.worker = context.spawn("case", state.info.framework, state)
     except (Unsupported, Ended) as end:
         context.settle_ended(state, end)
@@ -55,10 +54,10 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
 
 
 def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) -> Mapping[str, Any] | None:
-    """What a process says once its case is compiled; None when that settled the case."""
+    """The answer of a process that has compiled its case; None if that settled the case."""
     answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
     if answer is not None:
-        context.recount(answer["startup_s"], "compile", "startup")
+        context.reattribute(answer["startup_s"], "compile", "startup")
     return answer
 
 
@@ -77,9 +76,9 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     if too_large:
         context.settle(state, "oom", too_large)
         return
-    skip = run.prediction.inferred_skip(state.case)
+    skip = run.predictor.inferred_skip(state.case)
     if run.depth == "run":
         longest_s = longest_baseline_call(settings.budget_s) if state.baseline else settings.budget_s
-        skip = skip or run.prediction.over_budget(state.case, state.plan.work, longest_s)
+        skip = skip or run.predictor.over_budget(state.case, state.plan.work, longest_s)
     if skip:
         context.settle(state, "skipped", skip)

@@ -1,4 +1,4 @@
-"""Rounds of a group after its samples: what a profile and replays are read in, until each case has enough."""
+"""Extra rounds of a group after its samples, in which profiles and graph replays are read."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ def take_rounds(
     what: str,
     ask: Callable[[CaseState], Mapping[str, Any] | None],
 ) -> dict[str, Answers]:
-    """The answers of each case in shuffled rounds: six at least, and more while its budget lasts.
+    """The answers of each case in shuffled rounds: as many as an interval needs, more while its budget lasts.
 
-    A case that has no answer to `ask`, which says why, has none at all. `what` is shown with the round.
+    A case for which `ask` returns None, having reported why, is left out. `what` is shown with the round.
     """
     taken: dict[str, Answers] = {state.id: [] for state in states}
     spent = dict.fromkeys(taken, 0.0)
@@ -45,7 +45,7 @@ def take_rounds(
 
 
 def _enough(rounds: int, spent_s: float, budget_s: float) -> bool:
-    """Whether there is an interval, and no further round is within the budget."""
+    """Whether the rounds suffice for an interval, and another one would exceed the budget."""
     if rounds < samples_needed():
         return False
     return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > budget_s

@@ -1,7 +1,7 @@
-"""What CUDA graphs save: after the samples, rounds of eager calls and of replays of the same call.
+"""CUDA graphs: after the samples, rounds of eager calls and of graph replays of the same call.
 
-Nothing here costs a case what it has: where a call cannot be captured, or its replay is wrong, a warning
-says why and the eager figures stand.
+A failure costs a case none of its other figures: where a call cannot be captured, or a replay is wrong, a
+warning says why.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from harness.run.group.group_context import GroupContext
 from harness.run.group.verification import Verifier
 from harness.run.processes.executor import Ended
 
-FRESH = "fresh-replay"  # the inputs on which a replay is judged
+FRESH = "fresh-replay"  # the inputs on which a replay is verified
 
 
 def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
-    """Capture the cases, judge a replay of each, and time both ways in shuffled rounds."""
+    """Capture the cases, verify a replay of each, and time eager calls and replays in shuffled rounds."""
     captured = {state.id: answer for state in states if (answer := _capture(context, verifier, state))}
     taken = take_rounds(
         context,
@@ -38,7 +38,7 @@ def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[Ca
 
 
 def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:
-    """How a captured call is read; None where it cannot be captured, or a replay fails its contract."""
+    """How a replay is timed; None if the call cannot be captured, or its replay is wrong."""
     context.run.listener.case_state(state.id, "CUDA graph")
     cotangent = None if state.case.mode == "fwd" else "cotangent0"
     answer = _ask(context, state, "capture", cotangent=cotangent)
@@ -58,7 +58,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
     replayed, reason = verifier.judge_call(state, FRESH, ask)
     if not state.living or replayed is None:
         return None
-    state.correctness = eager  # which is of the eager call, and so are the times it vouches for
+    state.correctness = eager  # the record's times are those of eager calls
     if reason:
         state.warn(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
         return None
@@ -68,7 +68,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
 def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
     """The answer of a case's worker; None, with a warning, where there is none."""
     try:
-        return context.ask_aside(state, "graphs", verb, **arguments)
+        return context.ask_or_raise(state, "graphs", verb, **arguments)
     except (Unsupported, Ended) as end:
         state.warn(f"{NO_GRAPH}: {end}")
         return None

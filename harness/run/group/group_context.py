@@ -1,4 +1,4 @@
-"""The shared state of a group while it runs: its cases, their workers, and questions to them."""
+"""The shared state of a group while it runs: its cases, their workers, and requests to them."""
 
 import shutil
 import zlib
@@ -20,9 +20,9 @@ SETS = 2  # sets of inputs that samples rotate over
 
 
 class GroupContext:
-    """What the stages of a group share. Its folder holds the group's arrays, and ends with it.
+    """What the stages of a group share. Its folder holds the group's arrays, and is removed at its end.
 
-    `states` has one entry per case of the group, unless others are given: in a gate, those of both sides.
+    `states` has one entry per case of the group; a gate passes those of both sides instead.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class GroupContext:
         return SETS if state.plan.needs_bytes(SETS) <= self.settings.memory_bytes else 1
 
     def inputs_of(self, state: CaseState) -> str:
-        """Equal for the cases that get the same inputs."""
+        """The key of a case's inputs: cases with equal keys get the same ones."""
         return self.group.inputs_of(state.case)
 
     def folder_of(self, inputs: str) -> Path:
-        """Where those inputs lie, with what references and cases write beside them."""
+        """The folder of the inputs with this key, and of results computed on them."""
         several = self.group.several_inputs
         return self.folder / f"{zlib.crc32(inputs.encode()):08x}" if several else self.folder
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
-        """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
+        """Start a worker for a case, or for the references in `module`. Its crash affects no other worker."""
         try:
             self.folder_of(self.inputs_of(state)).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -69,7 +69,7 @@ class GroupContext:
         return self.run.executor.spawn(job, self.settings.memory_bytes)
 
     def job(self, role: str, framework: str, state: CaseState, module: str = "") -> Job:
-        """What a process for a case needs to know."""
+        """The job of a worker process for a case."""
         inputs = self.inputs_of(state)
         return Job(
             role=role,
@@ -86,7 +86,7 @@ class GroupContext:
         )
 
     @contextmanager
-    def spending(self, activity: str) -> Generator[None]:
+    def count_time(self, activity: str) -> Generator[None]:
         """Count the time of a block as `activity`."""
         start = self.run.clock()
         try:
@@ -94,17 +94,17 @@ class GroupContext:
         finally:
             self.run.spent[activity] += self.run.clock() - start
 
-    def recount(self, seconds: float, counted_as: str, activity: str) -> None:
-        """Count some of the time that was counted as one activity as another."""
+    def reattribute(self, seconds: float, counted_as: str, activity: str) -> None:
+        """Move some of the time counted as one activity to another."""
         self.run.spent[counted_as] -= seconds
         self.run.spent[activity] += seconds
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
-        """Ask a case's worker; None when that settled the case. The time counts as `activity`."""
+        """The answer of a case's worker; None if that settled the case. The time counts as `activity`."""
         if state.worker is None:
             return None
         try:
-            answer = self.ask_aside(state, activity, verb, **arguments)
+            answer = self.ask_or_raise(state, activity, verb, **arguments)
             if verb == "sample" and len(answer["samples_s"]) != arguments["readings"]:
                 text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
                 raise Ended("crashed", f"{text}; look for what meddles with its process")
@@ -117,20 +117,20 @@ class GroupContext:
                 self.settle(state, PLANNED, self.why_not_interpreted(state))
                 return None
             self.settle_ended(state, end)
-            if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
-                self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
+            if end.status in {"oom", "timeout"} and state.side != "base":  # which predicts no candidate
+                self.run.predictor.record_failure(state.case, end.status, compiling=verb == "prepare")
         else:
             return answer
         return None
 
-    def ask_aside(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        """As `ask`, of what a case may lack: Ended and Unsupported come through, and settle nothing."""
+    def ask_or_raise(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        """As :meth:`ask`, but Ended and Unsupported are raised and do not settle the case."""
         if state.worker is None:
             raise Ended("crashed", "its process has ended")
         start = self.run.clock()
         self.run.listener.pause()  # nothing is drawn while a clock may be read
         try:
-            with self.spending(activity):
+            with self.count_time(activity):
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Ended as end:
             if not end.alive:
@@ -141,7 +141,7 @@ class GroupContext:
             state.wall_s += self.run.clock() - start
 
     def why_not_interpreted(self, state: CaseState) -> str | None:
-        """Why a case is not given to the interpreter: at a length no longer than this it took too long."""
+        """Why a case is not run in the interpreter, if it took too long at this or a shorter length."""
         limit = self.run.interpreted_below.get(state.case.series)
         if limit is None or limit > state.case.seq:
             return None
@@ -149,8 +149,8 @@ class GroupContext:
         took = f"the interpreter takes more than {limit_s} at {format_count(limit)} tokens"
         return f"not checked at this length: {took}; check it at a shorter one, or raise --timeout"
 
-    def watch_cores(self, state: CaseState) -> None:
-        """Settle a case that may run on more cores than were given."""
+    def check_cores(self, state: CaseState) -> None:
+        """Settle a case whose process has widened its affinity beyond the threads that it was given."""
         if state.worker is None or not state.living:
             return
         taken, given = state.worker.count_cores(), self.settings.threads
@@ -163,7 +163,7 @@ class GroupContext:
             self.settle_broken_rule(state, "keeps to its cores", text)
 
     def _judge_death(self, state: CaseState, end: Ended) -> Ended:
-        """How a question to a case ended: its own death near the memory limit is an oom and no crash."""
+        """How a request to a case ended: a death near the memory limit is an oom, not a crash."""
         if end.status != "crashed" or not end.died_of:
             return end
         why = state.plan.why_died(end.died_of, self.settings.memory_bytes, state.setup.sets)
@@ -175,12 +175,12 @@ class GroupContext:
         self.run.listener.case_state(state.id, status)
 
     def settle_broken_rule(self, state: CaseState, rule: str, reason: str) -> None:
-        """Settle a case as incorrect, whose answers may be right: it broke a rule of measuring."""
+        """Settle a case that broke a rule of measuring as incorrect, although its answers may be right."""
         state.correctness = Correctness(rule, passed=False, coverage="whole")
         self.settle(state, "incorrect", reason)
 
     def settle_ended(self, state: CaseState, end: Unsupported | Ended, reason: str | None = None) -> None:
-        """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
+        """Settle a case by how a request ended; the output of a crash is kept in the run's folder."""
         if isinstance(end, Unsupported):
             self.settle(state, "unsupported", str(end))
             return

@@ -10,13 +10,13 @@ from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Record
 from harness.core.units import format_bytes
 from harness.run.case.case_state import CaseState
-from harness.run.group.at_once import exhaust_at_once
+from harness.run.group.at_once import exhaust_in_threads
 from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.graph_replays import replay_graphs
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import profile_stages
 from harness.run.group.records import record_of
-from harness.run.group.sampling import leave, sample
+from harness.run.group.sampling import finish_case, sample
 from harness.run.group.stopping import MAX_ROUNDS
 from harness.run.group.verification import Verifier
 
@@ -27,9 +27,9 @@ INTERPRETED = (
 
 
 class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
-    """The run was stopped while a group was being sampled; its records are worth keeping.
+    """The run was stopped while a group was being sampled; `records` has the samples so far.
 
-    `cause` is what the machine refused, None after Ctrl-C.
+    `cause` is the error that stopped it, None after Ctrl-C.
     """
 
     def __init__(self, records: list[Record], cause: MachineError | None) -> None:
@@ -71,43 +71,43 @@ class GroupRun:
         return [record_of(state, provenance, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
-        """Compile in order; in a gate both sides do so at once, each on cores of its own."""
+        """Compile in order; in a gate both sides concurrently, each on cores of its own."""
         by_side = grouped(self.context.states, lambda state: state.side)
         compiling = [map(partial(compile_case, self.context), states) for states in by_side.values()]
         if len(compiling) == 1:
             list(compiling[0])
         else:
-            exhaust_at_once(compiling)
+            exhaust_in_threads(compiling)
 
     def _measure(self) -> None:
-        """All together when their plans fit together, else by their inputs, in rounds of their own."""
+        """Measure all cases together if their memory fits; else those of equal inputs, each set by itself."""
         states, limit = self.context.living(), self.context.settings.memory_bytes
         by_inputs = list(grouped(states, self.context.inputs_of).values())
         whole = sum(state.plan.needs_bytes(SETS) for state in states)
-        # Their references hold all sets of inputs, those of f32 in double precision.
+        # A reference worker holds all sets of inputs in f64, which doubles those in f32.
         whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
-        if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near, states))):
+        if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near_limit, states))):
             by_inputs = [states]
         for number, own in enumerate(by_inputs):
             for state in own:
-                state.samples.first_round = number * 2 * MAX_ROUNDS  # of which none is another's
-                if state.living and state.worker is None:  # ended for a case of other inputs
+                state.samples.first_round = number * 2 * MAX_ROUNDS  # rounds of two sets never coincide
+                if state.living and state.worker is None:  # ended to make room for other cases
                     compile_again(self.context, state)
-            self.verifier.close()  # what held the inputs before
+            self.verifier.close()  # frees the inputs of the set before
             self.verifier.open(own)
             if living := [state for state in own if state.living]:
                 self._measure_group(living)
 
     def _measure_group(self, states: Sequence[CaseState]) -> None:
-        """All together when their plans fit together, else one after the other.
+        """Measure cases of equal inputs together if their plans fit together, else one after the other.
 
-        A case near the limit comes last, when no other process of the group holds memory.
+        A case near the limit comes last, once the other cases' processes have ended.
         """
         limit = self.context.settings.memory_bytes
         if len(states) == 1:
             self._verify_and_sample(states)
             return
-        others = [state for state in states if not self._is_near(state)]
+        others = [state for state in states if not self._is_near_limit(state)]
         planned = sum(state.plan.needs_bytes(SETS) for state in others)
         if self.depth == "check" or planned <= limit:
             self._verify_and_sample(others)
@@ -116,13 +116,13 @@ class GroupRun:
             for state in others:
                 self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
-            if state.living and self._is_near(state):
+            if state.living and self._is_near_limit(state):
                 self._empty_group(state)
                 self._measure_alone(state, f"it plans {format_bytes(state.plan.needs_bytes(1))}")
 
-    def _is_near(self, state: CaseState) -> bool:
+    def _is_near_limit(self, state: CaseState) -> bool:
         sets = 1 if self.depth == "check" else self.context.sets_of(state)
-        return state.plan.is_near(self.context.settings.memory_bytes, sets)
+        return state.plan.is_near_limit(self.context.settings.memory_bytes, sets)
 
     def _measure_alone(self, state: CaseState, why: str) -> None:
         limit = format_bytes(self.context.settings.memory_bytes)
@@ -130,7 +130,7 @@ class GroupRun:
         self._verify_and_sample([state])
 
     def _empty_group(self, state: CaseState) -> None:
-        """End the processes of all other cases; one that has yet to come is compiled again at its turn."""
+        """End the processes of all other cases; those not yet measured are compiled again in their turn."""
         for other in self.context.living():
             if other is not state:
                 other.end()
@@ -144,7 +144,7 @@ class GroupRun:
                 continue
             self.verifier.check(state)
             if self.depth == "check" and state.living:
-                self.context.settle(state, "ok")  # what it holds is not needed any more
+                self.context.settle(state, "ok")  # frees its memory
             elif state.is_interpreted and state.living:
                 targets = traits_of(state.info.framework).planned_for
                 one_of_a_kind = {target.partition(":")[0]: target for target in targets}.values()
@@ -155,8 +155,8 @@ class GroupRun:
         sample(self.context, self.verifier, correct)
         if self.depth == "profile":
             profile_stages(self.context, [state for state in correct if state.living])
-        if self.context.run.extras.graphs:  # last: a capture that fails may take its process along
+        if self.context.run.extras.graphs:  # last, because a failed capture may kill its process
             replay_graphs(self.context, self.verifier, [state for state in correct if state.living])
         for state in correct:
             if state.living:
-                leave(self.context, state)
+                finish_case(self.context, state)

@@ -1,4 +1,4 @@
-"""The profiling stage of a run: rounds of calls with their stages timed, after a case has been sampled."""
+"""The profiling stage: rounds of calls with their stages timed, after the cases have been sampled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +16,7 @@ TRACE = "trace.json"  # in the group's folder
 
 
 def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Profile the cases in shuffled rounds.
-
-    One whose framework cannot be profiled keeps its timing, and a warning says why.
-    """
+    """Profile the cases in shuffled rounds. One that cannot be profiled keeps its timing, with a warning."""
 
     def ask(state: CaseState) -> Mapping[str, Any] | None:
         answer = context.ask(state, "profile", "profile")
@@ -40,7 +37,7 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
 
 
 def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures, ...]:
-    """The operators that take longest, where asked for; a trace of the call goes where the user wants it."""
+    """The slowest operators, if requested; a requested trace of the call is written to the user's file."""
     extras = context.run.extras
     if not extras.operators and extras.trace is None:
         return ()
@@ -57,7 +54,7 @@ def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures
 
 
 def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:
-    """The rounds as one profile; a stage that a round did not enter took no time there."""
+    """The rounds as one profile; a stage took 0 s in a round that did not enter it."""
     names = list(dict.fromkeys(name for answer in rounds for name in answer["stages"]))
     nothing = (0.0, None, 0.0)
     stages: list[StageFigures] = []

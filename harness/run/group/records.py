@@ -1,4 +1,4 @@
-"""Records of a run: built from the state of a settled case, and read again when a run is resumed."""
+"""Records of a run: built from settled cases, and queried when a run is resumed."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from harness.run.group.run_context import Provenance
 def new_record(
     case: Case, info: ImplementationInfo, provenance: Provenance, status: str, **evidence: Any
 ) -> Record:
-    """A record of a case: what is known of it beforehand, and the other fields of a Record as `evidence`."""
+    """A record of a case: its static fields, and all other fields of a Record as `evidence`."""
     return Record(
         run=provenance.run,
         case=case.id,
@@ -38,12 +38,12 @@ def new_record(
 
 
 def target_of(case: Case) -> str:
-    """The target whose figures a measured case has."""
+    """The key of a measured case's figures in its record's `static`."""
     return HOST if case.device == "cpu" else case.device
 
 
 def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Record:
-    """The record of a settled case. Times are kept of one that is ok and verified."""
+    """The record of a settled case; only one that is ok and verified has a timing."""
     ok = state.status == "ok"
     timed = ok and state.samples.readings and state.correctness is not None
     extras = state.extras if ok else NO_EXTRAS
@@ -73,7 +73,7 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
 
 
 def was_cut_short(record: Record) -> bool:
-    """Whether a Ctrl-C is why a record says no more."""
+    """Whether a record is incomplete because of Ctrl-C."""
     return record.reason == NOT_REACHED or (
         record.timing is not None and record.timing.stopped == "interrupted"
     )

@@ -1,4 +1,4 @@
-"""The references of cases that share their inputs: who draws these, computes what is right, and judges."""
+"""References of cases that share inputs: reference workers draw the inputs, evaluate and verify."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from harness.run.processes.executor import Ended, Worker
 SEED_BITS = 63
 
 
-class Home(NamedTuple):
+class ReferenceModule(NamedTuple):
     """The module that holds references, and the framework of the process that loads it."""
 
     module: str
@@ -24,14 +24,14 @@ class Home(NamedTuple):
 
 
 class References:
-    """A worker for each home of references. Its own failure does not judge implementations."""
+    """The reference workers for one set of inputs, one per module. Their failures make no case incorrect."""
 
     def __init__(self, context: GroupContext, inputs: str) -> None:
         self.context, self.key = context, inputs
         self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
-        self.workers: dict[Home, Worker | None] = {}  # None where one has died
-        self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
-        self.drawn: set[tuple[Home, str, str]] = set()  # by whom, which of them, for which semantics
+        self.workers: dict[ReferenceModule, Worker | None] = {}  # None for one that has died
+        self.seeds: dict[str, int] = {}  # of inputs drawn while the group is timed, by name
+        self.drawn: set[tuple[ReferenceModule, str, str]] = set()  # (module, name of the inputs, semantics)
         self.files = InputFiles(context.folder_of(inputs))
 
     def living(self) -> list[CaseState]:
@@ -39,13 +39,15 @@ class References:
         return [state for state in self.context.living() if self.context.inputs_of(state) == self.key]
 
     def open(self) -> None:
-        """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
+        """Draw the inputs and evaluate the reference of every semantics; cases without one are settled."""
         context = self.context
         first = self.living()[0]
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            self._open_reference(Home(family.module, family.reference_framework), first, write=True)
+            self._open_reference(
+                ReferenceModule(family.module, family.reference_framework), first, write=True
+            )
         except (Unsupported, Ended) as end:
             self.settle_unverified(self.living(), f"the inputs of family {family.name}", end)
             return
@@ -62,16 +64,16 @@ class References:
                 self.settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
         self.files.note()
 
-    def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
-        """Start a process for the references of a module; another one may have written the inputs."""
+    def _open_reference(self, home: ReferenceModule, state: CaseState, *, write: bool) -> None:
+        """Start the worker of a module. `write`: it writes the inputs, which the other workers only draw."""
         self.workers[home] = None
-        with self.context.spending("startup"):
+        with self.context.count_time("startup"):
             self.workers[home] = self.context.spawn("reference", home.framework, state, home.module)
-        # One more than samples rotate over: the first set's answers, which were judged, are never timed.
+        # One set more than samples rotate over: the first one, on which cases are verified, is never timed.
         self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
-        """Draw inputs that no call has seen, from a seed that nobody could know, and the case's reference.
+        """Draw inputs that no call has seen, from an unpredictable seed, and evaluate the case's reference.
 
         Raises Ended and Unsupported as a worker's `ask`.
         """
@@ -84,28 +86,28 @@ class References:
         self.drawn.add((home, name, semantics))
         self.files.note()
 
-    def _home(self, state: CaseState) -> Home:
-        """Where the reference of a case is; in a gate that of the candidate, for both sides.
+    def _home(self, state: CaseState) -> ReferenceModule:
+        """The module of a case's reference; in a gate that of the candidate, for both sides.
 
-        A module whose own code says what is right gets a process of its own, so that importing it affects no
-        verdict on its neighbours. Where all that it brings is numbers nobody loads it to judge by them.
+        A module that brings a reference or contract of its own gets a process of its own, so that importing
+        it affects no verdict on other cases. One whose bounds are numbers alone is not loaded for judging.
         """
         info = self._info(state)
         if info.bounds and info.promise is None:
-            return Home(info.module, info.reference_framework)
+            return ReferenceModule(info.module, info.reference_framework)
         family = self.context.run.catalog.family(state.case.family)
-        return Home(family.module, family.reference_framework)
+        return ReferenceModule(family.module, family.reference_framework)
 
     def _info(self, state: CaseState) -> ImplementationInfo:
-        """The description whose contract holds for a case: in a gate that of the candidate."""
+        """The description with the contract that a case is held to: in a gate the candidate's."""
         return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
     def fresh(self, state: CaseState, name: str, result: str) -> dict[str, str | None]:
-        """What a case is told of a call on inputs that were drawn for it, and of where its answer goes."""
+        """The arguments of a request for a verified call: inputs, cotangent, and the name for its result."""
         return {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
 
     def judge(self, state: CaseState, inputs: str, result: str) -> Mapping[str, Any]:
-        """The verdict on a result of a case, by its contract. Raises as a worker's `ask`."""
+        """The verdict on a result of a case by its contract. Raises as a worker's `ask`."""
         semantics = state.info.semantics
         return self._ask(
             self._home(state), "contract", "judge", semantics=semantics, inputs=inputs, result=result
@@ -115,16 +117,16 @@ class References:
         for home in self.workers:
             self._close_reference(home)
 
-    def _close_reference(self, home: Home) -> None:
+    def _close_reference(self, home: ReferenceModule) -> None:
         if (reference := self.workers.get(home)) is not None:
             reference.close()
         self.workers[home] = None
 
-    def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
+    def _ask(self, home: ReferenceModule, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         reference = self.workers.get(home)
         if reference is None:
             raise Ended("crashed", "the process that judges this group had died")
-        with self.context.spending(activity):
+        with self.context.count_time(activity):
             try:
                 return reference.ask(verb, self.context.settings.timeout_s, **arguments)
             except Ended as end:
@@ -133,7 +135,7 @@ class References:
                 raise
 
     def settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Settle cases that cannot be verified; the reference worker's oom or timeout makes them skipped."""
+        """Settle cases that cannot be verified: as skipped where the reference ran out of memory or time."""
         for state in states:
             if isinstance(end, Ended) and end.status != "crashed":
                 why = f"not run: {what} cannot be computed ({end.status}: {end})"
@@ -143,10 +145,10 @@ class References:
 
 
 def _brought_by(state: CaseState) -> str:
-    """`, which mine.py:7 brings,` of its author's own semantics; nothing of its family's."""
+    """`, which mine.py:7 brings,` for semantics of the implementation's author; empty for the family's."""
     return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
 
 
 def cotangent_of(state: CaseState, drawn: str = "cotangent") -> str | None:
-    """The name of the cotangent for a case's semantics that was drawn so; None in a forward mode."""
+    """The name of the cotangent drawn for a case's semantics; None in mode `fwd`."""
     return None if state.case.mode == "fwd" else f"{drawn}-{state.info.semantics}"

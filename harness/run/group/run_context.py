@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.protocol import Job
-from harness.run.case.predict import Prediction
+from harness.run.case.predict import CallPredictor
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
 from harness.run.processes.cold_process import ColdReading, start_cold
@@ -35,12 +35,12 @@ class Provenance:
 
 @dataclass(frozen=True)
 class ProfileExtras:
-    """What a run measures beside times, and a profile beside its stages."""
+    """What a profile or run measures on request, beside stages and times."""
 
-    operators: bool = False  # those that take longest
+    operators: bool = False  # the slowest operators
     trace: Path | None = None  # the file for a trace of one call
-    cold: bool = False  # what the first calls of new processes cost
-    graphs: bool = False  # what replays of CUDA graphs save
+    cold: bool = False  # cold starts in new processes
+    graphs: bool = False  # replays of CUDA graphs
 
     @property
     def names(self) -> list[str]:
@@ -54,12 +54,12 @@ STAGES_ALONE = ProfileExtras()
 
 @dataclass
 class RunContext:
-    """`depth` is how far each case goes: `check` (judged), `run` (also measured) or `profile` (by stage).
+    """`depth` is how far each case goes: `check` (verified), `run` (also sampled) or `profile`.
 
-    `checks` are the ids of the checks to run at depth `check`, for all cases or by case id; None stands for
-    all checks. `keep_crash` writes the output of a case's crash in a replicate into the run's folder, and
-    returns its path there; None where there is no such folder. `spent` are seconds by activity and
-    `startups_s` seconds from fork to building, per case.
+    `checks` are the ids of the checks to run, for all cases or by case id; None means all checks.
+    `keep_crash(case, replicate, output)` writes a crash's output into the run's folder and returns its path
+    there; None without such a folder. `spent` are seconds by activity, `startups_s` the seconds of each case
+    from the fork to its builder.
     """
 
     executor: Executor
@@ -70,14 +70,14 @@ class RunContext:
     depth: str = "run"
     checks: Checks = ()
     clock: Clock = time.monotonic
-    prediction: Prediction = field(default_factory=Prediction)
+    predictor: CallPredictor = field(default_factory=CallPredictor)
     spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # lengths, by a case's series
+    interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # series → length timed out
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
     start_cold: StartCold = start_cold
-    sources: SourceFiles | None = None  # None where the sides of a gate are fixed by their commits
+    sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""
@@ -85,5 +85,5 @@ class RunContext:
         return None if wanted is None else sorted(wanted)
 
     def changed_source(self, implementation: str) -> str | None:
-        """Why a process that starts now would run another source than a record names, if it would."""
+        """Why a new process would run another source than the record names; None if it would not."""
         return None if self.sources is None else self.sources.changed(implementation)

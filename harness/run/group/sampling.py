@@ -1,7 +1,7 @@
 """The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent.
 
-Under the same clock each is also called on values that no call has seen: at the end, and a call of at most
-50 ms once in between.
+Under the same clock each case is also called on fresh values, and the result verified: at the end and, for
+calls of at most 50 ms, once in between.
 """
 
 import math
@@ -18,10 +18,10 @@ from harness.run.case.forged_clock import (
     AUDITS,
     LONGER_AUDIT_SECONDS,
     Turn,
-    forged_always,
     forged_reason,
+    is_forged,
 )
-from harness.run.case.memoization import look_remembered, remembered_reason
+from harness.run.case.memoization import all_look_memoized, memoization_reason
 from harness.run.case.samples import SamplingSetup
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import Stopping
@@ -30,55 +30,93 @@ from harness.run.machine.interference import Interference
 
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
-CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
-TURNS_NOW, LONG_TURNS_NOW = 8, 2
+CHECK_ROUNDS = 3  # a short call is verified under the clock in a random one of the first so many rounds
+TURNS_NOW, LONG_TURNS_NOW = 8, 2  # turns that a suspected call is sampled again for
 SAME_VALUES = (
     "captured inputs: every call gets the same values, so that one that remembers answers is not found"
 )
-CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
+CONFIRMATIONS = 6  # further inputs that must show memoization before it is reported
 
 
 def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
-    """Sample the cases. One that dies or is found out is settled, and the others go on without it."""
+    """Sample the cases. One that dies or breaks a rule is settled, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
-    settings, long = context.settings, {state.id for state in states if state.call.is_long}
-    group = context.group
-    limits = settings.precision, settings.budget_s
-    stopping = Stopping(group.baselines, *limits, long, group.confidence, steady=group.several_inputs)
-    shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
-    for state in states:
         if any(is_captured(value) for _, value in state.case.workload):
             state.warn(SAME_VALUES)
+    group, settings = context.group, context.settings
+    long = {state.id for state in states if state.call.is_long}
+    stopping = Stopping(
+        *(group.baselines, settings.precision, settings.budget_s, long, group.confidence),
+        steady=group.several_inputs,
+    )
+    interference = Interference(group.cases[0].device, context.run.clock)
+    rounds = _take_rounds(context, verifier, stopping, interference, states)
+    _take_last_turns(context, verifier, stopping, states, rounds)
+    _note_interference(interference, states, rounds)
+    for state in states:
+        if state.living:
+            settle_memoized(context, verifier, state, state.samples.median_s)
+        _check_clock(context, state)
+        if not state.living:
+            stopping.drop(state.id)
+    for state in states:
+        if state.living:
+            state.samples.stopped = stopping.reason(state.id)
+            context.run.predictor.record(state.case, state.samples.median_s, state.plan.work)
+
+
+def _take_rounds(
+    context: GroupContext,
+    verifier: Verifier,
+    stopping: Stopping,
+    interference: Interference,
+    states: Sequence[CaseState],
+) -> int:
+    """Sample in shuffled rounds until no case needs another one; how many there were."""
+    shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     check_rounds = {
         state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
     }
     by_id = {state.id: state for state in states}
-    interference = Interference(context.group.cases[0].device, context.run.clock)
     round_ = 0
-    while turns := stopping.active([state.id for state in states if state.living]):
+    while cases := stopping.cases_to_sample([state.id for state in states if state.living]):
         interference.look()
-        # By chance, so that no case always follows the same one and finds what that left in the caches.
-        shuffle.shuffle(turns)
-        for case in turns:
+        # Shuffled, so that no case always follows the same one and finds what that left in the caches.
+        shuffle.shuffle(cases)
+        for case in cases:
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds.get(case):
-                verifier.check_under_clock(state, "fresh0", _seen_s(state))
+                verifier.check_under_clock(state, "fresh0", _sampled_call_s(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
-    if any(state.living and state.call.is_long for state in states):
-        # Of the round in which long calls have their last turn the others have one, too: ratios are by round.
-        for state in states:
+    return round_
+
+
+def _take_last_turns(
+    context: GroupContext, verifier: Verifier, stopping: Stopping, states: Sequence[CaseState], round_: int
+) -> None:
+    """Verify every case under the clock; for long calls the verified call is also their last sample."""
+    living = [state for state in states if state.living]
+    if any(state.call.is_long for state in living):
+        # Ratios are by round, so in the round of the long calls' last turn the others have a turn, too.
+        for state in living:
             if state.living and not state.call.is_long:
                 _take_turn(context, stopping, state, round_)
-    for state in states:
-        if state.living and state.call.is_long:
-            _take_last_turn(context, verifier, stopping, state, round_)
-        elif state.living:
-            verifier.check_under_clock(state, "fresh1", _seen_s(state))
-    warnings = interference.warnings() if round_ else []
+    for state in living:
+        if not state.living:
+            continue
+        answer = verifier.check_under_clock(state, "fresh1", _sampled_call_s(state))
+        if state.call.is_long and answer is not None:
+            context.reattribute(answer["seconds"], "contract", "samples")
+            _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
+
+
+def _note_interference(interference: Interference, states: Sequence[CaseState], rounds: int) -> None:
+    """Give every case the group's warnings, and the GPU readings of the rounds that it took part in."""
+    warnings = interference.warnings() if rounds else []
     for state in states:
         state.warn(*warnings)
         first = state.samples.first_round
@@ -88,50 +126,40 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             for each in interference.gpu_readings
             if each.round <= last + 1
         ]
-        if state.living:
-            settle_remembered(context, verifier, state, state.samples.median_s)
-        _check_clock(context, state)
-        if not state.living:
-            stopping.drop(state.id)
-    for state in states:
-        if state.living:
-            state.samples.stopped = stopping.stopped(state.id)
-            median = state.samples.median_s
-            context.run.prediction.note(state.case, median, state.plan.work)
 
 
-def _seen_s(state: CaseState) -> float | None:
-    """What a call takes on values that it has seen, by its samples; None where that is to be read beside.
+def _sampled_call_s(state: CaseState) -> float | None:
+    """A call's median time on values that it has seen; None where the verified turn is to read it anew.
 
-    Where a turn is one reading, two more would tell the judged one apart, and cost as much as two turns.
+    Where a turn is one reading, further ones would cost a turn each, and give the verified turn away.
     """
     return state.samples.median_s if _is_read_once(state) else None
 
 
 def _is_read_once(state: CaseState) -> bool:
-    """Whether a turn is one reading, since that takes long."""
+    """Whether a reading is so long that a turn has only one."""
     return state.call.seconds * state.setup.inner > SHORT_READING_SECONDS
 
 
-def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
-    """Settle a case that is fast on values that it has seen alone, each time and on further inputs.
+def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
+    """Settle a case that is fast only on values that it has seen, every time and on further inputs.
 
-    `sampled_s` is the median of its samples, in seconds a call.
+    `sampled_s` is the median of its samples in seconds per call.
     """
     for number in range(CONFIRMATIONS):
-        if not (state.living and look_remembered(state.samples.first_and_again, sampled_s)):
+        if not (state.living and all_look_memoized(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
         verifier.check_under_clock(state, f"fresh{2 + number}", sampled_s=now_s)
-    if state.living and look_remembered(state.samples.first_and_again, sampled_s):
-        reason = remembered_reason(state.samples.first_and_again, sampled_s)
+    if state.living and all_look_memoized(state.samples.first_and_again, sampled_s):
+        reason = memoization_reason(state.samples.first_and_again, sampled_s)
         context.settle_broken_rule(state, "remembers no answer", reason)
 
 
 def _sample_now(context: GroupContext, state: CaseState) -> float:
-    """The least that a call takes in some ordinary turns: the machine may be busier than when it was sampled.
+    """The least seconds of a call in some ordinary turns: the machine may be busier now than before.
 
-    They are more than one, since a memory may wait until it is used.
+    Several turns, because a cache may wait before it is used.
     """
     least_s = math.inf
     turns, readings = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, READINGS)
@@ -149,9 +177,9 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
 
 
 def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[Turn]:
-    """Turns of one reading for the runner's own clock, until one agrees.
+    """Turns of one reading each, until one agrees with the runner's own clock.
 
-    The first is of AUDIT_SECONDS by the process's clock, the others are ever longer, by the runner's.
+    The first reading takes AUDIT_SECONDS by the process's clock; the others are ever longer by the runner's.
     """
     turns: list[Turn] = []
     inner = max(1, math.ceil(AUDIT_SECONDS / call_s))
@@ -159,7 +187,7 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
         start = context.run.clock()
         answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
         if answer is not None:
-            context.recount(answer["seconds"], "contract", "samples")
+            context.reattribute(answer["seconds"], "contract", "samples")
             turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
             longer_s = LONGER_AUDIT_SECONDS * 2 ** (len(turns) - 1)
             inner = max(1, math.ceil(longer_s * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
@@ -167,15 +195,15 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
 
 
 def _check_clock(context: GroupContext, state: CaseState) -> None:
-    """Drop readings that the runner's own clock contradicts."""
-    # Events on a device do not count what the host does between two calls.
+    """Settle a case as crashed if its readings contradict the runner's own clock."""
+    # Device events leave out what the host does between calls, so they are not comparable.
     if not state.living or state.setup.method != "wall":
         return
     forged = [turn for turn in state.samples.turns if turn.is_too_long]
     turns = [turn for turn in state.samples.turns if state.call.is_long and turn.read_s >= AUDIT_SECONDS]
     if not forged and not any(turn.agrees for turn in turns):
         turns += audit_clock(context, state, state.samples.median_s)
-    if forged_always(turns):
+    if is_forged(turns):
         forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
     if state.living and forged:
         turn = forged[0]
@@ -183,12 +211,12 @@ def _check_clock(context: GroupContext, state: CaseState) -> None:
         context.settle(state, "crashed", reason)
 
 
-def leave(context: GroupContext, state: CaseState) -> None:
-    """End a measured case: warn of what it left, and settle it as ok."""
+def finish_case(context: GroupContext, state: CaseState) -> None:
+    """Settle a measured case as ok, with warnings of what it leaves running or in shared memory."""
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
-    context.watch_cores(state)
+    context.check_cores(state)
     names = [*answer["threads"], *answer["processes"]]
     state.samples.warnings += [f'it left "{name}" running; end it before returning' for name in names]
     state.samples.warnings += [
@@ -202,7 +230,7 @@ def leave(context: GroupContext, state: CaseState) -> None:
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     sets = context.sets_of(state)
-    state.setup = SamplingSetup(sets, state.call.per_reading)
+    state.setup = SamplingSetup(sets, state.call.calls_per_reading)
     answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
     if answer is not None:
         cache = "warm" if sets == 1 and answer["cache"] == "rotated" else answer["cache"]
@@ -219,19 +247,8 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
     wall_s = clock() - start
     if answer is None:
         return
-    context.recount(answer["seconds"], "turns", "samples")
+    context.reattribute(answer["seconds"], "turns", "samples")
     state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
-    _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
-
-
-def _take_last_turn(
-    context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
-) -> None:
-    """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = verifier.check_under_clock(state, "fresh1", _seen_s(state))
-    if answer is None:
-        return
-    context.recount(answer["seconds"], "contract", "samples")
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 

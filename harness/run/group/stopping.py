@@ -1,4 +1,4 @@
-"""The stopping rule: fed one round at a time, it decides whether a case needs more."""
+"""Stopping rule: it is fed round by round, and decides which cases need another one."""
 
 import math
 import statistics
@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from harness.core.median_interval import LEVEL, median_interval, samples_needed
 
-MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-# A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets
-# the fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of
-# its calls takes no more than so many budgets, or seconds.
+MAX_ROUNDS = 100  # an interval that is still wide after so many rounds rarely narrows with more
+# A ratio without an interval decides nothing, and without the baseline's rounds no case has one. So a case
+# gets the fewest rounds with an interval if they take at most INTERVAL_BUDGETS times its budget, a baseline
+# if one of its calls takes at most BASELINE_BUDGETS times the budget, and at most BASELINE_SECONDS.
 INTERVAL_BUDGETS = 4
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
-STEADY = 2  # times the fewest: these end at the extremes of their rounds, which one restless round may set
+STEADY = 2  # times the fewest rounds, whose interval is their range, which one disturbed round may set
 
 
 def longest_baseline_call(budget_s: float) -> float:
@@ -25,9 +25,9 @@ class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
     Intervals are at the level `confidence`. `baselines` maps a case to the cases its speedup is relative to
-    (itself for a baseline). The budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is
-    exceeded for the fewest rounds with an interval, and for twice as many if that is to be `steady`. `long`
-    are the cases whose last turn, on values of its own, is still to come when all others have had theirs.
+    (itself for a baseline). The budget is in seconds of a case's own turns, of which there are at most
+    MAX_ROUNDS. It may be exceeded for the fewest rounds with an interval, or twice as many if `steady`.
+    `long` are cases that have one more turn, the verified one, after the rounds.
     """
 
     def __init__(
@@ -44,51 +44,51 @@ class Stopping:
         self.confidence, self.fewest = confidence, samples_needed(confidence)
         self.precision = precision
         self.budget_s = budget_s
-        self.level: dict[str, dict[int, float]] = defaultdict(dict)
+        self.levels: dict[str, dict[int, float]] = defaultdict(dict)
         self.turns_s: dict[str, list[float]] = defaultdict(list)
 
     def feed(self, case: str, round_: int, samples: Sequence[float], seconds: float) -> None:
-        """One turn of a case: its readings, and the seconds the turn took."""
-        self.level[case][round_] = statistics.median(samples)
+        """Record one turn of a case: its readings, and the seconds that the turn took."""
+        self.levels[case][round_] = statistics.median(samples)
         self.turns_s[case].append(seconds)
 
     def drop(self, case: str) -> None:
-        """A case died: its readings are gone, and no other case waits for them."""
-        self.level.pop(case, None)
+        """Forget a case that was settled, so that no other case waits for it."""
+        self.levels.pop(case, None)
 
-    def narrow(self, case: str) -> bool:
-        """Whether the interval extends at most the precision to either side of its median.
+    def is_narrow(self, case: str) -> bool:
+        """Whether the interval extends at most `precision` to either side of its median.
 
-        A baseline that will never have enough rounds for an interval (absent, dead, or out of budget)
-        must not keep a case waiting: then the interval of the case's own median decides.
+        If no baseline can get enough rounds for an interval (absent, settled, or out of budget), the
+        interval of the case's own median decides.
         """
         ratios = [
-            self._ratio(case, baseline)
+            self._log_ratios(case, baseline)
             for baseline in self.baselines.get(case, ())
             if baseline != case and self._can_bound(baseline)
         ]
-        # Looked at after every round, an interval covers a little less than its level. It
-        # decides when to stop and is shown as of one process; verdicts are the gate's.
-        return all(self._is_narrow(values) for values in ratios or [self._own(case)])
+        # Evaluated after every round, the interval covers a little less than its level. That is
+        # acceptable: it decides when to stop and is labelled as of one process; verdicts are the gate's.
+        return all(self._interval_is_narrow(values) for values in ratios or [self._log_levels(case)])
 
     def _can_bound(self, baseline: str) -> bool:
-        rounds = len(self.level[baseline])
-        return rounds >= self.fewest or (rounds > 0 and self.affordable(baseline))
+        rounds = len(self.levels[baseline])
+        return rounds >= self.fewest or (rounds > 0 and self.is_affordable(baseline))
 
-    def affordable(self, case: str) -> bool:
+    def is_affordable(self, case: str) -> bool:
         """Whether another turn, as long as the mean of those before, stays within the budget."""
-        turns = len(self.level[case])
+        turns = len(self.levels[case])
         if turns == 0:
             return True
         spent_s = sum(self.turns_s[case])
         to_come = 2 if case in self.long else 1
-        if turns + to_come <= self._assured(case):
+        if turns + to_come <= self._assured_rounds(case):
             return True
         return turns < MAX_ROUNDS and spent_s * (1 + to_come / turns) <= self.budget_s
 
-    def _assured(self, case: str) -> int:
-        """How many rounds a case gets for an interval, whatever its budget is; 0 where they take too long."""
-        turn_s = min(self.turns_s[case])  # so that a load does not end in five rounds what began as six
+    def _assured_rounds(self, case: str) -> int:
+        """How many rounds a case gets beyond its budget, to have an interval; 0 where they take too long."""
+        turn_s = min(self.turns_s[case])  # the fastest, so that load cannot revoke rounds already promised
         is_baseline = case in self.baselines.get(case, ())
         most_s = (BASELINE_BUDGETS if is_baseline else INTERVAL_BUDGETS) * self.budget_s
         if self.steady and STEADY * self.fewest * turn_s <= most_s:
@@ -96,23 +96,23 @@ class Stopping:
         longest_s = longest_baseline_call(self.budget_s) if is_baseline else most_s / self.fewest
         return self.fewest if turn_s <= longest_s else 0
 
-    def active(self, alive: Sequence[str]) -> list[str]:
-        """The cases that need another round: those not finished, and the baselines they need."""
-        wanted = {case for case in alive if self.affordable(case) and not self.narrow(case)}
+    def cases_to_sample(self, alive: Sequence[str]) -> list[str]:
+        """The cases that need another round: unfinished ones, and the baselines that they need."""
+        wanted = {case for case in alive if self.is_affordable(case) and not self.is_narrow(case)}
         needed = {b for case in wanted for b in self.baselines.get(case, ()) if b in alive}
-        return [case for case in alive if case in wanted or (case in needed and self.affordable(case))]
+        return [case for case in alive if case in wanted or (case in needed and self.is_affordable(case))]
 
-    def stopped(self, case: str) -> str:
-        return "interval" if self.narrow(case) else "budget"
+    def reason(self, case: str) -> str:
+        return "interval" if self.is_narrow(case) else "budget"
 
-    def _own(self, case: str) -> list[float]:
-        return [math.log(value) for value in self.level[case].values()]
+    def _log_levels(self, case: str) -> list[float]:
+        return [math.log(value) for value in self.levels[case].values()]
 
-    def _ratio(self, case: str, baseline: str) -> list[float]:
-        mine, theirs = self.level[case], self.level[baseline]
+    def _log_ratios(self, case: str, baseline: str) -> list[float]:
+        mine, theirs = self.levels[case], self.levels[baseline]
         return [math.log(theirs[round_] / mine[round_]) for round_ in mine if round_ in theirs]
 
-    def _is_narrow(self, logs: Sequence[float]) -> bool:
+    def _interval_is_narrow(self, logs: Sequence[float]) -> bool:
         if len(logs) == 0:
             return False
         middle, low, high = median_interval(logs, self.confidence)

@@ -1,7 +1,7 @@
-"""Verification, on the runner's side: a case is called, and its answer is held to its contract.
+"""Verification, on the runner's side: a case is called, and its result is held to its contract.
 
-A case whose contract has not passed is never timed, and a time whose answers were not verified is not kept:
-between and after its samples a case is called, under the clock, on values that no call has seen.
+A case is timed only after its contract has passed, and its times count only if it stays correct: between and
+after its samples it is called, under the same clock, on fresh values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from harness.run.processes.executor import Ended
 FIRST = "set0"  # the inputs of a case's first call
 
 AskForResult: TypeAlias = Callable[[str], Mapping[str, Any] | None]
-Verdict: TypeAlias = tuple[Mapping[str, Any] | None, str | None]  # a worker's answer, and why it failed
+Verdict: TypeAlias = tuple[Mapping[str, Any] | None, str | None]  # (a worker's answer, why it failed)
 
 
 class Verifier:
@@ -33,7 +33,7 @@ class Verifier:
         self.results = 0
 
     def open(self, states: Sequence[CaseState]) -> None:
-        """Draw the inputs of those that live, and compute what is right of them."""
+        """Draw the inputs of these cases, and evaluate their references."""
         for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.living):
             self.by_inputs[inputs] = References(self.context, inputs)
             self.by_inputs[inputs].open()
@@ -43,11 +43,11 @@ class Verifier:
             self.by_inputs.popitem()[1].close()
 
     def references(self, state: CaseState) -> References:
-        """Those that judge a case."""
+        """The references that judge a case."""
         return self.by_inputs[self.context.inputs_of(state)]
 
     def check(self, state: CaseState) -> None:
-        """Call the case once and verify its answer by its contract; only then may it be timed."""
+        """Call the case once and verify its result by its contract; only then may it be timed."""
         context = self.context
         context.run.listener.case_state(state.id, "contract")
 
@@ -57,8 +57,8 @@ class Verifier:
         answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
             return
-        # The first calls are no judging: whoever measures makes them.
-        context.recount(answer["warmup_s"], "contract", "warmup")
+        # The first calls would be made without verification, too.
+        context.reattribute(answer["warmup_s"], "contract", "warmup")
         state.call = from_plain(KnownCall, answer)
         if reason is None:
             return
@@ -71,7 +71,7 @@ class Verifier:
             context.settle(state, "ok", why)
 
     def _run_checks(self, state: CaseState) -> None:
-        """Run the family's requested checks; their results are reported beside the contract's."""
+        """Run the requested checks of the family, whose results are reported beside the contract's."""
         context = self.context
         only = context.run.checks_of(state.id)
         if only == []:
@@ -84,12 +84,12 @@ class Verifier:
     def check_under_clock(
         self, state: CaseState, name: str, again_s: float | None = None, sampled_s: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Have a call judged on fresh inputs, and note its time beside that of a call on inputs it has seen.
+        """Verify a timed call on fresh inputs; note its time beside that of a call on values seen before.
 
-        It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
-        The other call follows at once, for the machine may be busier than before; `again_s` (seconds) spares
-        it. `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
-        What it answered; None if that settled it.
+        It is requested like any turn, so only the values could tell the implementation that this call is
+        verified. The comparison call follows at once, because the machine may be busier than before, unless
+        `again_s` has its time. `sampled_s` is the present time of a sampled call, None where that has not
+        been measured. Returns the worker's answer; None if that settled the case.
         """
         context = self.context
         try:
@@ -98,7 +98,7 @@ class Verifier:
             self.references(state).settle_unverified([state], "the reference on fresh inputs", end)
             return None
         context.run.listener.case_state(state.id, "check under the clock")
-        # The third is on the second's values: whoever remembers the last answer alone is fast there.
+        # The third reading repeats the second one's values: a cache of only the last answer shows there.
         readings = 3 if again_s is None else 1
         warm = again_s is None or not state.call.is_long
 
@@ -109,7 +109,7 @@ class Verifier:
             )
 
         answer, reason = self.judge_call(state, name, ask)
-        context.watch_cores(state)
+        context.check_cores(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
@@ -121,7 +121,7 @@ class Verifier:
         return answer
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
-        """Have a case called on `inputs`, and judge what it hands over under the name that it is given."""
+        """Have a case called on `inputs` by `ask`, which gets a name for the result, and judge that."""
         if not self._inputs_intact(state):
             return None, None
         self.results += 1
@@ -132,10 +132,10 @@ class Verifier:
         return answer, self._verdict(state, inputs, result)
 
     def _inputs_intact(self, state: CaseState, *, called: bool = False) -> bool:
-        """Whether the case may be judged; where inputs are not as drawn, nothing more is measured on them.
+        """Whether all inputs of the group are as drawn; if some are not, the cases that use them are settled.
 
-        All of the group's are looked at, for its processes can write to each. Who did it is named, and
-        nobody is where the files have changed before the case was called.
+        Every process of the group could write to any of them. The case that was just `called` is named as
+        the culprit; if the change is found before a call, nobody can be.
         """
         for references in self.by_inputs.values():
             if not references.living() or (path := references.files.changed()) is None:
@@ -149,7 +149,7 @@ class Verifier:
         return state.living
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
-        """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
+        """Why a result fails its contract, "" if it passes; None if it cannot be judged."""
         try:
             verdict = self.references(state).judge(state, inputs, result)
         except (Unsupported, Ended) as end:
@@ -164,6 +164,6 @@ class Verifier:
         if verdict["changed"]:
             correctness = replace(correctness, passed=False)
             reason = f'it changes its input "{verdict["changed"]}", which the next call gets'
-        if state.correctness is None or not correctness.passed:  # fresh inputs may be judged on fewer rows
+        if state.correctness is None or not correctness.passed:  # fewer rows may be judged now
             state.correctness = correctness
         return reason

@@ -1,1 +1,1 @@
-"""The machine under a run: its lock, its fingerprint, and what disturbed it while a clock was read."""
+"""The machine under a run: its lock, its fingerprint, its noise, and interference while sampling."""

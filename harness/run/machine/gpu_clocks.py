@@ -1,4 +1,4 @@
-"""A GPU's clocks, temperature, power and what holds its clocks back, by NVML: asked between turns only."""
+"""A GPU's clocks, temperature, power and throttle reasons, by NVML; read between turns only."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,13 +7,13 @@ from typing import Any
 from harness.core.record import GpuReading
 
 IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): such a clock is low because nothing runs
-# What holds a clock back that its user has not set so.
+# Reasons of nvmlClocksEventReasons that are not settings of the user.
 SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
-STEADY = 0.97  # of the highest clock; NVIDIA's go in steps of 15 MHz, under one per cent
+STEADY = 0.97  # of the highest clock; NVIDIA's steps of 15 MHz are below one per cent
 
 
 class GpuClocks:
-    """The first visible GPU. Raises an error of NVML's where that does not know it."""
+    """The clocks of the first visible GPU. Raises NVMLError where NVML does not know it."""
 
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
@@ -23,7 +23,7 @@ class GpuClocks:
         self.gpu = find(int(first) if first.isdigit() else first)
 
     def read(self, round_: int) -> GpuReading:
-        """What the GPU says now, before round `round_`; None for what its driver does not tell."""
+        """The present readings, before round `round_`; None for those that the driver does not support."""
         nvml, ask = self.nvml, self._ask
         milliwatts = ask(nvml.nvmlDeviceGetPowerUsage)
         return GpuReading(
@@ -32,7 +32,7 @@ class GpuClocks:
             memory_mhz=ask(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
             celsius=ask(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
             watts=None if milliwatts is None else milliwatts / 1000,
-            reasons=ask(nvml.nvmlDeviceGetCurrentClocksThrottleReasons),  # the name that all drivers know
+            reasons=ask(nvml.nvmlDeviceGetCurrentClocksThrottleReasons),  # all drivers know this name
         )
 
     def _ask(self, query: Callable[..., int], *arguments: int) -> int | None:
@@ -43,7 +43,7 @@ class GpuClocks:
 
 
 def open_clocks() -> GpuClocks | str:
-    """The clocks of the first visible GPU, or the sentence that says why they are not read."""
+    """The clocks of the first visible GPU, or a sentence why they cannot be read."""
     try:
         import pynvml
     except ImportError:
@@ -55,12 +55,12 @@ def open_clocks() -> GpuClocks | str:
 
 
 def clock_warnings(readings: Sequence[GpuReading]) -> list[str]:
-    """A sentence for each clock that moved while the GPU was busy, and one for what held it back."""
+    """A sentence for each clock that moved while the GPU was busy, and one for throttling."""
     busy = [reading for reading in readings if not (reading.reasons or 0) & IDLE]
     sentences = [
-        _moved("SM", [reading.sm_mhz for reading in busy if reading.sm_mhz]),
-        _moved("memory", [reading.memory_mhz for reading in busy if reading.memory_mhz]),
-        _held_back(readings),
+        _clock_warning("SM", [reading.sm_mhz for reading in busy if reading.sm_mhz]),
+        _clock_warning("memory", [reading.memory_mhz for reading in busy if reading.memory_mhz]),
+        _slowdown_warning(readings),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -70,7 +70,7 @@ def slowdown_names(bits: int | None) -> list[str]:
     return list(dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit))
 
 
-def _moved(which: str, clocks: Sequence[int]) -> str | None:
+def _clock_warning(which: str, clocks: Sequence[int]) -> str | None:
     if not clocks or min(clocks) >= STEADY * max(clocks):
         return None
     return (
@@ -79,7 +79,7 @@ def _moved(which: str, clocks: Sequence[int]) -> str | None:
     )
 
 
-def _held_back(readings: Sequence[GpuReading]) -> str | None:
+def _slowdown_warning(readings: Sequence[GpuReading]) -> str | None:
     slowed = [names for reading in readings if (names := slowdown_names(reading.reasons))]
     if not slowed:
         return None

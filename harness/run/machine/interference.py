@@ -1,4 +1,4 @@
-"""Interference while a group was sampled: steal, a quota, throttling for heat, a changing clock.
+"""Interference while a group was sampled: steal, CPU quota, thermal throttling, clock changes.
 
 A reading cannot show that its machine was slowed; counters of the kernel and the driver can. They
 become a warning on every time of the group, whose cases share the machine. No reading is dropped
@@ -16,13 +16,13 @@ from harness.core.machine import control_groups, kernel_text
 from harness.core.record import GpuReading
 from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks
 
-STEAL = 0.05  # stolen share of the wanted time that is still tolerated
+STEAL = 0.05  # tolerated share of the wanted time that is stolen, or of quota periods that are used up
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
-LEAST_PERIODS = 10  # as much of a quota's periods, of 100 ms mostly
+LEAST_PERIODS = 10  # the least number of quota periods, mostly of 100 ms, for the same
 CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
-LOOK_SECONDS = 1e-3  # what reading the clock may take per round
-FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
-GPU_LOOK_SECONDS = 5e-3  # as much of a GPU's clocks and sensors, five questions to its driver
+LOOK_SECONDS = 1e-3  # that reading the clocks may take per round
+FREE_LOOKS = 10  # rounds' worth of that time in advance, since the first reads are slow
+GPU_LOOK_SECONDS = 5e-3  # that reading a GPU may take per round: five queries of its driver
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Interference:
         if not self.clock_files or self.looked_s > LOOK_SECONDS * (len(self.clocks) + FREE_LOOKS):
             return
         start = self.now()
-        clock = fastest(self.clock_files)
+        clock = highest_clock_khz(self.clock_files)
         self.looked_s += self.now() - start
         if clock is not None:
             self.clocks.append(clock)
@@ -81,7 +81,7 @@ class Interference:
             self.gpu_looked_s += self.now() - start
 
     def warnings(self) -> list[str]:
-        """One sentence per kind of interference since the start, with its remedy; the GPU's last look."""
+        """One sentence with a remedy per kind of interference since the start; reads the GPU once more."""
         self._look_at_gpu()
         sentences = [
             _steal_warning(self.jiffies, jiffies(self.machine)),
@@ -96,7 +96,7 @@ class Interference:
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
     """(stolen, wanted) time of the usable cores since boot; wanted is all but idle time, stolen included.
 
-    Idle time is left out because nothing can be stolen of it: it would dilute the share of a busy core.
+    Idle time is left out because it cannot be stolen: it would dilute the share of a busy core.
     """
     stolen = wanted = 0
     counted = False
@@ -106,7 +106,7 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
             continue
         if len(fields) < 8:
             return None
-        # The fields behind, guest and guest_nice, are part of user and nice already (proc_stat(5)).
+        # The fields after these, guest and guest_nice, are already in user and nice (proc_stat(5)).
         user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
         stolen += steal
         wanted += user + nice + system + irq + softirq + steal
@@ -133,7 +133,7 @@ def throttles(machine: MachineCounters) -> dict[int, int]:
     return {core: count for core, count in counts.items() if count is not None}
 
 
-def fastest(clock_files: Iterable[Path]) -> int | None:
+def highest_clock_khz(clock_files: Iterable[Path]) -> int | None:
     """The highest clock in kHz: idle cores clock down, and this process keeps at least one busy."""
     return max(filter(None, map(_number, clock_files)), default=None)
 

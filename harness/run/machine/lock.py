@@ -1,9 +1,8 @@
-"""One benchmark per device at a time: two at once measure each other.
+"""Device lock: one benchmark per device at a time, because two at once would measure each other.
 
-The lock file is the user's own. Of the other users of a machine, it is enough to know which of their files
-the kernel lists as held: that needs no right to open them, and nobody's file can be taken from its user.
-Where the kernel does not show another process, as from one container into the next, or where TMPDIR is
-another folder, the two do not see each other.
+Each user has a lock file of their own. Locks of other users are found in the kernel's list of held locks,
+which needs no permission to open their files; so no user can block another's file either. Two benchmarks do
+not see each other across containers, or with different TMPDIR.
 """
 
 import os
@@ -37,10 +36,10 @@ def device_lock(
     *,
     wait: Callable[[str], None] | None = None,
 ) -> Generator[None]:
-    """Hold `device` for this process; MachineError names who holds it and since when.
+    """Hold `device` for this process; MachineError names the process that holds it, and since when.
 
-    The lock is signed with `command`, or with the one that was typed.
-    With `wait` the process waits instead until it is free, and tells each holder to `wait` in a sentence.
+    The lock is signed with `command`, by default the typed one. With `wait` the process waits until the
+    device is free instead, and calls `wait` with a sentence about each holder.
     """
     where = path or lock_path(device)
     try:
@@ -63,7 +62,7 @@ def device_lock(
 
 
 def held_by(device: str, path: Path | None = None) -> str | None:
-    """Who holds the device and since when; None when it is free. MachineError for what is no lock file."""
+    """Who holds the device and since when; None if it is free. MachineError for what is no lock file."""
     where = path or lock_path(device)
     try:
         holder = holder_of(where) or _other_user(device, where)
@@ -79,10 +78,10 @@ def _refusal(where: Path, error: OSError) -> MachineError:
 
 
 def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | None:
-    """Take the lock; None where this process has the device now, else who has it instead."""
+    """Try to take the lock; None on success, else the holder."""
     if not lock.take(command):
         return lock.holder()
-    # Looked for only now: of two users who come at once, each sees the other, and none goes on.
+    # Only after taking its own lock: of two users who come at once, each then sees the other and gives up.
     rival = _other_user(device, where)
     if rival:
         lock.release()
@@ -90,7 +89,7 @@ def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | N
 
 
 def _other_user(device: str, own: Path) -> Holder | None:
-    """Who holds another user's lock of this device, as the kernel lists it; None where it lists nobody."""
+    """The holder of another user's lock of this device, by the kernel's list; None if there is none."""
     try:
         holders = {int(inode): int(pid) for pid, inode in HELD.findall(LISTED.read_text(encoding="ascii"))}
     except OSError:  # a kernel without the list
@@ -99,7 +98,7 @@ def _other_user(device: str, own: Path) -> Holder | None:
         with suppress(OSError):  # the file or the process has just gone
             status = path.stat(follow_symlinks=False)
             pid = holders.get(status.st_ino)
-            # An inode is a number within a file system: the process has to be the owner's, too.
+            # Inode numbers repeat across file systems, so the process must also belong to the file's owner.
             if path != own and pid and Path(f"/proc/{pid}").stat().st_uid == status.st_uid:
                 return Holder(pid, f"of user {_name_of(status.st_uid)}", status.st_mtime)
     return None

@@ -1,8 +1,8 @@
-"""Whether a machine moved while a unit was measured, judged by what its own probes usually are like.
+"""Drift detection: whether a machine became slower while a unit was measured, by its earlier noise probes.
 
-A probe's interval knows the noise within its second, and nothing of the drift from one minute to the next. So
-probes are held against earlier ones of the machine, and a noisy but steady one is not marked. The quietest of
-all would be no reference: the smallest of many is the farther from the others, the more there are.
+A probe's interval covers the noise within its second, not the drift between minutes. So a probe is compared
+with a quantile of the machine's earlier ones, and a machine that is noisy but steady is not marked. Their
+minimum would be no reference, because it falls further the more there are.
 """
 
 from collections import deque
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 
 from harness.run.machine.noise_probe import NoiseProbe
 
-REMEMBERED = 30  # probes: half as many units
-LEAST = 6  # earlier ones that show what is usual
-USUAL = 0.9  # of them stay below what is called usual
+REMEMBERED = 30  # probes, two per unit
+LEAST = 6  # earlier probes that suffice for a quantile
+USUAL = 0.9  # the quantile that a probe is compared with
 
 
 @dataclass
 class NoiseHistory:
-    """The medians of a machine's last probes, but for those around doubtful units: a neighbour stays one."""
+    """The medians of a machine's last probes, without those around doubtful units."""
 
     medians_s: deque[float] = field(default_factory=lambda: deque[float](maxlen=REMEMBERED))
 
     def judge(self, before: NoiseProbe, after: NoiseProbe, bound: float | None) -> str | None:
-        """Why the times between two probes are doubtful, if they are; without a bound they never are.
+        """Why the times between two probes are doubtful; None if they are not, or without a bound.
 
-        The slower probe's interval begins by more than `bound`, a share, above what is usual; while little is
-        known of the machine, above the end of the quicker one's. What a first pair has in common, as a
-        neighbour that was there before, nobody sees.
+        They are doubtful if the slower probe's interval begins more than `bound`, a share, above the usual
+        quantile or, with too few earlier probes, above the end of the faster one's interval. Load that was
+        there from before the first pair of probes cannot be detected.
         """
         quicker, slower = sorted((before, after), key=lambda probe: probe.interval_s[1])
         end_s, whose = quicker.interval_s[2], "the other one's end"

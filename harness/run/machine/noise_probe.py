@@ -1,7 +1,7 @@
-"""A probe of a machine's noise: a fixed piece of work on every usable core at once, timed again and again.
+"""Noise probe of a machine: a fixed piece of work, timed repeatedly on every usable core at once.
 
-A neighbour, a lower clock or stolen time make some core slower. It sees the processors and their memory; of
-an accelerator it sees nothing. `python -m harness.run.machine.noise_probe CORE` is one core's part.
+Other load, a lower clock or steal slow down some core. The probe covers processors and memory, and no
+accelerator. `python -m harness.run.machine.noise_probe CORE` runs the part of one core.
 """
 
 import json
@@ -21,16 +21,16 @@ from harness.core.median_interval import median_interval
 READINGS = 20
 READING_S = 0.06
 ANSWER_SECONDS = 60.0
-BLOCK_BYTES = 4 << 20  # beyond most cores' own caches
+BLOCK_BYTES = 4 << 20  # more than the private caches of most cores
 
 
 @dataclass(frozen=True)
 class NoiseProbe:
-    """Wall seconds per turn in READINGS readings, each that of the core which was slowest then.
+    """Wall seconds per turn in READINGS readings, each of the core that was slowest then.
 
-    A reading is a mean, because a neighbour interrupts few of such short turns, and those for long: a median
-    turn would not see it. Of the readings it is the median that counts, with its interval: as wide as the
-    machine's noise makes it. `taken` is the share of the wall time in which a core did something else.
+    A reading is the mean of many short turns: other load interrupts few of them, but for long, so a median
+    turn would not show it. The result is the median of the readings, with an interval as wide as the noise.
+    `taken` is the share of the wall time that a core spent on something else.
     """
 
     readings_s: tuple[float, ...]
@@ -49,7 +49,7 @@ class NoiseProbe:
 
 
 def probe_noise() -> NoiseProbe:
-    """The usable cores now. MachineError where a core gives no answer."""
+    """Probe the usable cores now. MachineError where a core gives no answer."""
     command = [sys.executable, "-m", "harness.run.machine.noise_probe"]
     children = [
         subprocess.Popen(
@@ -62,7 +62,7 @@ def probe_noise() -> NoiseProbe:
         for core in sorted(os.sched_getaffinity(0))
     ]
     try:
-        for child in children:  # all have started before any begins
+        for child in children:  # all are ready before any begins
             assert child.stdout
             child.stdout.readline()
         for child in children:
@@ -98,7 +98,7 @@ def time_turns(
 
 
 def additions_and_copy() -> Callable[[], None]:
-    """A turn: about half a millisecond of additions, and of a copy in memory."""
+    """A turn: about half a millisecond of additions and of copying memory."""
     source, target = bytes(BLOCK_BYTES), bytearray(BLOCK_BYTES)
 
     def turn() -> None:

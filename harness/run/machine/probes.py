@@ -1,4 +1,4 @@
-"""Probes of this machine, in fresh processes set up as measuring ones: what it is, and its ceilings."""
+"""Probes of this machine, in processes set up like measuring ones: its fingerprint and its ceilings."""
 
 import os
 from datetime import UTC, datetime
@@ -13,13 +13,13 @@ FINGERPRINT_SECONDS, CEILINGS_SECONDS = 120.0, 300.0
 
 
 def probe_fingerprint(device: str, threads: int) -> dict[str, Any]:
-    """What :mod:`harness.worker.fingerprint` prints: fingerprint, environment, GPU, and what is installed."""
+    """The output of :mod:`harness.worker.fingerprint`: `fingerprint`, `environment` and `gpu`."""
     words = ["harness.worker.fingerprint", device, str(threads)]
     return run_module(words, "describing this machine", FINGERPRINT_SECONDS, child_process.environment())
 
 
 def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
-    """The readings of a device, when they were taken, and the load before. MachineError without an answer."""
+    """The roofline ceilings of a device, with time and load average. MachineError without an answer."""
     load = os.getloadavg()[0]
     words = ["harness.worker.frameworks.torch.ceilings", device, str(threads)]
     with device_lock(device):

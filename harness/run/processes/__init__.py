@@ -1,5 +1,5 @@
-"""Worker processes seen from the runner: start, ask, park, end, and say why one died.
+"""Worker processes, on the runner's side: start, ask, park, end, and explain a death.
 
-Change nothing here without tests/worker/test_endings: what a dying process leaves behind is noise in
-the next measurement. Imports store, sweep, catalog and core.
+Change nothing here without running tests/worker/test_endings: a process left behind disturbs the next
+measurement. Imports store, sweep, catalog and core.
 """

@@ -1,4 +1,4 @@
-"""A cold start in a new interpreter, whose framework has not been imported for it."""
+"""Cold start in a newly executed interpreter, which imports the framework itself."""
 
 import json
 import os
@@ -22,16 +22,17 @@ from harness.run.processes.output_log import last_line
 
 @dataclass(frozen=True)
 class ColdReading:
-    """One process's cold start: seconds by step, and why other steps have none."""
+    """One cold start: seconds by step, and why other steps have none."""
 
     steps: Mapping[str, float] = field(default_factory=dict[str, float])
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def start_cold(job: Job, seconds: float, later: int, cache: str | None) -> ColdReading:
-    """What a new process took, to its call number `later`, or with a `cache` of programs to have compiled.
+    """The cold start of a new process, up to its call number `later`; with a `cache`, up to compiling.
 
-    Raises Ended where it fails, or has not ended after `seconds`.
+    `cache` is the folder of a filled compiler cache. Raises Ended where the process fails, or has not ended
+    after `seconds`.
     """
     caches = traits_of(job.framework).program_caches
     with tempfile.TemporaryDirectory(dir=job.folder) as scratch:
@@ -53,7 +54,7 @@ def start_cold(job: Job, seconds: float, later: int, cache: str | None) -> ColdR
             raise Ended("timeout", f"no cold start within {seconds:.0f} s; raise --timeout") from None
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # with what it has left
+                os.killpg(process.pid, signal.SIGKILL)  # with the processes that it has started
             process.wait()
         try:
             return from_plain(ColdReading, json.loads(file.with_suffix(".answer").read_text()))

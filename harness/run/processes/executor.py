@@ -1,4 +1,4 @@
-"""The interface between the runner and the processes it drives; tests implement it with a fake."""
+"""The interface between the runner and the processes that it drives; tests implement it with a fake."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -6,12 +6,12 @@ from typing import Any, Protocol
 from harness.core.protocol import Job
 
 
-class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an error
-    """A question ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
+class Ended(Exception):  # noqa: N818 - how a request ended is a result, not an error
+    """A request ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
 
-    `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` is what
-    there is to read of a crash: the traceback, if any, and what the process has printed. `died_of` is what
-    a process showed that died by itself, without a remedy; empty where it was ended, or lives.
+    `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` has a
+    crash's traceback, if any, and what the process has printed. `died_of` is the cause of death without a
+    remedy; empty where the process was killed by the runner, or lives.
     """
 
     def __init__(
@@ -23,10 +23,10 @@ class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an
 
 
 class Worker(Protocol):
-    """One measuring process, parked (stopped) whenever no question is open."""
+    """One measuring process, parked (SIGSTOP) whenever no request is open."""
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        """The answer to a question, given within `seconds` of the process's own turn.
+        """The answer to a request, given within `seconds` of the process's own turn.
 
         Raises Ended when the process fails, dies, hangs or exhausts its memory instead; Unsupported
         when it refuses.
@@ -34,7 +34,7 @@ class Worker(Protocol):
         ...
 
     def count_cores(self) -> int | None:
-        """How many it, and what it has started, may run on; None where it is free to use all."""
+        """How many cores it and the processes that it started may use; None where it may use all."""
         ...
 
     def close(self) -> None:

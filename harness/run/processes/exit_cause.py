@@ -10,7 +10,7 @@ MORE_MEMORY = "raise --memory or shorten the sequence"
 
 
 class ExitCause(NamedTuple):
-    """What a process died of: `oom` or `crashed`, in words, and what to do about it."""
+    """The cause of a death: `status` is `oom` or `crashed`, `what` has it in words, `remedy` what to do."""
 
     status: str
     what: str
@@ -21,11 +21,11 @@ class ExitCause(NamedTuple):
         return f"{self.what}; {self.remedy}"
 
 
-def explain(code: int | None, output: str, near: str | None, *, killed: bool = False) -> ExitCause:
-    """The cause for a process that ended without an answer.
+def exit_cause(code: int | None, output: str, near: str | None, *, killed: bool = False) -> ExitCause:
+    """The cause of death of a process that ended without an answer.
 
-    `code` is its exit code, negative for a signal, None when unknown; `output` the end of its output;
-    `near` how close to its limit it came; `killed` whether the kernel's OOM killer has just acted.
+    `code` is its exit code, negative for a signal, None if unknown; `output` the end of its output; `near`
+    how close it came to its memory limit; `killed` whether the kernel's OOM killer has just acted.
     """
     lines = [line for line in map(clean_line, output.splitlines()) if line]
     quote = f': "{lines[-1][:200]}"' if lines else ""

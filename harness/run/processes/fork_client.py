@@ -1,9 +1,4 @@
-"""The runner's client of a fork server: started in the background, awaited at its first use.
-
-`interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front
-of its import path, further variables. Without `tracing` its cases start sooner, and have no figures from
-fake tensors.
-"""
+"""The runner's client of a fork server, which starts in the background and is awaited at its first use."""
 
 import subprocess
 import sys
@@ -36,7 +31,7 @@ ENVIRONMENT = {
 class Fork:
     """A forked worker; `exit_code` is None until the server has reported its end.
 
-    From then on the system may give its id to another process, which must get none of its signals.
+    After that the system may reuse its process id, so no signal may be sent to it.
     """
 
     pid: int
@@ -44,7 +39,12 @@ class Fork:
 
 
 class Server:
-    """`living` are the workers whose end has not been reported, by their ids. Several threads may fork."""
+    """A fork server. `living` are the workers whose end has not been reported, by process id. Thread-safe.
+
+    `interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front of
+    its import path, further variables. Without `tracing` workers start sooner, but have no figures from
+    fake tensors.
+    """
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Server:
         self.living: dict[int, Fork] = {}
         self.missing: str | None = None
         self.ready = False
-        self.talking = threading.Lock()  # one question and its answer at a time
+        self.talking = threading.Lock()  # one request and its answer at a time
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
         words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
@@ -84,7 +84,7 @@ class Server:
         return self.process.poll() is None
 
     def wait_ready(self) -> None:
-        """Return when the framework is imported. MachineError when that fails."""
+        """Wait until the frameworks are imported. MachineError when that fails."""
         if self.ready:
             return
         self.end.settimeout(START_SECONDS)
@@ -104,7 +104,7 @@ class Server:
         self.end.settimeout(FORK_SECONDS)
 
     def fork(self, job: Job, fds: list[int]) -> Fork:
-        """A new worker. Unsupported without the framework, Ended when the server fails."""
+        """A new worker. Unsupported if the framework is missing, Ended when the server fails."""
         with self.talking:
             return self._fork(job, fds)
 
@@ -147,7 +147,7 @@ class Server:
         return int(message["pid"])
 
     def close(self) -> None:
-        """The server ends everything below it when this end is closed, then itself."""
+        """Close the socket: the server then kills everything below it, and ends."""
         self.end.close()
         try:
             self.process.wait(timeout=END_SECONDS)

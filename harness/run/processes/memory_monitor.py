@@ -1,4 +1,4 @@
-"""The memory of measuring processes, watched from outside."""
+"""Memory monitor: watches the memory of measuring processes from outside."""
 
 import itertools
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 from harness.core.process_tree import with_descendants
 from harness.core.units import format_bytes
 
-NEAR = 0.9
-LOOKS = 10
-PAUSE = 10.0  # times as long as counting shared pages took, until they are counted again
+NEAR = 0.9  # of a limit: close enough to explain a death
+LOOKS = 10  # sizes remembered per process
+PAUSE = 10.0  # times as long as counting shared pages took, before they are counted again
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -29,15 +29,14 @@ class MemoryMonitor:
         self.turn: int | None = None
         self.before: dict[int, int] = {}
         self.private: dict[int, int] = {}
-        self.repeated: dict[int, int] = {}  # bytes of `private` that fathers and children count twice
+        self.repeated: dict[int, int] = {}  # bytes of `private` that parents and children count twice
         self.next_count_s = 0.0
         self.allowed: dict[int, int] = {}
         self.taken: dict[int, int] = {}
         self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
-        # Pages that the fork shares with its server are anonymous
-        # too, so only the growth from here on counts.
+        # Pages shared with the fork server are anonymous too, so only the growth from here on counts.
         self.before[pid], self.private[pid] = _private_bytes(pid), 0
         self.allowed[pid], self.taken[pid] = allowed, 0
         self.seen[pid] = deque(maxlen=LOOKS)
@@ -47,9 +46,9 @@ class MemoryMonitor:
             table.pop(pid, None)
 
     def look(self, turn: int) -> str | None:
-        """Update the sizes; a sentence when all processes together exceed the limit.
+        """Update the sizes; a sentence if all processes together exceed the limit.
 
-        Parked processes cannot grow, so they are read once a turn only, which keeps this cheap.
+        Parked processes cannot grow, so they are read only once per turn.
         """
         if turn != self.turn:
             self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
@@ -70,16 +69,16 @@ class MemoryMonitor:
         )
 
     def _total(self, repeated: Mapping[int, int]) -> int:
-        """Private bytes of all living processes, without those that are repeated."""
+        """Private bytes of all living processes, without those counted twice."""
         sizes = list(self.private.items())
         return sum(max(0, size - repeated.get(pid, 0)) for pid, size in sizes if pid in self.before)
 
     def _count_repeated(self, turn: int) -> None:
-        """Count what families have in common, when their sizes alone come near a limit.
+        """Count the pages that parents and children share, if the sizes alone come near a limit.
 
-        The kernel walks all pages for that: 12 ms for each GiB of each process (Linux 6.18), against 40 µs
-        for its size. So it is done rarely, and the latest count stands until the next; but nobody is blamed
-        by an old one.
+        The kernel walks all pages for that: 12 ms per GiB and process (Linux 6.18), against 40 µs for a
+        size. So it is done rarely, and the latest count is used until the next; but always anew before the
+        limit counts as exceeded.
         """
         near = self._total({}) > NEAR * self.limit_bytes
         if not near and self.private.get(turn, 0) <= NEAR * self.allowed.get(turn, 0):
@@ -92,16 +91,16 @@ class MemoryMonitor:
             self.next_count_s = end + PAUSE * (end - start)
 
     def near_limit(self, pid: int) -> str | None:
-        """How close a process came to its limit, when that is close enough to explain its death."""
+        """How close a process came to its limit, if close enough to explain its death."""
         peak, allowed = self.taken.get(pid, 0), self.allowed.get(pid, 0)
         if not allowed or peak < NEAR * allowed:
             return None
         return f"with {format_bytes(peak)} taken of the {format_bytes(allowed)} allowed"
 
     def growing(self, pid: int) -> str | None:
-        """A sentence when a process that ran out of time was about to run out of memory.
+        """A sentence if a process that ran out of time was about to run out of memory.
 
-        That is assumed when it grew at every one of the last looks, and twice its size would not fit.
+        That is assumed if it grew at every one of the last looks, and twice its size would not fit.
         """
         sizes, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
         rising = len(sizes) == LOOKS and all(a < b for a, b in itertools.pairwise(sizes))
@@ -113,31 +112,31 @@ class MemoryMonitor:
 def _private_bytes(pid: int) -> int:
     """Resident bytes that are not shared or file-backed, of a process and its descendants."""
     sizes = [_sizes(member) for member in with_descendants(pid)]
-    # statm's third field is file-backed and shared memory (proc_pid_statm(5)):
-    # inputs that all processes map count for none of them.
+    # statm's third field is file-backed and shared memory (proc_pid_statm(5)): inputs, which all processes
+    # map from files, count for none of them.
     return sum(resident - shared for _, resident, shared in sizes)
 
 
 def _repeated_bytes(pid: int) -> int:
-    """The part of :func:`_private_bytes` that stands for pages counted before; 0 for a childless process."""
+    """The part of :func:`_private_bytes` that counts pages more than once; 0 without child processes."""
     members = with_descendants(pid)
     if len(members) == 1:
         return 0
     sizes = [_sizes(member) for member in members]
     each = [resident - shared for _, resident, shared in sizes]
     shares = sum(_proportional_bytes(*pair) for pair in zip(members, each, strict=True))
-    # Pages shared with the server count in part, and so less than at the fork: the father alone has no less.
+    # Proportional bytes also divide pages shared with the server, and so are too small; hence the maximum.
     return sum(each) - max(shares, each[0])
 
 
 def _proportional_bytes(pid: int, private: int) -> int:
-    """Anonymous bytes of a process, each page divided by the number of those who map it.
+    """Anonymous bytes of a process, each page divided by the number of processes that map it (PSS).
 
-    `private` where the kernel does not tell.
+    `private` where the kernel does not give them.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has ended, or does not let itself be looked into
+    except OSError:  # it has ended, or may not be read
         return private
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:")), private)
 

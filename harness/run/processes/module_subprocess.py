@@ -1,4 +1,4 @@
-"""A fresh Python process that runs one module of the harness and prints its answer as JSON."""
+"""Run a module of the harness in a new Python process, which prints its answer as JSON."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ def run_module(
 ) -> Any:
     """The answer of `python -m WORDS`, which gets the question as JSON on its standard input.
 
-    MachineError where it fails, or takes more than `seconds`; the sentence begins with `what` it is to do.
+    MachineError where it fails, or takes more than `seconds`; its sentence begins with `what`, the task.
     """
     try:
         answer = subprocess.run(

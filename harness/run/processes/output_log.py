@@ -38,7 +38,7 @@ class Log:
 
 
 def last_line(output: str) -> str:
-    """The last line of what a process has printed that says something."""
+    """The last line that is not blank of what a process has printed."""
     lines = output.strip().splitlines()
     return lines[-1] if lines else "no word"
 

@@ -19,15 +19,15 @@ from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended
-from harness.run.processes.exit_cause import MORE_MEMORY, explain
+from harness.run.processes.exit_cause import MORE_MEMORY, exit_cause
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
 from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
-COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
+COMPILE_SECONDS = 600.0  # that one request may spend compiling, beside its timeout
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
-RELEASE_SECONDS = 30.0  # that the memory of an ended worker may take to be free
+RELEASE_SECONDS = 30.0  # that an ended worker's memory may take to become free
 DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
 
 
@@ -64,13 +64,13 @@ class Process:
         return self._read(arguments["asks"] if verb == "turn" else verb, answer)
 
     def _read(self, verb: str, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer that a message holds; raises as `ask` does where it holds another thing."""
+        """The answer in a message; raises as `ask` does where the message has something else."""
         try:
             reply = read_reply(verb, message)
         except ValueError as error:
             output = crash_output(self.log)
-            # A reference worker serves the whole group. Of any other the cases beside this one, if it holds
-            # several, are better off in a process that nobody has meddled with.
+            # The process sent something malformed, so an implementation may have tampered with it: it is
+            # ended. A reference worker runs no implementation, and serves the whole group.
             if self.job.role != "reference":
                 self.close()
             raise Ended("crashed", str(error), alive=self.open, output=output) from None
@@ -89,9 +89,9 @@ class Process:
         return reply.ok
 
     def _wait(self, seconds: float) -> dict[str, Any] | None:
-        """The answer; None when the process is gone. Ended when it must be killed first.
+        """The answer; None if the process is gone. Ended if it has to be killed.
 
-        The time in which the worker says that it compiles is not counted, up to COMPILE_SECONDS.
+        Time in which the worker reports to compile does not count, up to COMPILE_SECONDS.
         """
         start, compiling = time.monotonic(), _CompileTime()
         while True:
@@ -118,7 +118,7 @@ class Process:
                 )
 
     def _was_killed(self) -> bool:
-        """Whether it was killed since its last answer; any other signal waits until a process goes on."""
+        """Whether it was killed while parked: SIGKILL is the only signal that acts on a stopped process."""
         self.server.drain()
         return self.fork.exit_code == -signal.SIGKILL
 
@@ -127,13 +127,13 @@ class Process:
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = oom_kills() > self.oom_kills
-        cause = explain(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
+        cause = exit_cause(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
         return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
 
     def _await_exit(self, seconds: float) -> None:
-        """Return when the server has reported how the process ended, or cannot."""
+        """Wait until the server has reported how the process ended, or is gone."""
         deadline = time.monotonic() + seconds
         while self.server.alive() and time.monotonic() < deadline:
             self.server.drain()
@@ -145,7 +145,7 @@ class Process:
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
         if self.fork.exit_code is not None:
-            return  # what it left behind was killed by its server
+            return  # its id may be reused; the server has killed what it left behind
         for send in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)
@@ -154,7 +154,7 @@ class Process:
         return len(process_tree.allowed_cores(self.pid))
 
     def kill(self) -> None:
-        """Kill the process, from any thread; the thread that waits for its answer sees it end."""
+        """Kill the process; may be called from another thread than the one that waits for its answer."""
         self._signal(signal.SIGKILL)
 
     def close(self) -> None:
@@ -166,14 +166,14 @@ class Process:
             self.log.remove()
 
     def close_and_wait(self) -> None:
-        """End the process, and return when its memory is free, of a device's too."""
-        # A driver frees a process's memory on its way out, before its father hears of the end.
+        """End the process, and wait until its memory is free, also on a device."""
+        # A driver frees a process's memory during its exit, before its parent can reap it.
         self.close()
         self._await_exit(RELEASE_SECONDS)
 
 
 class _CompileTime:
-    """The seconds that a worker says it has spent compiling."""
+    """The seconds that a worker has reported to compile during one request."""
 
     def __init__(self) -> None:
         self.ended_s = 0.0
@@ -226,7 +226,7 @@ class Processes:
             raise _nothing_starts(self.folder, error) from None
 
     def for_another_thread(self) -> "Processes":
-        """The same servers, with a memory monitor of its own: one looks at the turns of one thread."""
+        """The same servers with another memory monitor, which watches the turns of one thread."""
         other = copy.copy(self)
         other.monitor = MemoryMonitor()
         return other
@@ -242,7 +242,7 @@ class Processes:
 
     def close(self) -> None:
         for server in self.servers.values():
-            server.end.close()  # all of them first: each then ends its own processes
+            server.end.close()  # all of them first, so that they end concurrently
         for server in self.servers.values():
             server.close()
         self.scratch.close()

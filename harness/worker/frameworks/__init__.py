@@ -1,1 +1,1 @@
-"""A room per framework, each behind the verbs of `base`. A process imports those it serves."""
+"""A room per framework, each behind the interface of `base`. A process imports those it serves."""

@@ -1,4 +1,4 @@
-"""The frameworks behind one interface; a process imports only the one that it serves."""
+"""The interface of frameworks; a process imports only those that it serves."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from harness.worker import resource_limits, timers
 from harness.worker.stage_recorder import StageSpan, time_marked
 from harness.worker.timers import Read
 
-SCRAWL = 77  # a number of every dtype, written over what a call has returned
+SCRAWL = 77  # written over returned results; every dtype can represent it
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Prepared:
 
     `bind(inputs, cotangent)` takes device arrays and returns a call without arguments: the whole of
     it is timed. In `bwd`, binding computes the residuals, which is not. `cotangent` is a tuple with
-    one array per floating leaf of the forward's result, in the order of :func:`trees.leaves`; None in
+    one array per floating leaf of the forward's result, in the order of :func:`array_files.leaves`; None in
     `fwd`, and for ones where only the memory of a call matters. A result is the forward's own tree in
     `fwd`, `{"gradients": …}` in `bwd` and both (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients
     stand under the names of the floating inputs, zero where the result does not depend on one. `program` is
-    for the framework alone: what it has compiled, None where nothing is. `steps` are the seconds of tracing,
+    for the framework's own use: what it has compiled, if anything. `steps` are the seconds of tracing,
     lowering and compiling it.
     """
 
@@ -41,42 +41,41 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits at which a trace is abandoned: a processor's seconds (0: no trace at all), and live bytes."""
+    """Limits at which a trace is abandoned: seconds of CPU time (0: no trace at all), and live bytes."""
 
     seconds: float
     live_bytes: int
 
 
 class CapturedCall(Protocol):
-    """A call that the device repeats from a graph of its work; `result` is what the last replay wrote."""
+    """A call captured as a CUDA graph; `result` is what the last replay wrote."""
 
     result: Any
 
     def read(self, replays: int) -> float:
-        """Seconds on the device of so many replays, each with nothing of its inputs in the cache."""
+        """Seconds on the device of so many replays, each with a cold cache."""
         ...
 
 
 class Framework(Protocol):
-    """One framework on one device; the defaults are those of one whose calls compile nothing.
+    """One framework on one device; the defaults are for a framework that compiles nothing.
 
-    What is known of it without loading it are its :class:`~harness.catalog.framework_traits.FrameworkTraits`,
-    which name this class as their `runner`. A process has one object of it, and calls in this order:
-    `preload`, before it is forked; `start`, `enter`, `on_compilation`, `prepare`; then `put`, the binding of
-    what is prepared, calls, `sync` and `get`. A tree is an array, or a dict, tuple or list of trees; lists
-    come back as tuples. Numpy's arrays have the dtypes of `harness.catalog.arrays`, bf16 as ml_dtypes has it.
-    Times are seconds, memory is bytes. What cannot be done is refused with Unsupported, a sentence with the
-    remedy, which becomes the case's reason; whatever else is raised is a crash, or an oom where it says that
-    memory is exhausted.
+    Its :class:`~harness.catalog.framework_traits.FrameworkTraits`, which are known without loading it, name
+    the class as their `runner`. A process has one object of it, and calls in this order: `preload`, before
+    the process is forked; `start`, `enter`, `on_compilation`, `prepare`; then `put`, the prepared `bind`, its
+    call, `sync` and `get`. A tree is an array, or a dict, tuple or list of trees; lists come back as
+    tuples. Numpy arrays have the dtypes of `harness.catalog.arrays`, with bf16 from ml_dtypes. Times are in
+    seconds, memory in bytes. What cannot be done is refused with Unsupported, a sentence with the remedy,
+    which becomes the case's reason; any other exception is a crash, or an oom if it reports exhausted memory.
     """
 
-    names_owners: bool = False  # whether static figures also say who owns the planned peak
-    refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
+    names_owners: bool = False  # whether static figures include the buffers of the planned peak
+    refills_in_place: bool = True  # whether `refill` writes into arrays that an implementation has seen
 
     def preload(self, *, tracing: bool) -> None:
         """Import what every case needs, without touching a device or starting a thread.
 
-        What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
+        Without `tracing` skip what only a trace needs, which takes as long to import as the rest.
         """
 
     def plain_calls(
@@ -84,7 +83,7 @@ class Framework(Protocol):
     ) -> Sequence[Callable[[], Any]]:
         """A forward call on each set of numpy arrays, as a user's script would make it on the cpu.
 
-        The harness is measured against these: nothing of its own belongs into them.
+        The harness's own overhead is measured against these, so nothing of the harness belongs in them.
         """
         self.start("cpu", threads, wide=False)
         placed = [{name: self.put(value) for name, value in named.items()} for named in sets]
@@ -98,19 +97,16 @@ class Framework(Protocol):
         ...
 
     def enter(self, mode: str, *, wide: bool) -> None:
-        """Apply process-wide settings (x64, grad mode) for the case that runs next, in `mode`.
-
-        That is fwd, bwd or fwd_bwd.
-        """
+        """Apply process-wide settings (x64, grad mode) for the next case, in mode fwd, bwd or fwd_bwd."""
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """Call `tell` with True when a call begins to compile, and with False when that has ended.
+        """Register `tell`, to be called with True when a call begins to compile, with False at its end.
 
-        Never where all is compiled by `prepare`, or nothing at all.
+        It is never called where `prepare` compiles everything, or nothing is compiled.
         """
 
     def keep_programs(self, folder: str) -> None:
-        """Keep compiled programs in a folder, and take them from there; nothing where none is compiled."""
+        """Use a folder as persistent cache of compiled programs; a no-op where nothing is compiled."""
 
     def compilations(self) -> int:
         """How many programs this process has compiled so far."""
@@ -126,10 +122,9 @@ class Framework(Protocol):
     ) -> Prepared:
         """Compile or trace `function` over inputs that need not exist yet.
 
-        It is called with the inputs of `names`, by name, which `shapes` describes; of a reference, which
-        nobody traces (0 s of `patience`), it does not. Static figures are one call's in `mode`, and each that
-        is missing has its reason; a trace that is abandoned gives none.
-        Unsupported for a mode that there is not.
+        `function` takes the inputs in `names` by name, and `shapes` describes them; except for a reference,
+        which is not traced (0 s of `patience`). Static figures are those of one call in `mode`; each missing
+        one has a reason, and an abandoned trace gives none. Unsupported for a mode that it does not have.
         """
         ...
 
@@ -147,83 +142,84 @@ class Framework(Protocol):
     def get(self, tree: Any) -> Any:
         """A result's arrays as numpy arrays on the host, of the same shapes and dtypes.
 
-        TypeError names what is not exactly the framework's own array, as `array_files.expect_arrays` does:
-        a subclass could compute only now, when no clock is read any more.
+        TypeError for anything but the framework's own array type, by `array_files.expect_arrays`: a subclass
+        could defer its computation until now, when no clock runs.
         """
         ...
 
     def sync(self, result: Any) -> None:
-        """Return when every array of `result`, of any form, is computed; within the time of a call."""
+        """Wait until every array of `result`, of any form, is computed. This is part of a call's time."""
         ...
 
     def wake(self) -> None:
-        """Wake the threads that fell asleep, by work of the framework's own: no implementation is called."""
+        """Wake sleeping threads by work of the framework's own, without calling an implementation."""
 
     def overwrite(self, result: Any, inputs: Any) -> None:
-        """Write over a result, which is its caller's, but for parts in the memory of `inputs`.
+        """Overwrite a result, which belongs to the caller, except for parts in the memory of `inputs`.
 
-        What an implementation means to find there in a later call is gone. Nothing where arrays never change.
+        So an implementation cannot reuse it as a cache. A no-op where arrays are immutable.
         """
 
     def timer(self) -> tuple[str, str, Read]:
         """(method, cache, read): `read(call, inner, keep)` gives seconds for `inner` synchronised calls.
 
-        `method` and `cache` name the clock and how caches are kept from holding the inputs, for the record.
-        `keep` takes every result, computed; None lets go of each before the next call.
+        `method` names the clock, and `cache` how inputs are kept out of caches, for the record. `keep` gets
+        every computed result; with None each is freed before the next call.
         """
         return "wall", "rotated", timers.wall(self.sync)
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """(sets a mark in the device's stream of work, seconds between two)."""
+        """(function that sets a mark in the device's stream, function for the seconds between two marks)."""
         return timers.host_marks()
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
-        """The times of the stages of one call, which runs, by name. They add up to the whole call.
+        """Run one call, and return the times of its stages by name. They add up to the whole call.
 
-        Unsupported where the stages of a call cannot be told apart.
+        Unsupported where the stages cannot be told apart.
         """
         del prepared
         return time_marked(call, self.sync, *self.marks())
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:
-        """(operators, flops, bytes) by stage of one call, which may run; empty where nobody can count."""
+        """(operators, flops, bytes) of a call, which may run, by stage; empty where they are not counted."""
         del call, prepared
         return {}
 
     def trace_operators(
         self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
-        """The operators of a call, which runs; into `trace` goes what Chrome and Perfetto draw of it.
+        """Run a call, and return its operators; its trace, for Chrome or Perfetto, is written to `trace`.
 
-        Unsupported where nobody watches them.
+        Unsupported where there is no profiler.
         """
         del call, prepared, trace
         raise Unsupported("its framework tells nobody which operators a call runs")
 
     def capture(self, call: Callable[[], Any]) -> CapturedCall:
-        """A call as a graph of the device's work. Unsupported where there is none, or it cannot be one."""
+        """Capture a call as a CUDA graph. Unsupported if there are none, or the call cannot be captured."""
         del call
         raise Unsupported("CUDA graphs are captured of torch's calls on CUDA alone; leave out --graphs")
 
     def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        """A function that gives (peak, outside, counter) in bytes of what is placed and called until then.
+        """A function that returns (peak bytes, bytes outside, name of the counter) since this call.
 
-        Of the device's allocator, and what the device holds beside that: context, libraries, other processes.
-        Here of the process: the rise of its resident size, and what was resident before. None is unknown.
+        The peak is the device allocator's; outside is what else the device holds: context, libraries, other
+        processes. By default: the rise of the process's resident size, and what was resident before. None:
+        not known.
         """
         outside, rise = resource_limits.resident(), resource_limits.rise()
         return lambda: (rise(), outside, "resident")
 
     def rise(self) -> Callable[[], int | None]:
-        """A function that gives the bytes by which memory has peaked above what is in use now.
+        """A function that returns by how many bytes memory has peaked above what is in use now.
 
-        Of the device's allocator where there is one, else of the process; None where nobody knows.
+        By the device's allocator if there is one, else by the process's resident size; None: not known.
         """
         return resource_limits.rise()
 
 
-def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
-    """TypeError when a cotangent was made for a result of another form."""
+def require_matching(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """TypeError unless the cotangents have the shapes of the result's floating parts."""
     wanted, came = ([tuple(array.shape) for array in arrays] for arrays in (seeds, outputs))
     if wanted != came:
         raise TypeError(
@@ -233,7 +229,7 @@ def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
 
 @cache
 def get(name: str) -> Framework:
-    """The one object of a framework in this process; UsageError where none of that name is known."""
+    """The one object of a framework in this process; UsageError for an unknown name."""
     require_framework(name)
     return resolve_name(traits_of(name).runner)()
 

@@ -1,7 +1,7 @@
 """Tracing in a fork of the process, so that timed calls see nothing that the trace left behind.
 
 Many callables cache what their first call makes, such as a mask; cached in a trace, it would be a fake
-tensor. A trace that hangs or dies loses its figures only.
+tensor. A trace that hangs or dies costs the case only its static figures.
 """
 
 import multiprocessing
@@ -13,18 +13,19 @@ from harness.core.shown_text import message_of
 from harness.core.static_figures import Static
 
 GRACE_SECONDS = 1.0
-SHARED = 1.5  # times as long as the seconds of a processor that a trace may take, where others use it, too
+SHARED = 1.5  # wall time allowed per CPU second of a trace, since other processes run too
 
 
 def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
     """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails.
 
-    A trace ends itself after so many seconds of its processor, if it is in torch's hands then.
+    A trace stops itself after `seconds` of CPU time, but only when it dispatches an operator; hence the
+    timeout here.
     """
     reader, writer = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_answer, args=(trace, writer))
     child.start()
-    writer.close()  # as long as any process holds a writing end, a reader sees no end of the pipe (pipe(7))
+    writer.close()  # or the reader would see no end of the pipe when the child dies (pipe(7))
     try:
         if not reader.poll(SHARED * seconds + GRACE_SECONDS):
             return Static.none(f"tracing it took more than {seconds:.2g} s; loop over fewer, larger tiles")
@@ -41,7 +42,7 @@ def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
 
 
 def _answer(trace: Callable[[], Static], writer: Connection) -> None:
-    """In the copy: send the figures, whatever happens."""
+    """In the fork: send the figures, or why there are none."""
     try:
         figures = trace()
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Who owns the planned peak of a compiled program: its buffers, with the source lines that made them."""
+"""Owners of the planned peak of a compiled program: its buffers, with their source lines."""
 
 from harness.xla.owners.compiled import owners
 

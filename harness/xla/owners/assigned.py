@@ -1,7 +1,7 @@
-"""Owners of a plan by XLA's buffer assignment, which the host's and CUDA's compilers give.
+"""Owners of a plan's peak by XLA's buffer assignment, which the compilers for the host and CUDA provide.
 
-Arguments and results have memory from the first instruction to the last; temporaries share allocations, so
-that one's place is another's later on. Which of them are alive at an allocation's peak XLA says itself.
+Arguments and results are live from the first instruction to the last; temporaries share allocations, one
+after the other at the same offset. XLA itself lists the values that are live at an allocation's peak.
 """
 
 from collections import defaultdict
@@ -22,8 +22,10 @@ def assigned_owners(
     steps = len(timeline.order)
     made = {value: (ids[place[0]], place[1]) for value, place in assignment.made.items()}
     definitions = set(made.values())
-    lives = {value: timeline.life(place, definitions) for value, place in made.items()}
-    slots = [slot for each in assignment.allocations if each.kind == "temp" for slot in _slots(each, lives)]
+    live_ranges = {value: timeline.live_range(place, definitions) for value, place in made.items()}
+    slots = [
+        slot for each in assignment.allocations if each.kind == "temp" for slot in _slots(each, live_ranges)
+    ]
     held = sum(each.size for each in assignment.allocations)
     base = sum(each.size for each in assignment.allocations if each.kind != "temp")
     curve = live_curve(steps, [(slot.first, slot.last, slot.bytes) for slot in slots], base)
@@ -31,8 +33,8 @@ def assigned_owners(
     owners: list[Owner] = []
     for allocation in assignment.allocations:
         sizes = {value: size for value, _, size in allocation.values}
-        for value in _at_peak(allocation, sizes, lives, at):
-            life = lives[value] if allocation.kind == "temp" else (0, steps - 1)
+        for value in _at_peak(allocation, sizes, live_ranges, at):
+            life = live_ranges[value] if allocation.kind == "temp" else (0, steps - 1)
             owners.append(_owner(names, allocation.kind, made[value], sizes[value], life))
     named, others = largest_first(owners)
     return Owners(
@@ -58,17 +60,17 @@ def _owner(names: Names, kind: str, place: Position, size: int, life: tuple[int,
 
 
 class _Slot(NamedTuple):
-    """A place in an allocation while something is there: values that follow each other in it are one."""
+    """An offset of an allocation while it is occupied; values whose live ranges touch are one slot."""
 
     first: int
     last: int
     bytes: int
 
 
-def _slots(allocation: Allocation, lives: dict[int, tuple[int, int]]) -> list[_Slot]:
+def _slots(allocation: Allocation, live_ranges: dict[int, tuple[int, int]]) -> list[_Slot]:
     by_offset: dict[int, list[_Slot]] = defaultdict(list)
-    for value, offset, size in sorted(allocation.values, key=lambda each: lives[each[0]]):
-        first, last = lives[value]
+    for value, offset, size in sorted(allocation.values, key=lambda each: live_ranges[each[0]]):
+        first, last = live_ranges[value]
         before = by_offset[offset]
         if before and first <= before[-1].last:
             start, end, most = before.pop()
@@ -79,19 +81,19 @@ def _slots(allocation: Allocation, lives: dict[int, tuple[int, int]]) -> list[_S
 
 
 def _at_peak(
-    allocation: Allocation, sizes: dict[int, int], lives: dict[int, tuple[int, int]], at: int
+    allocation: Allocation, sizes: dict[int, int], live_ranges: dict[int, tuple[int, int]], at: int
 ) -> Collection[int]:
-    """The values that make an allocation as large as it is.
+    """The values that are live at an allocation's peak.
 
-    XLA's own list lacks some that a loop hands on (jax 0.10.2): then those that the schedule has alive are
-    more, and still fit.
+    XLA's own list misses some that a loop carries (jax 0.10.2). So the values that are live by the schedule
+    are used if they are larger in sum, and still fit.
     """
-    if allocation.kind != "temp":  # jaxlib 0.9.0 lists temporaries alone: the largest is all of a block
+    if allocation.kind != "temp":  # jaxlib 0.9.0 lists no peaks here: the largest value fills the block
         return allocation.peak or [max(sizes, key=sizes.__getitem__)] if sizes else ()
-    alive: dict[int, int] = {}  # by offset the value that was made last
+    alive: dict[int, int] = {}  # by offset, the latest value
     for value, offset, _ in allocation.values:
-        first, last = lives[value]
-        if first <= at <= last and first >= lives.get(alive.get(offset, -1), (0, 0))[0]:
+        first, last = live_ranges[value]
+        if first <= at <= last and first >= live_ranges.get(alive.get(offset, -1), (0, 0))[0]:
             alive[offset] = value
     replayed = sum(sizes[value] for value in alive.values())
     listed = sum(sizes[value] for value in allocation.peak)

@@ -1,12 +1,12 @@
-"""XLA's buffer assignment: which values share which allocation, where in it, and which are its peak.
+"""XLA's buffer assignment: which values share an allocation, at which offsets, and which are its peak.
 
-Field numbers are those of XLA's hlo.proto (jaxlib 0.10.2); `PEAKS` names, by allocation, the values that
-are alive where most of it is in use, as XLA's heap simulator has found it.
+Field numbers are those of XLA's hlo.proto (jaxlib 0.10.2). `PEAKS` lists, by allocation, the values that are
+live at its peak according to XLA's heap simulator.
 """
 
 from dataclasses import dataclass
 
-from harness.xla.protobuf import MessageField, message
+from harness.xla.protobuf import MessageField, message, number_of
 
 VALUES, ALLOCATIONS, PEAKS = 1, 3, 5
 ID, DEFINED = 1, 3  # of a value
@@ -18,7 +18,7 @@ PEAK_VALUES = 2
 
 @dataclass(frozen=True)
 class Allocation:
-    """A block of memory; `values` are (value, offset, bytes), `peak` those that are alive at its peak."""
+    """A block of memory; `values` are (value, offset, bytes), `peak` the values live at its peak."""
 
     size: int
     kind: str  # `argument`, `output` or `temp`
@@ -28,28 +28,30 @@ class Allocation:
 
 @dataclass(frozen=True)
 class BufferAssignment:
-    """The allocations of a plan. `made` says where each value is made: (instruction's id, tuple's part)."""
+    """The allocations of a plan. `made` maps values to (defining instruction's id, tuple index)."""
 
     allocations: tuple[Allocation, ...]
     made: dict[int, tuple[int, tuple[int, ...]]]
 
 
 def buffer_assignment(proto: bytes) -> BufferAssignment:
-    """The assignment of a BufferAssignmentProto. Constants and one thread's own memory are in no plan."""
+    """The assignment in a BufferAssignmentProto, without constants and thread-local memory."""
     fields = message(proto)
     parts = {number: [message(f.value) for f in fields if f.number == number] for number in range(1, 6)}
-    made = {_number(value, ID): _position(value) for value in parts[VALUES]}
-    peaks = {_number(peak, INDEX): _numbers(peak, PEAK_VALUES) for peak in parts[PEAKS]}
+    made = {number_of(value, ID): _position(value) for value in parts[VALUES]}
+    peaks = {number_of(peak, INDEX): _numbers(peak, PEAK_VALUES) for peak in parts[PEAKS]}
     allocations: list[Allocation] = []
     for allocation in parts[ALLOCATIONS]:
-        if _number(allocation, CONSTANT) or _number(allocation, THREAD_LOCAL):
+        if number_of(allocation, CONSTANT) or number_of(allocation, THREAD_LOCAL):
             continue
-        kind = "argument" if _number(allocation, PARAMETER) else None
-        kind = kind or ("output" if _number(allocation, LIVE_OUT) else "temp")
+        kind = "argument" if number_of(allocation, PARAMETER) else None
+        kind = kind or ("output" if number_of(allocation, LIVE_OUT) else "temp")
         inside = [message(field.value) for field in allocation if field.number == ASSIGNED]
-        values = tuple((_number(v, VALUE), _number(v, OFFSET), _number(v, ASSIGNED_SIZE)) for v in inside)
-        peak = tuple(peaks.get(_number(allocation, INDEX), ()))
-        allocations.append(Allocation(_number(allocation, SIZE), kind, values, peak))
+        values = tuple(
+            (number_of(v, VALUE), number_of(v, OFFSET), number_of(v, ASSIGNED_SIZE)) for v in inside
+        )
+        peak = tuple(peaks.get(number_of(allocation, INDEX), ()))
+        allocations.append(Allocation(number_of(allocation, SIZE), kind, values, peak))
     return BufferAssignment(tuple(allocations), made)
 
 
@@ -57,11 +59,6 @@ def _numbers(fields: list[MessageField], number: int) -> list[int]:
     return [value for field in fields if field.number == number for value in field.numbers]
 
 
-def _number(fields: list[MessageField], number: int) -> int:
-    """A whole number; 0, which is not written, where it is missing."""
-    return next(iter(_numbers(fields, number)), 0)
-
-
 def _position(value: list[MessageField]) -> tuple[int, tuple[int, ...]]:
     (location,) = (message(field.value) for field in value if field.number == DEFINED)
-    return _number(location, INSTRUCTION), tuple(_numbers(location, SHAPE_INDEX))
+    return number_of(location, INSTRUCTION), tuple(_numbers(location, SHAPE_INDEX))

@@ -1,4 +1,4 @@
-"""The owners of a compiled program, by what its compiler tells of its plan."""
+"""Owners of a compiled program's peak, by its buffer assignment or libtpu's memory report."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from harness.xla.owners.reported import reported_owners
 
 
 def owners(compiled: Any, module: Any, platform: str, planned_bytes: int) -> Owners:
-    """Who owns the `planned_bytes` of a program whose optimised module is `module`, a jaxlib object.
+    """The owners of the `planned_bytes` of a program whose optimised module is `module`, a jaxlib object.
 
-    ValueError where the compiler tells nothing of its plan, or tells it in a form that is not known.
+    ValueError where the compiler provides no plan, or in an unknown form.
     """
     text = module.to_string(jaxlib_hlo().HloPrintOptions())
     names = Names(Graph(text), text)

@@ -1,7 +1,7 @@
-"""What serialised executables tell of their plan: a GPU's its buffer assignment, a TPU's its own report.
+"""Memory plans in serialised executables: a GPU's buffer assignment, a TPU's memory report.
 
-Field numbers as seen in jaxlib 0.10.2 and libtpu 0.0.52; those of the report are documented nowhere,
-and what they are was found by comparing it with libtpu's text of a program that is out of memory.
+Field numbers are those of jaxlib 0.10.2 and libtpu 0.0.52. The report's are undocumented; they were found by
+comparison with libtpu's out-of-memory messages.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from harness.xla.riegeli import of_executable
 
 ASSIGNMENT = 2  # of a GPU's executable
 PROGRAM, BODY, REPORT, MEMORY = 1, 2, 12, 1  # the path in a TPU's executable to the report of a memory
-SPACE, BLOCKS = 1, 3  # of a memory; HBM is the memory 0, which is not written
+SPACE, BLOCKS = 1, 3  # of a memory; HBM is space 0, a default that protobuf does not write
 HBM = 0
 KIND, BLOCK_SIZE, UNUSED, BUFFERS = 1, 2, 3, 4  # of a block
 TEMPORARIES = 3  # the kind of block that holds a program's temporaries
-LABEL, SHAPE, PADDED = 1, 3, 4  # of a buffer that is alive where most of the block is in use
+LABEL, SHAPE, PADDED = 1, 3, 4  # of a buffer that is live at the block's peak
 SIZES = 3  # of a shape
 
 
@@ -33,7 +33,7 @@ def gpu_assignment(executable: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class ReportedBuffer:
-    """A buffer of libtpu's report: the instruction that makes it, the array's sizes, and its padded bytes."""
+    """A buffer of libtpu's report: its instruction, its array's sizes, and its padded bytes."""
 
     name: str
     sizes: tuple[int, ...]
@@ -42,7 +42,7 @@ class ReportedBuffer:
 
 @dataclass(frozen=True)
 class TemporariesReport:
-    """A TPU's temporaries in HBM at their peak; `unused` bytes of `size` are between the buffers."""
+    """A TPU's temporaries in HBM at their peak; of `size`, `unused` bytes are gaps between buffers."""
 
     size: int
     unused: int
@@ -50,7 +50,7 @@ class TemporariesReport:
 
 
 def tpu_temporaries(executable: bytes) -> TemporariesReport:
-    """The report of a TPU's temporaries in HBM. ValueError where it says nothing, or in another form."""
+    """The report of a TPU's temporaries in HBM. ValueError where it is missing or has an unknown form."""
     for record in of_executable(executable):
         programs = inside([record], PROGRAM)
         for memory in inside(inside(inside(programs, BODY), REPORT), MEMORY):

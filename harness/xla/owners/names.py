@@ -1,4 +1,4 @@
-"""What a buffer of a program is called: its instruction, its operator, its shape and its source line."""
+"""Names of a program's buffers: instruction, operator, shape and source line."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ FORWARDED = ("bitcast", "copy", "copy-done", "copy-start", "get-tuple-element", 
 
 
 class Names:
-    """The instructions of a module by name; its text has their metadata."""
+    """The instructions of a module by name; `text` has their metadata."""
 
     def __init__(self, graph: Graph, text: str) -> None:
         self.graph, self.places = graph, Places(text)
@@ -36,7 +36,7 @@ class Names:
         return match[1] if match else name
 
     def shape(self, name: str, index: tuple[int, ...]) -> str:
-        """`f32[8,1024]` of a result or, by its index, of a tuple's part; empty where it is a tuple itself."""
+        """`f32[8,1024]` of a result or, by its index, of a tuple's part; empty if that is a tuple."""
         shape = self.instruction(name).shape
         parts = SHAPE.findall(shape)
         if not shape.startswith("("):
@@ -44,11 +44,11 @@ class Names:
         return parts[index[0]] if len(index) == 1 and index[0] < len(parts) else ""
 
     def made_by(self, name: str, index: tuple[int, ...] = ()) -> tuple[str, str]:
-        """(operator, `file:line`) of what made a buffer.
+        """(operator, `file:line`) of the instruction that makes a buffer.
 
-        The operator is jax's, such as `dot_general`; XLA's opcode where the module does not name it. A buffer
-        that is the compiler's own has the line of what reads it: it is there for that one's sake; or, where
-        nothing with a line does, of what it reads.
+        The operator is jax's, such as `dot_general`, or XLA's opcode where the module has no name. A buffer
+        of the compiler's own, without a line, gets that of the nearest instruction that reads it, for whose
+        sake it exists; if none has a line, of the nearest one that it reads.
         """
         instruction = self.instruction(name)
         for each in (self._part(instruction, index), instruction):
@@ -79,7 +79,7 @@ class Names:
         return match[1].split(";")[0].split("/")[-1] if match else instruction.opcode
 
     def _part(self, instruction: Instruction, index: tuple[int, ...]) -> Instruction | None:
-        """Of a fusion with several results, the instruction inside that makes this one."""
+        """In a fusion with several results, the inner instruction that makes this one."""
         if instruction.opcode != "fusion" or len(index) != 1:
             return None
         inner = self.graph.computations[instruction.called["calls"][0]]
@@ -89,7 +89,7 @@ class Names:
 
 
 def instruction_names(module: Any) -> dict[int, str]:
-    """The names of a jaxlib module's instructions by the ids that a buffer assignment has for them."""
+    """The names of a module's instructions by id, as a buffer assignment refers to them."""
     names: dict[int, str] = {}
     for part in message(module.as_serialized_hlo_module_proto()):
         if part.number != COMPUTATIONS:

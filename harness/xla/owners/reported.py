@@ -1,9 +1,9 @@
-"""Owners of a TPU's plan, by the report of HBM in its executable.
+"""Owners of a TPU plan's peak, by the HBM report in its executable.
 
-libtpu names the temporaries that are alive at their peak, with their padded sizes, and what is unused between
-them. Arguments and results have the sizes of their tiled layouts. When a buffer is made and read for the last
-time is replayed from the schedule, and so is the curve: without the compiler's own decisions of what takes
-another's place, so that it may rise higher than the plan.
+libtpu lists the temporaries that are live at their peak, with padded sizes, and the gaps between them.
+Arguments and results have the sizes of their tiled layouts. Live ranges, and the curve of live bytes, are
+replayed from the schedule. The replay does not know all buffers that libtpu lets share memory, so the curve
+may exceed the plan.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from harness.xla.owners.tiled import TiledArray, tiled_arrays
 from harness.xla.owners.timeline import IN_PLACE, SAME, Position, Timeline, part_of
 
 HBM = 0
-POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and what a table is a multiple of
-# They make no array of their own: what they hand on has its memory from another, or is in the program's code.
+POINTER, POINTERS = 4, 32  # bytes of a pointer in a tuple's table, and the table's alignment
+# They make no array of their own: their result is another's memory, or in the program's code.
 HANDED_ON = ("tuple", "get-tuple-element", "constant", "parameter", "copy-done", "after-all", *SAME)
 CALLERS = ("while", "conditional", "call", "async-done", "custom-call-done")
-# They move elements, and cannot write them over their operand.
+# They move elements, so they cannot write their result over their operand.
 MOVES = ("copy", "reshape", "transpose", "slice", "reverse", "broadcast")
 
 
@@ -31,21 +31,21 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
     made = {place: size for each in timeline.order for place, size in _arrays_of(each)}
     for place in _rewritten(timeline):
         made.pop(place, None)
-    reached = {place: timeline.reached(place, made.keys()) for place in made}
-    lives = {place: timeline.life_of(place, reached[place]) for place in made}
-    _reuse(timeline, made, reached, lives)
+    positions = {place: timeline.positions_of(place, made.keys()) for place in made}
+    live_ranges = {place: timeline.live_range_of(place, positions[place]) for place in made}
+    _end_overwritten(timeline, made, positions, live_ranges)
     held = [*_arguments(names, last), *_results(names, last)]
-    temporaries = [_temporary(buffer, names, timeline, lives) for buffer in report.buffers]
-    kept = sum(owner.bytes for owner in held)
+    temporaries = [_temporary(buffer, names, timeline, live_ranges) for buffer in report.buffers]
+    held_bytes = sum(owner.bytes for owner in held)
     root = timeline.order[-1].name
-    returned = {place for place in made if any(name == root for name, _ in reached[place])}
-    alive = [(*lives[place], size) for place, size in made.items() if place not in returned]
-    curve = live_curve(last + 1, alive, kept)
+    returned = {place for place in made if any(name == root for name, _ in positions[place])}
+    alive = [(*live_ranges[place], size) for place, size in made.items() if place not in returned]
+    curve = live_curve(last + 1, alive, held_bytes)
     lasting = live_curve(last + 1, [(each.first, each.last, each.bytes) for each in temporaries])
     named, others = largest_first([*held, *temporaries])
     return Owners(
-        peak_bytes=kept + report.size,
-        difference_bytes=kept + report.size - planned_bytes,
+        peak_bytes=held_bytes + report.size,
+        difference_bytes=held_bytes + report.size - planned_bytes,
         gap_bytes=report.size - sum(owner.bytes for owner in temporaries),
         at=max(lasting if temporaries else curve, key=lambda corner: corner[1])[0],
         instructions=last + 1,
@@ -56,7 +56,7 @@ def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int)
 
 
 def _rewritten(timeline: Timeline) -> Iterator[Position]:
-    """What a turn of a loop makes for the next one: it is written where the loop has had the last turn's."""
+    """The positions that a loop's iteration makes for the next one, in place in the loop's state."""
     for loop in timeline.order:
         if loop.opcode == "while":
             body = timeline.graph.computations[loop.called["body"][0]]
@@ -71,17 +71,17 @@ def _rewritten(timeline: Timeline) -> Iterator[Position]:
                     yield each.name, ()
 
 
-def _reuse(
+def _end_overwritten(
     timeline: Timeline,
     made: dict[Position, int],
-    reached: dict[Position, set[Position]],
-    lives: dict[Position, tuple[int, int]],
+    positions: dict[Position, set[Position]],
+    live_ranges: dict[Position, tuple[int, int]],
 ) -> None:
-    """End an operand's life before an instruction that writes a result of its size over it.
+    """End an operand's live range before an instruction that writes its result over it.
 
-    So do sorts and what computes element by element, with an operand that nothing reads later.
+    Sorts and elementwise computations do so, with an operand of the same size that nothing reads later.
     """
-    holder = {position: place for place, positions in reached.items() for position in positions}
+    holder = {position: place for place, reached in positions.items() for position in reached}
     for place, size in made.items():
         instruction, step = timeline.order[timeline.step[place[0]]], timeline.step[place[0]]
         looped = instruction.opcode != "fusion" or "kind=kLoop" in instruction.attributes
@@ -89,8 +89,8 @@ def _reuse(
             continue
         for operand in instruction.operands:
             before = holder.get((operand, ()))
-            if before and lives[before][0] < step == lives[before][1] and made[before] == size:
-                lives[before] = (lives[before][0], step - 1)
+            if before and live_ranges[before][0] < step == live_ranges[before][1] and made[before] == size:
+                live_ranges[before] = (live_ranges[before][0], step - 1)
                 break
 
 
@@ -106,7 +106,7 @@ def _arrays_of(instruction: Instruction) -> Iterator[tuple[Position, int]]:
 
 
 def _parts(instruction: Instruction) -> Iterator[tuple[Position, TiledArray]]:
-    """The arrays that an instruction gives: an asynchronous kernel its operands, its result, and contexts."""
+    """The arrays of an instruction's result; an asynchronous kernel's are operands, result, contexts."""
     operands = len(instruction.operands)
     for place, array in enumerate(tiled_arrays(instruction.shape)):
         index = (place,) if instruction.shape.startswith("(") else ()
@@ -117,17 +117,19 @@ def _parts(instruction: Instruction) -> Iterator[tuple[Position, TiledArray]]:
 
 
 def _temporary(
-    buffer: ReportedBuffer, names: Names, timeline: Timeline, lives: dict[Position, tuple[int, int]]
+    buffer: ReportedBuffer, names: Names, timeline: Timeline, live_ranges: dict[Position, tuple[int, int]]
 ) -> Owner:
     if buffer.name not in names.owner:
         return Owner(buffer.name, "temp", buffer.bytes, "", "", "", 0, 0)
     instruction = names.instruction(buffer.name)
     sizes = f"[{','.join(map(str, buffer.sizes))}]"
-    parts = {place: array for place, array in _parts(instruction) if place in lives or len(place[1]) < 2}
+    parts = {
+        place: array for place, array in _parts(instruction) if place in live_ranges or len(place[1]) < 2
+    }
     same = [place for place, array in parts.items() if buffer.sizes and array.shape.endswith(sizes)]
     place = same[0] if same else (buffer.name, ())
     operator, source = names.made_by(*place)
-    first, last = lives.get(place, (timeline.step.get(buffer.name, 0),) * 2)
+    first, last = live_ranges.get(place, (timeline.step.get(buffer.name, 0),) * 2)
     shape = parts[place].shape if same else names.shape(*place)
     return Owner(buffer.name, "temp", buffer.bytes, operator, shape, source, first, last)
 
@@ -143,7 +145,7 @@ def _results(names: Names, last: int) -> Iterator[Owner]:
     entry = names.graph.computations[names.graph.entry]
     root = entry.instructions[entry.root]
     tupled = root.shape.startswith("(")
-    if tupled and root.opcode != "tuple":  # one instruction that has several results
+    if tupled and root.opcode != "tuple":  # one instruction with several results
         parts = [(root.name, (place,)) for place in range(len(tiled_arrays(root.shape)))]
     else:
         parts = [(name, ()) for name in (root.operands if tupled else [root.name])]

@@ -1,4 +1,4 @@
-"""The bytes of an array as a TPU lays it out: sizes rounded up to tiles; and which memory it is in."""
+"""Tiled layouts of a TPU: an array's bytes, with its sizes rounded up to tiles, and its memory space."""
 
 import math
 import re
@@ -12,7 +12,7 @@ SPACE = re.compile(r"S\((\d+)\)")
 
 
 class TiledArray(NamedTuple):
-    """An array of a shape as libtpu writes it. `space` 0 is HBM, 1 a core's VMEM, others its smaller ones."""
+    """An array in one of libtpu's shapes. `space` 0 is HBM, 1 a core's VMEM, others its smaller memories."""
 
     shape: str
     bytes: int

@@ -1,8 +1,8 @@
-"""A scheduled module as one line of instructions, and how long each buffer on it is alive.
+"""Live ranges: a scheduled module as one sequence of instructions, and how long each buffer in it is live.
 
-A loop's condition and body, and what a call or a conditional calls, stand in front of the instruction that
-calls them, once. A buffer has a position, an instruction's result or a part of it; some instructions hand it
-on: a tuple, what takes a part of one, a bitcast, a loop whose turns do not change it.
+The computations that an instruction calls (a loop's condition and body, the branches of a conditional) stand
+before it, once. A buffer's position is an instruction's result or a part of it. Some instructions forward a
+buffer to another position: tuples, get-tuple-elements, bitcasts, loops that do not change it.
 """
 
 from collections import defaultdict
@@ -10,24 +10,29 @@ from collections.abc import Collection, Iterator
 
 from harness.xla.hlo import STARTS, Graph, Instruction
 
-Position = tuple[str, tuple[int, ...]]  # an instruction's name, and the place in its result's tuple
+Position = tuple[str, tuple[int, ...]]  # (instruction's name, index into its result's tuple)
 
-ENTERED = ("while", "call", "conditional", *STARTS)  # their computations are scheduled, a fusion's are not
-# What these make is their first operand, or is written into it where nobody else still reads that.
+ENTERED = (
+    "while",
+    "call",
+    "conditional",
+    *STARTS,
+)  # their computations are in the sequence, fusions' are not
+# Their result is their first operand; with IN_PLACE it is written into that, if nothing else still reads it.
 SAME = ("bitcast", "add-dependency", "optimization-barrier", "domain", "async-update")
 IN_PLACE = ("dynamic-update-slice", "scatter")
 
 
 class Timeline:
-    """The instructions that the entry runs, in order. `step` is an instruction's place in it by its name."""
+    """The instructions that the entry runs, in order; `step` is the index of each by name."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.order: list[Instruction] = []
         self.step: dict[str, int] = {}
-        self.entered: dict[str, int] = {}  # the step at which what an instruction calls begins
+        self.entered: dict[str, int] = {}  # the step at which an instruction's computations begin
         self.readers: dict[str, list[Instruction]] = defaultdict(list)
-        self.carried: dict[str, list[str]] = defaultdict(list)  # results that are handed on whole, to which
+        self.carried: dict[str, list[str]] = defaultdict(list)  # result → results that are the same
         self._enter(graph.entry)
 
     def _enter(self, name: str) -> None:
@@ -43,7 +48,7 @@ class Timeline:
             self.order.append(instruction)
 
     def _carry(self, caller: Instruction) -> None:
-        """Note which results are parameters of what is called, and which of its results are the caller's."""
+        """Note which results are the called computations' parameters, and which is the caller's result."""
         operands, callees = caller.operands, [self.graph.computations[name] for name in caller.callees]
         for place, callee in enumerate(callees):
             parameters = {
@@ -59,19 +64,19 @@ class Timeline:
         if caller.opcode == "while":
             self.carried[operands[0]].append(caller.name)
 
-    def life(self, start: Position, definitions: Collection[Position]) -> tuple[int, int]:
-        """(first, last) step of the buffer that is made at a position, until what reads it is done.
+    def live_range(self, start: Position, definitions: Collection[Position]) -> tuple[int, int]:
+        """(first, last) step of the buffer that is defined at a position.
 
-        `definitions` are the positions at which other buffers begin: it is not handed on to these.
+        `definitions` are the positions at which other buffers are defined, which end the forwarding.
         """
-        return self.life_of(start, self.reached(start, definitions))
+        return self.live_range_of(start, self.positions_of(start, definitions))
 
-    def life_of(self, start: Position, reached: Collection[Position]) -> tuple[int, int]:
-        """The same of a buffer whose positions are known."""
-        return self.step.get(start[0], 0), max(map(self._last_read, reached))
+    def live_range_of(self, start: Position, positions: Collection[Position]) -> tuple[int, int]:
+        """As :meth:`live_range`, for a buffer whose positions are known."""
+        return self.step.get(start[0], 0), max(map(self._last_read, positions))
 
-    def reached(self, start: Position, definitions: Collection[Position]) -> set[Position]:
-        """The positions at which the buffer is that is made at `start`."""
+    def positions_of(self, start: Position, definitions: Collection[Position]) -> set[Position]:
+        """All positions of the buffer that is defined at `start`."""
         seen, waiting = {start}, [start]
         while waiting:
             for further in self._handed_on(waiting.pop()):
@@ -86,7 +91,7 @@ class Timeline:
         for reader in self.readers[name]:
             if reader.opcode == "get-tuple-element" and index[:1] != (part_of(reader),):
                 continue
-            entered = reader.opcode == "while"  # from then on the loop's own parameter has it
+            entered = reader.opcode == "while"  # inside, the loop's own parameter is read
             last = max(last, (self.entered if entered else self.step)[reader.name])
         return last
 

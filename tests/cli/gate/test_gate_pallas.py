@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from tests.cli.test_pallas import BENCH, plugin
 
 pytestmark = [
     pytest.mark.jax,
-    pytest.mark.skipif(absent("tpu") is not None, reason=str(absent("tpu"))),
+    pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu"))),
 ]
 CHANGE = "{}: double: bytes of VMEM 4194304 -> 8388608"
 

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.noise.detectable import DELTAS, Spread, held_delta, pairs_needed
+from harness.gate.noise.detectable import DELTAS, CaseNoise, held_delta, pairs_needed
 from harness.gate.timed.decision import REGRESSED, Margin
 from harness.gate.timed.sequential_test import SequentialTest
 
 
 def spread(effects, case="mask/scatter@seq=1:fwd:cpu"):
-    return Spread(case, tuple(effects), 1e-3)
+    return CaseNoise(case, tuple(effects), 1e-3)
 
 
 def of_size(size, count=8):
@@ -49,19 +49,19 @@ def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gat
 
 def test_a_quiet_case_needs_four_pairs_and_holds_the_smallest_delta_and_a_noisy_one_holds_nothing():
     quiet, noisy = spread(of_size(1e-5)), spread(of_size(0.5))
-    assert (quiet.pairs_for(0.05), quiet.holds) == (4, DELTAS[0])
-    assert (noisy.pairs_for(0.05), noisy.holds) == (None, None)
+    assert (quiet.pairs_for(0.05), quiet.smallest_delta) == (4, DELTAS[0])
+    assert (noisy.pairs_for(0.05), noisy.smallest_delta) == (None, None)
 
 
 def test_more_noise_never_holds_less():
-    holds = [spread(of_size(size)).holds or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
+    holds = [spread(of_size(size)).smallest_delta or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
     assert holds == sorted(holds)
     assert len(set(holds)) > 2
 
 
 def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
     quiet, noisy = spread(of_size(1e-4)), spread(of_size(0.5))
-    assert held_delta([quiet, quiet, quiet, noisy]) == quiet.holds
+    assert held_delta([quiet, quiet, quiet, noisy]) == quiet.smallest_delta
     assert held_delta([quiet, noisy, noisy, noisy]) is None
     assert held_delta([]) is None
 

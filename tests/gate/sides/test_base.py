@@ -32,7 +32,7 @@ def test_the_base_is_the_committed_code_under_this_harness(project, candidate, e
         assert base.side.within(found) == tree
         assert base.side.catalog.families["points"].file == f"{tree}/impls/points/family.py"
         head = project("rev-parse", "--short=7", "HEAD")
-        assert base.side.says == f"git:{head} (HEAD, without what is not committed)"
+        assert base.side.description == f"git:{head} (HEAD, without what is not committed)"
         assert (base.side.name, base.side.interpreter) == ("base", sys.executable)
     assert not Path(tree).exists()
 
@@ -98,7 +98,7 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
         assert base.plugins == (found["points/mine"].module,)
         assert base.side.within(found["points/mine"]) == base.side.trees[str(theirs.folder)]
         assert found["points/adds"].file == str(project.folder / "impls/points/adds.py")
-        assert "merge base with origin/main" in base.side.says
+        assert "merge base with origin/main" in base.side.description
     with enter_base("git:HEAD~1", side, source, wanted=["points/mine"]) as base:
         assert base.side.catalog.implementations["points/mine"].sentence == "On main."
     message = refusal(enter_base, "git:HEAD~1", side, source)  # the project itself has one commit only
@@ -111,8 +111,8 @@ def test_several_repositories_are_told_apart(project, repository, candidate, ent
     source = str(theirs.folder / "mine.py")
     with enter_base("git:HEAD", candidate(source), source) as base:
         assert set(base.side.trees) == {str(project.folder), str(theirs.folder)}
-        assert base.side.says.startswith("git: theirs ")
-        assert ", work " in base.side.says
+        assert base.side.description.startswith("git: theirs ")
+        assert ", work " in base.side.description
 
 
 def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_base):
@@ -212,7 +212,11 @@ def test_one_implementation_against_the_others(project, candidate, enter_base):
     project.write({"impls/points/twice.py": variant("twice")})
     side = candidate()
     with enter_base("impl:adds", side) as base:
-        assert (base.side.name, base.side.implementation, base.side.says) == ("base", "adds", "impl:adds")
+        assert (base.side.name, base.side.implementation, base.side.description) == (
+            "base",
+            "adds",
+            "impl:adds",
+        )
         assert (base.side.catalog, base.side.path, base.config) == (side.catalog, (), None)
         assert counterpart(Case.of("points/twice", {}, {"seq": 8}), side, base.side) == ADDS
 
@@ -228,7 +232,7 @@ def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, ente
     side = candidate()
     for written in (environment, python):
         with enter_base(f"py:{written}", side) as base:
-            assert (base.side.interpreter, base.side.says) == (str(python), f"py:{written}")
+            assert (base.side.interpreter, base.side.description) == (str(python), f"py:{written}")
             found = base.side.catalog.implementations
             assert set(found) == {"points/adds", "points/1"}
             assert found["points/adds"] == side.catalog.implementations["points/adds"]

@@ -217,9 +217,9 @@ def test_lines_of_two_processors_never_stand_in_one_file(other):
 
 def test_processors_are_told_apart_by_their_features_only():
     same = ProcessorKey.of("other name", ["avx512f", "avx2", "avx2"])
-    assert baseline().planned_alike(baseline(processor=same))
-    assert not baseline().planned_alike(baseline(processor=ProcessorKey.of("EPYC", ["avx2"])))
-    assert not baseline().planned_alike(baseline(threads=2))
+    assert baseline().same_host(baseline(processor=same))
+    assert not baseline().same_host(baseline(processor=ProcessorKey.of("EPYC", ["avx2"])))
+    assert not baseline().same_host(baseline(threads=2))
 
 
 @pytest.mark.parametrize(

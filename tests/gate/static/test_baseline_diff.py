@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from harness.gate.static.baseline import Baseline, ProcessorKey
-from harness.gate.static.baseline_diff import compare_with_file, stored
+from harness.gate.static.baseline_diff import compare_with_file, file_entry
 from harness.gate.static.diff import StaticFigures
 from harness.gate.static.exact_kernel import ExactKernel
 
@@ -41,7 +41,7 @@ def without(compiler):
 
 
 def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, here=HERE):
-    baseline = replace(HERE, cases={CASE: stored(in_file), "old": stored(NOW)})
+    baseline = replace(HERE, cases={CASE: file_entry(in_file), "old": file_entry(NOW)})
     found = compare_with_file(baseline, here, {CASE: candidate}, accept)
     assert list(found) == [CASE]
     return found[CASE]
@@ -49,7 +49,7 @@ def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, here=HE
 
 def test_what_a_file_keeps():
     judged = replace(NOW, contract_figures={"mismatches": 0}, compiles=0)
-    assert stored(judged) == replace(NOW, unavailable={})
+    assert file_entry(judged) == replace(NOW, unavailable={})
 
 
 def test_the_file_and_the_same():
@@ -116,7 +116,7 @@ def with_kernels(**figures):
 
 def test_kernels_are_held_to_the_file_on_every_processor():
     assert verdict_on(with_kernels(), in_file=with_kernels()).verdict == "unchanged"
-    assert not stored(with_kernels()).kernels["cuda:h100"][0].spilled_at, "lines move"
+    assert not file_entry(with_kernels()).kernels["cuda:h100"][0].spilled_at, "lines move"
     found = verdict_on(with_kernels(spilled_bytes=1080), in_file=with_kernels(), here=ANOTHER_PROCESSOR)
     assert found[0] == "regressed"
     assert found[1].endswith("cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19")

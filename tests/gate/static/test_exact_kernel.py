@@ -106,7 +106,9 @@ def test_the_same_kernels_are_the_reason():
 
 
 def test_a_missing_compiler_is_a_note(monkeypatch):
-    monkeypatch.setattr("harness.gate.static.compile_sides.absent", lambda kind: f"no compiler for {kind}")
+    monkeypatch.setattr(
+        "harness.gate.static.compile_sides.missing_compiler", lambda kind: f"no compiler for {kind}"
+    )
     assert missing_compilers(["pallas", "numpy", "triton", "pallas", "jax"]) == [
         "kernels of pallas are not compared on cuda: no compiler for cuda",
         "kernels of pallas are not compared on tpu: no compiler for tpu",

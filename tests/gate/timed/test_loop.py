@@ -197,7 +197,7 @@ def test_the_same_program_is_advice_after_one_look(tmp_path):
     acts = {"scatter": Act(seconds=1.5e-3, verbs={"prepare": program("sha256:a")})}
     base = {"scatter": Act(verbs={"prepare": program("sha256:a")})}
     world = World(tmp_path / "one", acts, base)
-    world.loop(demoting=True)
+    world.loop(demotes_same_program=True)
     assert world.pairs_of("scatter") == [1, 2, 3, 4]
     again = World(tmp_path / "other", acts, base)
     again.loop()

@@ -22,7 +22,7 @@ from harness.gate.timed.decision import Margin
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.verdicts import TimedResult, explain, left_out_reasons
+from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_reasons
 from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
@@ -67,12 +67,12 @@ REASONS = [
 
 @pytest.mark.parametrize(("effects", "how", "reason"), REASONS)
 def test_every_verdict_has_its_reason(effects, how, reason):
-    assert explain(ledger_of(*effects, **how).cases[case().id]) == reason
+    assert decision_reason(ledger_of(*effects, **how).cases[case().id]) == reason
 
 
 def test_a_half_percent_is_written_as_such():
     replay(sequential_test := SequentialTest({"a": Margin(0.01)}), {"a": FAST})
-    assert explain(sequential_test.cases["a"]) == "more than 0.5 % faster on 4 pairs"
+    assert decision_reason(sequential_test.cases["a"]) == "more than 0.5 % faster on 4 pairs"
 
 
 def gate_plan(*names, **more):
@@ -138,7 +138,7 @@ def test_equal_code_is_unchanged_without_a_clock():
     verdict = compose([], SequentialTest({}), plan)["mask/scatter"]
     assert (verdict.verdict, verdict.same_code, verdict.pairs) == (UNCHANGED, True, 0)
     assert not plan.groups()
-    measured = plan.measuring({case("scatter")})
+    measured = plan.with_measured({case("scatter")})
     assert (measured.same_code, list(measured.opponents)) == ({}, [case("scatter")])
     assert measured.groups() == plan.schedule.groups
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.workload import Field
-from harness.report.tables.listing import families_table, findings_table, rehearsal_table, schedule_table
+from harness.report.tables.listing import dry_run_table, families_table, findings_table, schedule_table
 from harness.run.dry_run import PlannedSuite
 
 
@@ -50,7 +50,7 @@ def test_a_dry_run_has_a_line_per_suite():
     refused = {"b": "no bwd", "c": "no bwd"}
     mask = PlannedSuite("mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, refused, 76.0)
     mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0)
-    lines = text(rehearsal_table([mask, mla], 40, 80.0)).splitlines()
+    lines = text(dry_run_table([mask, mla], 40, 80.0)).splitlines()
     words = [line.split() for line in lines]
     assert " ".join(words[2]) == "mask seq 4 × rows 2 × implementations 5 38 2 1 m 16 s"
     assert words[3] == ["mla", "modes", "2", "2", "4.0", "s"]

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.run.case.forged_clock import Turn, forged_always, forged_beside, forged_reason
+from harness.run.case.forged_clock import Turn, forged_reason, is_forged, is_forged_beside
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from harness.run.case.forged_clock import Turn, forged_always, forged_beside, fo
     ],
 )
 def test_a_long_reading_alone_is_all_but_its_whole_turn(walls_s, forged):
-    assert forged_always([Turn(0.06, wall_s) for wall_s in walls_s]) is forged
+    assert is_forged([Turn(0.06, wall_s) for wall_s in walls_s]) is forged
 
 
 def test_no_reading_is_longer_than_its_turn():
@@ -34,7 +34,7 @@ def test_no_reading_is_longer_than_its_turn():
     ],
 )
 def test_beside_another_side_its_rest_is_the_measure(read_s, rest_s, other_s, forged):
-    assert forged_beside(read_s, rest_s, other_s) is forged
+    assert is_forged_beside(read_s, rest_s, other_s) is forged
 
 
 def test_the_reason_says_what_was_read_and_what_passed():

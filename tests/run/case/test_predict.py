@@ -6,17 +6,17 @@ import pytest
 
 from harness.core.record import Cost
 from harness.core.static_figures import Static
-from harness.run.case.predict import STEEPEST, KnownWork, Prediction
+from harness.run.case.predict import STEEPEST, CallPredictor, KnownWork
 from tests.run.plans import case
 
 NOTHING = KnownWork()
 
 
 def predict_from(points, works=None):
-    prediction = Prediction()
+    predictor = CallPredictor()
     for seq, seconds in points.items():
-        prediction.note(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
-    return prediction
+        predictor.record(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
+    return predictor
 
 
 @pytest.mark.parametrize(
@@ -33,16 +33,16 @@ def predict_from(points, works=None):
     ],
 )
 def test_growth_from_measured_lengths(points, seconds, exponent):
-    predicted = predict_from(points).call(case(seq=4096), NOTHING)
+    predicted = predict_from(points).predict(case(seq=4096), NOTHING)
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)
 
 
 def test_nothing_to_go_on_is_no_prediction():
-    assert Prediction().call(case(seq=4096), NOTHING) is None
-    assert predict_from({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
-    assert predict_from({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
+    assert CallPredictor().predict(case(seq=4096), NOTHING) is None
+    assert predict_from({1024: 9.0}).predict(case(seq=4096), KnownWork(formula=5.0)) is None
+    assert predict_from({8192: 9.0, 16384: 20.0}).predict(case(seq=4096), NOTHING) is None
     assert predict_from({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
 
 
@@ -58,7 +58,7 @@ def test_nothing_to_go_on_is_no_prediction():
     ],
 )
 def test_growth_from_the_work_after_one_length(before, now, seconds, basis):
-    predicted = predict_from({1024: 1.0}, {1024: KnownWork(*before)}).call(case(seq=4096), KnownWork(*now))
+    predicted = predict_from({1024: 1.0}, {1024: KnownWork(*before)}).predict(case(seq=4096), KnownWork(*now))
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
     assert predicted.basis == f"{basis} FLOPs and seq 1Ki"
@@ -71,25 +71,25 @@ def test_work_is_read_from_static_figures_and_formula():
 
 
 def test_many_lengths_are_not_all_remembered():
-    prediction = predict_from({seq: float(seq) for seq in range(1, 100)})
-    assert [len(lengths) for lengths in prediction.seen.values()] == [4]
-    predicted = prediction.call(case(seq=99), NOTHING)
+    predictor = predict_from({seq: float(seq) for seq in range(1, 100)})
+    assert [len(lengths) for lengths in predictor.calls.values()] == [4]
+    predicted = predictor.predict(case(seq=99), NOTHING)
     assert predicted
     assert (predicted.seconds, predicted.exponent) == (pytest.approx(99), pytest.approx(1))
 
 
 def test_a_later_word_about_a_case_counts():
-    prediction = predict_from({1024: 1.0, 2048: 99.0})
-    prediction.note(case(seq=2048), 2.0, NOTHING)
-    predicted = prediction.call(case(seq=4096), NOTHING)
+    predictor = predict_from({1024: 1.0, 2048: 99.0})
+    predictor.record(case(seq=2048), 2.0, NOTHING)
+    predicted = predictor.predict(case(seq=4096), NOTHING)
     assert predicted
     assert predicted.seconds == pytest.approx(4.0)
 
 
 def test_other_series_say_nothing():
-    prediction = predict_from({1024: 1.0, 2048: 2.0})
-    assert prediction.call(case("broadcast", seq=4096), NOTHING) is None
-    assert prediction.call(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
+    predictor = predict_from({1024: 1.0, 2048: 2.0})
+    assert predictor.predict(case("broadcast", seq=4096), NOTHING) is None
+    assert predictor.predict(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
 
 
 @pytest.mark.parametrize(("budget", "skips"), [(3.9, True), (4.0, False), (4.1, False)])
@@ -98,18 +98,18 @@ def test_a_call_that_just_fits_is_run(budget, skips):
 
 
 def test_the_shortest_failure_counts():
-    prediction = Prediction()
-    prediction.stop(case(seq=4096), "timeout")
-    prediction.stop(case(seq=2048), "oom")
-    prediction.stop(case(seq=8192), "oom")
-    assert prediction.inferred_skip(case(seq=2048)) is None
-    assert "oom at seq 2Ki" in (prediction.inferred_skip(case(seq=4096)) or "")
-    assert prediction.inferred_skip(case("broadcast", seq=4096)) is None
+    predictor = CallPredictor()
+    predictor.record_failure(case(seq=4096), "timeout")
+    predictor.record_failure(case(seq=2048), "oom")
+    predictor.record_failure(case(seq=8192), "oom")
+    assert predictor.inferred_skip(case(seq=2048)) is None
+    assert "oom at seq 2Ki" in (predictor.inferred_skip(case(seq=4096)) or "")
+    assert predictor.inferred_skip(case("broadcast", seq=4096)) is None
 
 
 def test_a_failed_run_does_not_forbid_to_compile():
-    prediction = Prediction()
-    prediction.stop(case(seq=1024), "oom")
-    assert prediction.inferred_skip(case(seq=2048), compiling=True) is None
-    prediction.stop(case(seq=1024), "timeout", compiling=True)
-    assert "timeout of compiling" in (prediction.inferred_skip(case(seq=2048), compiling=True) or "")
+    predictor = CallPredictor()
+    predictor.record_failure(case(seq=1024), "oom")
+    assert predictor.inferred_skip(case(seq=2048), compiling=True) is None
+    predictor.record_failure(case(seq=1024), "timeout", compiling=True)
+    assert "timeout of compiling" in (predictor.inferred_skip(case(seq=2048), compiling=True) or "")

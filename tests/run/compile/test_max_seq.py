@@ -1,17 +1,17 @@
 import pytest
 
-from harness.run.compile.max_seq import LONGEST, Search
+from harness.run.compile.max_seq import LONGEST, LengthSearch
 
 
 def run_search(limit, *grid):
     """(lengths tried, the search at its end) where what is at most `limit` long fits."""
-    search, tried = Search(), []
+    search, tried = LengthSearch(), []
     for length in grid:
-        search.tell(length, fits=length <= limit)
-    while (length := search.next()) is not None:
+        search.record(length, fits=length <= limit)
+    while (length := search.next_length()) is not None:
         assert length not in tried
         tried.append(length)
-        search.tell(length, fits=length <= limit)
+        search.record(length, fits=length <= limit)
     return tried, search
 
 
@@ -37,11 +37,11 @@ def test_where_everything_fits_it_stops_somewhere():
 
 
 def test_no_length_is_tried_that_a_model_has_no_positions_for():
-    search, tried = Search(longest=160 * 1024), []
-    search.tell(65536, fits=True)
-    while (length := search.next()) is not None:
+    search, tried = LengthSearch(longest=160 * 1024), []
+    search.record(65536, fits=True)
+    while (length := search.next_length()) is not None:
         tried.append(length)
-        search.tell(length, fits=True)
+        search.record(length, fits=True)
     assert tried == [131072, 163840]
     assert (search.seq, search.beyond, search.reason) == (163840, None, "163840 tokens still fit")
 
@@ -59,7 +59,7 @@ REFUSED = "topk must be below seq"
     ],
 )
 def test_a_length_without_a_plan_ends_the_search_unless_longer_ones_fit(grid, following, reason):
-    search = Search()
+    search = LengthSearch()
     for length, fits in grid.items():
-        search.tell(length, fits=fits, why=REFUSED if fits is None else None)
-    assert (search.next(), search.reason) == (following, reason)
+        search.record(length, fits=fits, why=REFUSED if fits is None else None)
+    assert (search.next_length(), search.reason) == (following, reason)

@@ -26,8 +26,8 @@ def pool(catalog, tmp_path):
 
 def heard(pool, *asks, settings=SETTINGS):
     for one in asks:
-        pool.ask(one, settings)
-    return {(told.case.seq, told.target): said for told, said in (pool.next() for _ in asks)}
+        pool.submit(one, settings)
+    return {(told.case.seq, told.target): said for told, said in (pool.next_result() for _ in asks)}
 
 
 def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
@@ -91,7 +91,7 @@ def test_what_was_compiled_from_an_edited_source_is_no_answer_and_is_not_kept(ca
 
 
 def test_a_framework_that_cannot_be_imported_now_is_asked_for_again(pool, ask):
-    missing = CompileResult.failed("unsupported", "jax cannot be imported", passing=True)
+    missing = CompileResult.failed("unsupported", "jax cannot be imported", transient=True)
     for _ in range(2):
         worker = FakeLane({("mask/scatter", 1024, "host"): missing})
         assert heard(pool(worker), ask())[1024, "host"].status == "unsupported"

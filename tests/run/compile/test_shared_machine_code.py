@@ -25,8 +25,8 @@ def compile_targets(catalog, results, lane, *targets, implementation="mask/trito
     lane.acts = {(implementation, 1024, name): answer_with_kernels for name in targets}
     with closing(Pool(catalog, results, [lane])) as pool:
         for name in targets:
-            pool.ask(CompileRequest(case(implementation), name), SETTINGS)
-        answers = [pool.next() for _ in targets]
+            pool.submit(CompileRequest(case(implementation), name), SETTINGS)
+        answers = [pool.next_result() for _ in targets]
     return {request.target: said for request, said in answers}
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.run.group.at_once import exhaust_at_once
+from harness.run.group.at_once import exhaust_in_threads
 
 
 def test_every_work_is_gone_through():
     done = []
-    exhaust_at_once([map(done.append, "abc"), map(done.append, "de")])
+    exhaust_in_threads([map(done.append, "abc"), map(done.append, "de")])
     assert sorted(done) == list("abcde")
 
 
@@ -21,5 +21,5 @@ def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
     steps = iter(range(10**7))
     works = [steps, fail()] if last else [fail(), steps]
     with pytest.raises(KeyboardInterrupt):
-        exhaust_at_once(works)
+        exhaust_in_threads(works)
     assert next(steps, None) is not None

@@ -188,7 +188,7 @@ def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})})
     measured, shared = one_by_one(executor, tmp_path, 1024, 2048, 8192)
     assert {each["broadcast"].status for each in measured} == {"ok"}
-    predicted = shared.prediction.call(group(seq=16384).cases[0], KnownWork())
+    predicted = shared.predictor.predict(group(seq=16384).cases[0], KnownWork())
     assert predicted
     assert predicted.seconds == pytest.approx(1e-3)
 

@@ -104,7 +104,7 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
     found = measure(executor, tmp_path, shared=shared)
     assert {record.status for record in found.values()} == {"skipped"}
     assert all(f"({status}: raise --memory)" in reason(record) for record in found.values())
-    assert shared.prediction.stops == {}
+    assert shared.predictor.failures == {}
     assert executor.turns() == []
 
 

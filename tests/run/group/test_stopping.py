@@ -25,50 +25,50 @@ def both_fed(**levels):
 def test_a_steady_case_is_narrow_after_six_rounds():
     stopping = Stopping({}, 0.05, 4.0)
     feed_rounds(stopping, "one", [1.0] * (samples_needed() - 1))
-    assert not stopping.narrow("one")
-    assert stopping.active(["one"]) == ["one"]
+    assert not stopping.is_narrow("one")
+    assert stopping.cases_to_sample(["one"]) == ["one"]
     stopping.feed("one", 5, [1.0], 0.01)
-    assert stopping.narrow("one")
-    assert stopping.active(["one"]) == []
-    assert stopping.stopped("one") == "interval"
+    assert stopping.is_narrow("one")
+    assert stopping.cases_to_sample(["one"]) == []
+    assert stopping.reason("one") == "interval"
 
 
 def test_a_higher_level_takes_more_rounds():
     stopping = Stopping({}, 0.05, 0.01, confidence=0.999)
     feed_rounds(stopping, "one", [1.0] * (samples_needed(0.999) - 1))
     assert samples_needed(0.999) > samples_needed()
-    assert not stopping.narrow("one")
-    assert not stopping.affordable("one")  # ten turns of 10 ms are beyond its budget, and so is the next
+    assert not stopping.is_narrow("one")
+    assert not stopping.is_affordable("one")  # ten turns of 10 ms are beyond its budget, and so is the next
     few = feed_rounds(Stopping({}, 0.05, 0.1, confidence=0.999), "one", [1.0] * 10)
-    assert few.affordable("one")  # the fewest with an interval may take four budgets
+    assert few.is_affordable("one")  # the fewest with an interval may take four budgets
     feed_rounds(few, "one", [1.0] * samples_needed(0.999))
-    assert few.narrow("one")
+    assert few.is_narrow("one")
 
 
 def test_the_median_of_a_turn_counts():
     stopping = Stopping({}, 0.05, 4.0)
     for round_ in range(6):
         stopping.feed("one", round_, [1.0, 1.0, 99.0], 0.01)
-    assert stopping.narrow("one")
+    assert stopping.is_narrow("one")
 
 
 @pytest.mark.parametrize(("precision", "narrow"), [(0.11, True), (0.09, False)])
 def test_narrow_means_within_the_precision_on_either_side(precision, narrow):
     stopping = feed_rounds(Stopping({}, precision, 4.0), "one", [1.0, 1.1, 1.0, 1.0, 1.0, 1.0])
-    assert stopping.narrow("one") is narrow
+    assert stopping.is_narrow("one") is narrow
 
 
 def test_a_drift_that_both_share_does_not_widen_their_ratio():
     drift = [1.0, 1.5, 2.0, 1.2, 0.7, 1.9]
     stopping = both_fed(slow=[2 * d for d in drift], fast=drift)
-    assert stopping.narrow("fast")
-    assert not stopping.narrow("slow")
+    assert stopping.is_narrow("fast")
+    assert not stopping.is_narrow("slow")
 
 
 def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going():
     stopping = both_fed(slow=[1.0] * 6, fast=[1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
-    assert stopping.narrow("slow")
-    assert stopping.active(["slow", "fast"]) == ["slow", "fast"]
+    assert stopping.is_narrow("slow")
+    assert stopping.cases_to_sample(["slow", "fast"]) == ["slow", "fast"]
 
 
 def test_rounds_that_only_one_has_make_no_ratio():
@@ -76,44 +76,44 @@ def test_rounds_that_only_one_has_make_no_ratio():
     for round_ in range(6):
         stopping.feed("slow", round_, [1.0], 0.01)
         stopping.feed("fast", round_ + 3, [1.0], 0.01)
-    assert not stopping.narrow("fast")
+    assert not stopping.is_narrow("fast")
 
 
 def test_an_absent_baseline_leaves_a_case_its_own_interval():
-    assert feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6).narrow("fast")
+    assert feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6).is_narrow("fast")
 
 
 def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide():
     stopping = feed_rounds(both_fed(fast=[1.0] * 6), "slow", [9.0], seconds=9.0)
-    assert stopping.narrow("fast")
-    assert stopping.active(["slow", "fast"]) == []
-    assert (stopping.stopped("slow"), stopping.stopped("fast")) == ("budget", "interval")
+    assert stopping.is_narrow("fast")
+    assert stopping.cases_to_sample(["slow", "fast"]) == []
+    assert (stopping.reason("slow"), stopping.reason("fast")) == ("budget", "interval")
 
 
 @pytest.mark.parametrize("rounds", [3, 9])
 def test_a_dropped_baseline_does_not_decide(rounds):
     stopping = both_fed(slow=[1.0, 9.0, 0.1] * (rounds // 3), fast=[1.0] * 9)
-    assert not stopping.narrow("fast")
+    assert not stopping.is_narrow("fast")
     stopping.drop("slow")
-    assert stopping.narrow("fast")
-    assert stopping.active(["fast"]) == []
+    assert stopping.is_narrow("fast")
+    assert stopping.cases_to_sample(["fast"]) == []
 
 
 def test_a_turn_that_would_pass_the_budget_is_not_begun():
     stopping = Stopping({}, 0.05, 1.0)
     for turns in range(11):
-        assert stopping.affordable("one")
+        assert stopping.is_affordable("one")
         stopping.feed("one", turns, [0.09 * (1 + turns % 2)], 0.09)
-    assert not stopping.affordable("one")
-    assert stopping.stopped("one") == "budget"
+    assert not stopping.is_affordable("one")
+    assert stopping.reason("one") == "budget"
 
 
 def test_the_last_turn_of_a_long_call_is_kept_free():
     stopping = Stopping({}, 0.05, 1.0, {"one"})
     for each in ("one", "other"):
         feed_rounds(stopping, each, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], seconds=0.14)
-    assert not stopping.affordable("one")
-    assert stopping.affordable("other")
+    assert not stopping.is_affordable("one")
+    assert stopping.is_affordable("other")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(case, seconds, r
     """Six calls of a baseline of up to 8 s, and those of another case that four budgets of 2 s hold."""
     stopping = Stopping(BOTH, 1e-9, 2.0, set(BOTH))
     turns = 0
-    while stopping.affordable(case):
+    while stopping.is_affordable(case):
         stopping.feed(case, turns, [seconds], seconds)
         turns += 1
     assert turns == rounds, "and a last one, which is judged"
@@ -135,20 +135,20 @@ def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(case, seconds, r
 )
 def test_a_steady_interval_gets_twice_the_rounds_where_they_are_not_too_long(case, seconds, rounds):
     stopping = Stopping(BOTH, 0.0, 1.0, steady=True)
-    while stopping.affordable(case):
-        stopping.feed(case, len(stopping.level[case]), [1.0], seconds)
-    assert len(stopping.level[case]) == rounds
+    while stopping.is_affordable(case):
+        stopping.feed(case, len(stopping.levels[case]), [1.0], seconds)
+    assert len(stopping.levels[case]) == rounds
 
 
 def test_the_first_turn_is_always_affordable():
-    assert Stopping({}, 0.05, 1e-9).active(["one"]) == ["one"]
+    assert Stopping({}, 0.05, 1e-9).cases_to_sample(["one"]) == ["one"]
 
 
 def test_rounds_are_a_budget_too():
     stopping = feed_rounds(Stopping({}, 0.01, 1e9), "one", [1.0, 3.0] * (MAX_ROUNDS // 2), seconds=0.0)
-    assert not stopping.affordable("one")
-    assert stopping.active(["one"]) == []
-    assert stopping.stopped("one") == "budget"
+    assert not stopping.is_affordable("one")
+    assert stopping.cases_to_sample(["one"]) == []
+    assert stopping.reason("one") == "budget"
 
 
 def test_two_baselines_must_both_be_narrow():
@@ -156,13 +156,13 @@ def test_two_baselines_must_both_be_narrow():
     for case in ("slow", "fast"):
         feed_rounds(stopping, case, [1.0] * 6)
     feed_rounds(stopping, "odd", [1.0, 2.0, 4.0, 1.0, 2.0, 4.0])
-    assert not stopping.narrow("fast")
+    assert not stopping.is_narrow("fast")
     stopping.drop("odd")
-    assert stopping.narrow("fast")
+    assert stopping.is_narrow("fast")
 
 
 def test_another_case_keeps_to_its_budget():
-    assert not feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5).affordable("fast")
+    assert not feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5).is_affordable("fast")
 
 
 @pytest.mark.parametrize(("budget", "longest"), [(0.25, 2.0), (1.0, 8.0), (4.0, 8.0), (30.0, 30.0)])

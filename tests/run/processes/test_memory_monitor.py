@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness.run.processes import memory_monitor
-from harness.run.processes.exit_cause import explain
+from harness.run.processes.exit_cause import exit_cause
 from harness.run.processes.memory_monitor import LOOKS, MemoryMonitor
 
 GIB = 2**30
@@ -43,14 +43,14 @@ NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
     ],
 )
 def test_explain(code, output, near, killed, status, says):
-    cause = explain(code, output, near, killed=killed)
+    cause = exit_cause(code, output, near, killed=killed)
     assert cause.status == status
     assert says in cause.reason
     assert "\n" not in cause.reason
 
 
 def test_an_explanation_quotes_no_novel():
-    assert len(explain(1, "x" * 5000, None).reason) < 300
+    assert len(exit_cause(1, "x" * 5000, None).reason) < 300
 
 
 class Memory:

@@ -6,7 +6,7 @@ import pytest
 from harness.catalog.arrays import Array, numpy_dtype
 from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience, match
+from harness.worker.frameworks.base import Patience, require_matching
 from tests.worker.frameworks.start import start_framework
 
 NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
@@ -132,9 +132,9 @@ def test_memory_on_the_cpu_is_the_processs(framework):
 
 
 def test_a_cotangent_of_another_form_is_refused():
-    match([np.ones(3)], [np.ones(3)])
+    require_matching([np.ones(3)], [np.ones(3)])
     with pytest.raises(TypeError, match=r"have the shapes \[\(2,\)\]; the reference's have \[\(3,\)\]"):
-        match([np.ones(3)], [np.ones(2)])
+        require_matching([np.ones(3)], [np.ones(2)])
 
 
 class TestNumpy:

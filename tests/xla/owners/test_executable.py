@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from harness.catalog.accelerators import absent
+from harness.catalog.accelerators import missing_compiler
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla.owners.buffer_assignment import Allocation, buffer_assignment
@@ -110,7 +110,7 @@ def test_the_bytes_of_tiled_arrays(shape, sizes):
 @pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
 def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, target):
-    if reason := absent(target.partition(":")[0]):
+    if reason := missing_compiler(target.partition(":")[0]):
         pytest.skip(reason)
     for name, data in answer_of(pytestconfig.rootpath, __file__, target).items():
         static = from_plain(Static, data)

@@ -1,4 +1,4 @@
-"""jax on any backend: every mode is one compiled program, and XLA's figures are read from it."""
+"""jax on any backend: every mode is one compiled program, with XLA's figures of it."""
 
 import importlib
 import time
@@ -19,7 +19,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, match
+from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, require_matching
 from harness.worker.frameworks.jax.trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.trace_times import busy_s, times_by_stage
@@ -28,12 +28,12 @@ from harness.xla import lowering
 from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.stage_operators import StagedProgram
 
-LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
+LAZY = ("chlo", "func", "stablehlo")  # MLIR dialects that lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def name_scope(stage: str) -> AbstractContextManager[Any]:
-    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
+    """A name scope for what is traced in a stage; it leaves the program and its hash unchanged."""
     return jax.named_scope(SCOPE + stage)
 
 
@@ -47,7 +47,7 @@ class CompiledProgram:
 
     @cached_property
     def staged(self) -> StagedProgram:
-        """Its operators with their stages; it is lowered again, for only a profile reads them."""
+        """Its operators with their stages; lowered again with name scopes, which only a profile needs."""
         options = jaxlib_hlo().HloPrintOptions()
         (optimised,) = self.executable.runtime_executable().hlo_modules()
         with recording(name_scope):
@@ -58,7 +58,7 @@ class CompiledProgram:
 class Jax(Framework):
     refills_in_place = False
     device: Any = None
-    array_type: type = jax.Array  # of arrays that hold numbers; known once there is a device
+    array_type: type = jax.Array  # the concrete class of arrays; known once there is a device
     compiled: int | None = None  # programs; None before the first start
 
     def preload(self, *, tracing: bool) -> None:  # noqa: ARG002 - lowering is always asked for
@@ -172,9 +172,9 @@ class Jax(Framework):
         jax.block_until_ready(result)
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
-        """By a trace of the program's operators; what passes while none runs is in no stage.
+        """By a profiler trace of the program's operators; time in which none runs belongs to no stage.
 
-        Of what several cores run at once each operator has an equal part.
+        Where several cores run operators at once, each operator gets an equal part of the time.
         """
         program = prepared.program.staged
         seconds, runs = trace_call(call, self.sync)
@@ -216,7 +216,7 @@ class Jax(Framework):
     def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
         if self.device.platform == "cpu":
             return super().watch_memory()
-        # What is free of the whole device, jax does not tell.
+        # jax does not report how much of the whole device is free.
         return lambda: ((self.device.memory_stats() or {}).get("peak_bytes_in_use"), None, "allocator")
 
     def rise(self) -> Callable[[], int | None]:
@@ -225,7 +225,7 @@ class Jax(Framework):
         before = self.device.memory_stats() or {}
 
         def peak() -> int | None:
-            """None when an earlier peak, which jax cannot forget, was higher."""
+            """None if an earlier peak was higher, since jax cannot reset it."""
             after = self.device.memory_stats() or {}
             highest, in_use = after.get("peak_bytes_in_use"), before.get("bytes_in_use")
             if highest is None or in_use is None or highest <= before.get("peak_bytes_in_use", 0):
@@ -236,10 +236,10 @@ class Jax(Framework):
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
-    """One for each floating output: `cotangent`'s, or ones where that is None."""
+    """One cotangent for each floating output: from `cotangent`, or ones if that is None."""
     if cotangent is None:
         return [jnp.ones(output.shape, output.dtype) for output in outputs]
-    match(cotangent, outputs)
+    require_matching(cotangent, outputs)
     return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
 
 

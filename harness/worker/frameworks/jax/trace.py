@@ -13,7 +13,7 @@ import jax
 from harness.core.errors import Unsupported
 from harness.worker.trace_times import OperatorRun
 
-OPERATOR = "hlo_op"  # the statistic that an operator's event has, on the cpu and on a GPU (jax 0.10.2)
+OPERATOR = "hlo_op"  # the statistic of an operator's event, on the cpu and on GPUs (jax 0.10.2)
 
 
 def trace_call(
@@ -22,13 +22,13 @@ def trace_call(
     stages: Mapping[str, str] | None = None,
     trace: Path | None = None,
 ) -> tuple[float, list[OperatorRun]]:
-    """(the call's seconds, the runs of its operators). The profiler's trace goes to `trace`, if given.
+    """(the call's seconds, the runs of its operators). The profiler's trace is written to `trace`, if given.
 
-    There each operator's stage stands behind its name. Unsupported where the profiler names no operator.
+    In it each operator's stage follows its name. Unsupported where the profiler names no operator.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = jax.profiler.ProfileOptions()
-        options.python_tracer_level = 0  # it would time every function of Python's
+        options.python_tracer_level = 0  # do not trace Python functions
         jax.profiler.start_trace(folder, profiler_options=options)
         start = perf_counter()
         try:

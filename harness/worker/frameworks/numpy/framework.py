@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy import copyto  # bound at import, so that replacing numpy.copyto tells nobody of a refilling
+from numpy import copyto  # bound at import, so that an implementation cannot hook refills by replacing it
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
@@ -70,7 +70,7 @@ class Numpy(Framework):
 
 
 def limit_blas(threads: int) -> None:
-    """Tell numpy's OpenBLAS, which counted the cores when it was loaded, before this process was pinned."""
+    """Set the threads of numpy's OpenBLAS, which counted the cores before this process was pinned."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     for path in {line[line.index("/") :] for line in lines if "openblas" in line}:
         library = ctypes.CDLL(path)

@@ -1,4 +1,4 @@
-"""Pallas: jax calls of kernels for TPUs and GPUs; timed as jax is on a TPU or GPU, interpreted on the cpu."""
+"""Pallas: kernels for TPUs and GPUs in jax calls; timed on an accelerator, interpreted on the cpu."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Pallas kernels in jax calls: on an accelerator as jax is, on the cpu interpreted and untimed."""
+"""Pallas kernels in jax calls: on an accelerator like jax, on the cpu interpreted and untimed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ PLAIN = (
 
 
 class Pallas(Jax):
-    """A TPU's interpreter finds what is read uninitialised, out of bounds, or before a transfer has ended.
+    """On the cpu kernels run in the TPU interpreter, else in the plain one.
 
-    In jax 0.10.2 it takes no kernel for GPUs, and none that vmap has given a further dimension of the grid;
-    the plain one, which runs a step of the grid as jax, does.
+    The TPU interpreter detects reads that are uninitialised, out of bounds, or race with a transfer. In
+    jax 0.10.2 it supports neither kernels for GPUs nor those that vmap gave another grid dimension. The plain
+    interpreter, which runs each grid step as jax, supports both.
     """
 
     def enter(self, mode: str, *, wide: bool) -> None:
         super().enter(mode, wide=wide)
-        pltpu.reset_tpu_interpret_mode_state()  # which a kernel that failed leaves behind
+        pltpu.reset_tpu_interpret_mode_state()  # a failed kernel leaves it inconsistent
 
     def prepare(
         self,
@@ -45,7 +46,7 @@ class Pallas(Jax):
         call = function, names, shapes, mode, patience
         try:
             return self._prepare_interpreted(pltpu.InterpretParams(), TPU, call)
-        except (AssertionError, NotImplementedError, ValueError):  # so it refuses; a kernel's own come again
+        except (AssertionError, NotImplementedError, ValueError):  # a refusal; a kernel's own error recurs
             return self._prepare_interpreted(True, PLAIN, call)
 
     def _prepare_interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:

@@ -1,4 +1,4 @@
-"""torch, eager: its calls, their clocks and counts, and figures from a trace over fake tensors."""
+"""torch, eager: its calls, their clocks and counts, and static figures from a trace over fake tensors."""
 
 from harness.catalog.framework_traits import FrameworkTraits, Package
 

@@ -1,4 +1,4 @@
-"""Arrays of torch: made of a description, of numpy's arrays, and given back as numpy's."""
+"""Conversion between descriptions of arrays, numpy arrays and torch tensors."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ DTYPES: dict[str, torch.dtype] = {short: getattr(torch, name) for short, name in
 
 
 def empty(shapes: Array | Shapes, device: torch.device) -> Any:
-    """Uninitialised tensors of the shapes and dtypes that are described, nested as the description is."""
+    """Uninitialised tensors of the described shapes and dtypes, nested like the description."""
     if isinstance(shapes, Array):
         return torch.empty(shapes.shape, dtype=DTYPES[shapes.dtype], device=device)
     return {name: empty(branch, device) for name, branch in shapes.items()}
@@ -20,7 +20,7 @@ def empty(shapes: Array | Shapes, device: torch.device) -> Any:
 
 def to_tensor(leaf: Any) -> torch.Tensor:
     """A copy in storage that torch allocates, with the alignment that its kernels prefer."""
-    brain = leaf.dtype == ml_dtypes.bfloat16  # torch does not know numpy's
+    brain = leaf.dtype == ml_dtypes.bfloat16  # torch cannot convert ml_dtypes' bfloat16
     dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
     tensor = torch.empty(leaf.shape, dtype=dtype)
     _view(tensor)[...] = leaf
@@ -42,8 +42,8 @@ def _view(tensor: torch.Tensor) -> Any:
 
 
 def to_numpy(tensor: torch.Tensor) -> Any:
-    """Its values on the host; conjugation and sign, which torch may put off, are carried out.
+    """A tensor's values on the host, with its memory layout; lazy conjugation and negation are resolved.
 
-    No other copy is made: they are laid out as the tensor is.
+    Nothing else is copied.
     """
     return _view(tensor.detach().cpu().resolve_conj().resolve_neg())

@@ -1,4 +1,4 @@
-"""Binding of a torch callable to its inputs: the call that is timed, forward or by torch's autograd."""
+"""Binding of a torch callable to its inputs: the timed call, forward or by autograd."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
@@ -8,7 +8,7 @@ import torch
 from harness.catalog.arrays import prune
 from harness.core.stage import BACKWARD, stage
 from harness.worker import array_files
-from harness.worker.frameworks.base import match
+from harness.worker.frameworks.base import require_matching
 
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
@@ -16,9 +16,9 @@ Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 def bind(
     function: Callable[..., Any], names: tuple[str, ...], mode: str, inputs: Mapping[str, Any], cotangent: Any
 ) -> Callable[[], Any]:
-    """The timed call. In a backward `cotangent` None stands for ones (in a trace).
+    """The timed call. In mode `bwd` the forward runs here, untimed.
 
-    In mode `bwd` the forward runs here, untimed.
+    In a trace `cotangent` is None, which stands for ones.
     """
     arguments = {name: inputs[name] for name in names}
     if mode == "fwd":
@@ -27,14 +27,14 @@ def bind(
     leaves = [leaf for leaf in array_files.leaves(arguments) if leaf.requires_grad]
 
     def gradients(ties: Ties, *, keep: bool) -> Any:
-        gradients_found = torch.autograd.grad(
+        computed = torch.autograd.grad(
             [output for output, _ in ties],
             leaves,
             [seed for _, seed in ties],
             retain_graph=keep,
             allow_unused=True,
         )
-        pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", gradients_found), strict=True)
+        pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", computed), strict=True)
         by_leaf = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
         return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
 
@@ -66,7 +66,7 @@ def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
 def _ties(result: Any, cotangent: Any) -> Ties:
     """The parts of a result that have a backward, each with its cotangent."""
     outputs = _floating_leaves(result)
-    match(cotangent, outputs)
+    require_matching(cotangent, outputs)
     ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
     ties = [(out, seed) for out, seed in ties if out.requires_grad]
     if not ties:
@@ -75,7 +75,7 @@ def _ties(result: Any, cotangent: Any) -> Ties:
 
 
 def _floating_leaves(result: Any) -> list[torch.Tensor]:
-    # Fake tensors, in a trace, are a subclass.
+    # Subclasses too: in a trace the result consists of fake tensors.
     array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
     return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
 

@@ -1,8 +1,8 @@
-"""Readings of what this machine does per second at most: matrix products by dtype, streams by working set.
+"""Roofline ceilings of this machine: FLOP/s of matrix products by dtype, bandwidth by working set.
 
 `python -m harness.worker.frameworks.torch.ceilings DEVICE THREADS` prints them as JSON. torch is set up as
-for a measured case, and time is read by the same marks as a profile's: the host's clock, or events of the
-device. A share of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
+for a measured case, and time is read by the same marks as a profile's: the host's clock, or device events.
+The ceilings are what torch's own kernels reach here, not the peaks of the hardware.
 """
 
 import json
@@ -25,10 +25,10 @@ from harness.worker.frameworks.torch.arrays import DTYPES
 from harness.worker.frameworks.torch.framework import Torch
 
 SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
-LONGEST_S = 0.5  # a matrix product: a larger one is not tried
-SETS = tuple(1 << power for power in range(15, 31))  # bytes: 32 KiB to 1 GiB
-MEMORY_SHARE = 8  # the largest set is at most such a part of the memory
-SWEEP_BYTES = 1 << 22  # that one call of a sum reads at least, a small set again and again
+LONGEST_S = 0.5  # predicted time of a matrix product that is still tried
+SETS = tuple(1 << power for power in range(15, 31))  # working sets in bytes: 32 KiB to 1 GiB
+MEMORY_SHARE = 8  # the largest working set is at most 1/8 of the memory
+SWEEP_BYTES = 1 << 22  # that one call of a sum reads at least; it reads a small set repeatedly
 READING_S = 0.004
 ROUNDS = 11
 BUDGET_S = 30.0
@@ -51,9 +51,9 @@ class Kernel:
 
 
 def matrix_products(device: torch.device, read: Read) -> Generator[Kernel]:
-    """Per dtype products of every side that a call of LONGEST_S has time for.
+    """Per dtype, square products of every size that takes at most LONGEST_S.
 
-    Small ones are often the fastest on a processor, as their operands stay in its caches.
+    On a processor small ones are often the fastest, because their operands stay in its caches.
     """
     kinds = ["f64", "f32", "bf16", *(["tf32", "f16"] if device.type == "cuda" else [])]
     for kind in kinds:
@@ -62,7 +62,7 @@ def matrix_products(device: torch.device, read: Read) -> Generator[Kernel]:
             try:
                 kernel.call()
             except RuntimeError:
-                break  # the device has no such product
+                break  # not supported on this device
             yield kernel
             if 8 * min(read(kernel.call, 1) for _ in range(3)) > LONGEST_S:
                 break
@@ -83,7 +83,7 @@ def _product(device: torch.device, kind: str, side: int) -> Callable[[], Any]:
 
 
 def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[Kernel]:
-    """Copy, triad and sum over working sets of every size: parts of one array, so that pages are there."""
+    """Copy, triad and sum (as in STREAM) over working sets of every size, in one resident array."""
     sizes = [size for size in SETS if size <= max(SETS[0], memory_bytes // MEMORY_SHARE)]
     array = torch.ones(sizes[-1] // 4, device=device)
     parts = threads if device.type == "cpu" else 1
@@ -93,7 +93,7 @@ def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[
         yield Kernel("copy", "", size, 8 * half, lambda x=x, y=y: y.copy_(x))
         yield Kernel("triad", "", size, 12 * half, lambda x=x, y=y: torch.add(x, y, alpha=0.5, out=y))
         count = max(1, SWEEP_BYTES // size)
-        # Each thread reads a part of its own, so often in one call that calling costs nothing beside it.
+        # Each thread reads its own part, so often per call that the overhead of the call does not matter.
         each = size // 4 // parts
         rows = array[: parts * each].view(parts, 1, each).expand(parts, count, each)
         sums = torch.empty(parts, count, device=device)
@@ -102,7 +102,7 @@ def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[
 
 
 def reader(framework: Torch) -> Read:
-    """Seconds of one call, as the mean of so many between two marks in the device's stream of work."""
+    """A function for the seconds of a call: the mean over `inner` calls between two marks."""
     mark, span = framework.marks()
 
     def read(call: Callable[[], Any], inner: int) -> float:
@@ -120,9 +120,9 @@ def reader(framework: Torch) -> Read:
 def sample(
     kernels: Sequence[Kernel], read: Read, now: Callable[[], float] = perf_counter, budget_s: float = BUDGET_S
 ) -> list[list[float]]:
-    """Work per second of every kernel in every round, in an order that changes from round to round.
+    """Work per second of every kernel in every round, each round in another random order.
 
-    ROUNDS of them; fewer where the budget ends, but as many as an interval needs.
+    There are ROUNDS rounds; fewer when the budget ends, but at least as many as an interval needs.
     """
     until = now() + budget_s
     inner: list[int] = []

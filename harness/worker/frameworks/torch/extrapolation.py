@@ -1,11 +1,12 @@
-"""Figures of a call that is too long to trace, because it loops thousands of times over its inputs.
+"""Extrapolated figures of a call that is too long to trace, with loops of thousands of iterations.
 
-The same callable is traced over shorter inputs, at four equally spaced lengths. A polynomial of the length
-of degree two at most, such as a total over a loop's steps, has third differences of exactly zero; it is
-extrapolated to the whole length in integers, and so to a length between, where one more trace must have
-the same figures. Any other growth gets no figures here.
-A peak is the highest of many places in the program, and which place that is changes with the length, so
-each place is extrapolated by itself: at its first and last pass and at its highest.
+The callable is traced over shorter inputs, at four equally spaced lengths. Figures that are polynomials of
+the length of degree two at most, such as a total over a loop's iterations, have third differences of exactly
+zero and are extrapolated in integers. One more trace at a length in between must agree with its
+extrapolation. Any other growth gets no figures.
+
+The peak is a maximum over all places in the program, and the place changes with the length. So the live bytes
+at each place are extrapolated by themselves: in its first, last and highest pass.
 """
 
 import time
@@ -21,27 +22,27 @@ from harness.core.peak_owners import Owner, Owners, largest_first
 from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
-MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
+MOST_OPERATORS = 64_000  # of a whole trace, which then takes some 4 s
 # (Step between lengths, a multiple of the callable's own block size; first length in steps.)
 PLANS = ((1024, 2), (4096, 4))
 LENGTHS = 4
-# What these foretell is held against a trace at a length with so many operators, or else of so many steps
-# more: a cap, such as that on how many blocks a query selects, may not have been reached at any of the four.
+# The extrapolation is checked at a length with so many operators, or at least so many steps further on: a
+# cap, such as the number of blocks that a query selects, may not be reached at any of the four lengths.
 CHECK_OPERATORS = MOST_OPERATORS // 4
 FARTHER = 2 * LENGTHS
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
 COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
 
-Line = tuple[str, str, str, str]  # of a buffer: its name, kind, operator and source
+Line = tuple[str, str, str, str]  # (name, kind, operator, source) of a buffer
 
 
 @dataclass
 class Survey:
-    """A trace's operator count, and at each place the live bytes of its first, last and highest pass."""
+    """A trace's number of operators, and at each place the live bytes of its first, last and highest pass."""
 
     operators: int = 0
     places: dict[Any, list[int]] = field(default_factory=dict[Any, list[int]])
-    buffers: list[Owner] = field(default_factory=list[Owner])  # at the peak, where they were asked for
+    buffers: list[Owner] = field(default_factory=list[Owner])  # at the peak, on request
 
     def add(self, place: Any, live: int) -> None:
         self.operators += 1
@@ -49,25 +50,25 @@ class Survey:
         passes[1], passes[2] = live, max(passes[2], live)
 
 
-def longest(shapes: Shapes) -> int:
-    """The longest axis of all inputs, assumed to be their length."""
+def longest_axis(shapes: Shapes) -> int:
+    """The longest axis of all inputs, which is taken for their length."""
     return max((max(array.shape, default=0) for _, array in walk(shapes)), default=0)
 
 
-def cut(shapes: Shapes, length: int) -> Shapes:
-    """Inputs of another length."""
-    whole = longest(shapes)
+def resize(shapes: Shapes, length: int) -> Shapes:
+    """The inputs with every axis of their length resized to another."""
+    whole = longest_axis(shapes)
 
-    def resize(branch: Array | Shapes) -> Array | Shapes:
+    def resize_branch(branch: Array | Shapes) -> Array | Shapes:
         if isinstance(branch, Array):
             return Array(tuple(length if size == whole else size for size in branch.shape), branch.dtype)
-        return {name: resize(part) for name, part in branch.items()}
+        return {name: resize_branch(part) for name, part in branch.items()}
 
-    return cast("Shapes", resize(shapes))
+    return cast("Shapes", resize_branch(shapes))
 
 
 def extrapolate(values: Sequence[int], steps: int) -> int | None:
-    """`steps` beyond the first of equally spaced values; None unless all third differences are 0."""
+    """The value `steps` after the first of equally spaced ones; None unless all third differences are 0."""
     first = [b - a for a, b in pairwise(values)]
     second = [b - a for a, b in pairwise(first)]
     if len(set(second)) != 1:
@@ -77,11 +78,11 @@ def extrapolate(values: Sequence[int], steps: int) -> int | None:
 
 
 def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static:
-    """Figures at length `whole` from `trace(length)`; none if a whole trace is short or nothing fits."""
+    """Figures at length `whole` by `trace(length)`; none if a whole trace is short, or nothing agrees."""
     start = time.perf_counter()
     description = ""
     for step, begin in PLANS:
-        # Of the whole length's remainder, so that each trace ends in the same incomplete tile.
+        # With the remainder of the whole length, so that each trace ends in the same incomplete tile.
         lengths = [step * k + whole % step for k in range(begin, begin + LENGTHS)]
         traces = [trace(length) for length in lengths[:2]]
         operators = [survey.operators for _, survey in traces]
@@ -91,8 +92,8 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
             return Static.none("traced whole")
         traces += [trace(length) for length in lengths[2:]]
         description = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
-        foretold = _extrapolate(traces, beyond)
-        if not foretold:
+        extrapolated = _extrapolate(traces, beyond)
+        if not extrapolated:
             continue
         counts = [survey.operators for _, survey in traces]
 
@@ -106,12 +107,12 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         if witness[0].planned_bytes is None:
             description += f": there is no trace over {between} to hold them against"
             continue
-        if not _foretells(_extrapolate(traces, far), witness[0]):
+        if not _agrees(_extrapolate(traces, far), witness[0]):
             description += f": a trace over {between} has other figures than they foretell"
             continue
         description += f", which foretell a trace over {between}"
         static = Static(
-            **foretold,
+            **extrapolated,
             flops_source="matmul_only",
             lower_s=time.perf_counter() - start,
             unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
@@ -124,8 +125,8 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
     return Static.none(f"cannot be {description}")
 
 
-def _foretells(figures: Mapping[str, Any], witness: Static) -> bool:
-    """Whether figures that were extrapolated to a length are those of a trace at it."""
+def _agrees(figures: Mapping[str, Any], witness: Static) -> bool:
+    """Whether extrapolated figures equal those of a trace at the same length."""
     known = {name: value for name, value in figures.items() if value != ()}
     return all(getattr(witness, name) == value for name, value in known.items())
 
@@ -155,14 +156,14 @@ def _stages(traces: Sequence[Sequence[StageWork]], beyond: int) -> tuple[StageWo
     """The stages' work, each count extrapolated by itself; empty unless all can be."""
     if len({tuple(work.stage for work in stages) for stages in traces}) != 1:
         return ()
-    found: list[StageWork] = []
+    extrapolated: list[StageWork] = []
     for works in zip(*traces, strict=True):
         counts = [extrapolate([getattr(work, name) for work in works], beyond) for name in COUNTS]
         integers = [count for count in counts if count is not None]
         if len(integers) < len(COUNTS):
             return ()
-        found.append(StageWork(works[0].stage, *integers))
-    return tuple(found)
+        extrapolated.append(StageWork(works[0].stage, *integers))
+    return tuple(extrapolated)
 
 
 def _with_owners(
@@ -172,9 +173,9 @@ def _with_owners(
     beyond: int,
     far: int,
 ) -> Static:
-    """The figures with the peak's buffers, those of one line together, where traces have owners.
+    """The figures with the buffers of the peak, summed by source line, if the traces have owners.
 
-    A longer call has more operators, so that nobody knows when these buffers are alive in it.
+    Live ranges are left out: the whole call has more operators than any of the traces.
     """
     if witness[0].owners is None:
         return static
@@ -201,7 +202,7 @@ def _bytes_by_line(buffers: Sequence[Owner]) -> dict[Line, int]:
 
 
 def _line_bytes(traces: Sequence[Mapping[Line, int]], beyond: int) -> dict[Line, int] | None:
-    """Each line's bytes, extrapolated by themselves; None unless all traces have the same lines."""
+    """Each line's bytes, extrapolated; None unless all traces have the same lines."""
     if any(sizes.keys() != traces[0].keys() for sizes in traces):
         return None
     sizes = {line: extrapolate([trace[line] for trace in traces], beyond) for line in traces[0]}
@@ -216,7 +217,8 @@ def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:
     for place in surveys[0]:
         first, last, highest = zip(*(survey[place] for survey in surveys), strict=True)
         rows += [[*first], [*last]]
-        # Where two ends cross, the higher is no polynomial; it needs no row, since both ends have one.
+        # The maximum of first and last pass needs no row: both have one, and where they cross it is no
+        # polynomial.
         if list(highest) != [max(ends) for ends in zip(first, last, strict=True)]:
             rows.append([*highest])
     extrapolated = [extrapolate(row, beyond) for row in rows]

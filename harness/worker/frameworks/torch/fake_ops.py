@@ -1,9 +1,9 @@
-"""Operators over fake tensors, faster than FakeTensorMode's own dispatch.
+"""Fast path for operators over fake tensors, around FakeTensorMode's own dispatch.
 
 For each operator the mode checks for a decomposition, constants, symbolic sizes and a cached answer, which
-takes some 200 µs, twice that where the sizes are new. Most operators need only their kernel for the meta
-device, which computes shapes, strides and storages; and one that makes new tensors makes the same from the
-same shapes, so its layout is cached. Constants, operators not listed here and unclear cases go to the mode.
+takes some 200 µs, twice that for new sizes. Most operators need only their meta kernel, which computes
+shapes, strides and storages; and the layout of new tensors depends only on the arguments' layouts, so it is
+cached. Constants, operators not listed here and unclear cases go to the mode.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ FRESH = _operators(
     "index_select slice_backward unfold_backward"
 )
 IN_PLACE = _operators("addcmul_ copy_ where.self_out add_.Tensor mul_.Tensor div_.Tensor")
-MADE_ON_DEVICE = _operators("arange arange.start arange.start_step")  # of numbers alone
+MADE_ON_DEVICE = _operators("arange arange.start arange.start_step")  # without tensor arguments
 KEPT = (
     FRESH
     | MADE_ON_DEVICE
@@ -50,7 +50,7 @@ DIRECT = RESHAPED | VIEWS | FRESH
 
 
 class Fakes:
-    """Calls operators on the fake tensors of one mode, under which it is used."""
+    """Calls operators on fake tensors of one mode, which must be entered."""
 
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode
@@ -98,7 +98,7 @@ class Fakes:
         return self._wrap(result, device)
 
     def _write(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The tensor that is written into, which no write of this form changes."""
+        """The tensor that is written into; unchecked once a write of this form has kept its layout."""
         target = kwargs.get("out", args[0])
         form = _form(target)
         key = (func, _form(args), _form(tuple(kwargs.items())))
@@ -110,7 +110,7 @@ class Fakes:
         return result
 
     def _view(self, func: Any, tensor: Any, sizes: Any, device: torch.device) -> Any:
-        """A view with an axis of size 1, whose stride is arbitrary: it is the mode's, not the kernel's."""
+        """A view with an axis of size 1, whose stride is arbitrary: that of the mode, not of the kernel."""
         key = (tensor.shape, tensor.stride(), tuple(sizes))
         if key not in self.strides:
             result = func(tensor, sizes)
@@ -121,14 +121,14 @@ class Fakes:
         return self._wrap(result, device)
 
     def _device(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.device | None:
-        """The result's device; None where it, or the result, is unclear, so that the mode must decide."""
+        """The result's device; None where it or the result is unclear, and the mode must decide."""
         wanted = kwargs.get("device")
         device: torch.device | None = wanted if func in MADE_ON_DEVICE else None
         for tensor in _tensors((*args, *kwargs.values())):
             if type(tensor) is not FakeTensor or tensor.constant is not None:
                 return None
             if device not in {None, tensor.fake_device} or (func in KEPT and not tensor.ndim):
-                return None  # a tensor without axes may stand for a number, whose dtype counts for less
+                return None  # type promotion treats a tensor without axes like a number
             device = tensor.fake_device
         return device if wanted in {None, device} else None
 
@@ -140,7 +140,7 @@ class Fakes:
         return result
 
     def _fake(self, meta: torch.Tensor, device: torch.device) -> torch.Tensor:
-        """A FakeTensor like its constructor's, without repeating checks that are the same per device."""
+        """A FakeTensor like its constructor's, without the checks that repeat for each of a device."""
         state = self.states.get(device)
         if state is None:
             tensor = FakeTensor(self.mode, meta, device)
@@ -158,7 +158,7 @@ def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
 
 
 def _form(value: Any) -> Any:
-    """The part of an argument that a result's form may depend on; 1, 1.0 and True differ."""
+    """The part of an argument that a result's layout may depend on; 1, 1.0 and True differ."""
     if isinstance(value, torch.Tensor):
         return value.dtype, value.shape, value.stride()
     if isinstance(value, (list, tuple)):
@@ -167,7 +167,7 @@ def _form(value: Any) -> Any:
 
 
 def _layout(result: Any) -> Any:
-    """(shape, stride, dtype) of a tensor, or a list of them; None where some are not tensors of their own."""
+    """(shape, stride, dtype) of a tensor, or a list of them; None where one shares or pads its storage."""
     if isinstance(result, torch.Tensor):
         last = sum((size - 1) * stride for size, stride in zip(result.shape, result.stride(), strict=True))
         owns_storage = (

@@ -1,4 +1,4 @@
-"""torch, eager, on the cpu or CUDA: figures from a trace over fake tensors, time from the device."""
+"""torch, eager, on the cpu or CUDA: static figures from a trace over fake tensors, time from the device."""
 
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -20,28 +20,28 @@ from harness.worker.frameworks.torch import extrapolation
 from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.stage_counts import count_stages
-from harness.worker.frameworks.torch.trace import figures, warm
+from harness.worker.frameworks.torch.trace import figures, warm_up
 
-GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
+GRAIN = 1 << 16  # elements per thread, more than enough for torch to use another thread
 KINDS = (torch.Tensor, torch.nn.Parameter)
-COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import: who replaces them learns of nothing
+COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import, so that replacing them hooks nothing
 
 
 @contextmanager
 def without_modes() -> Generator[None]:
-    """Nothing of an implementation's between the harness and torch: it may have left a mode entered."""
+    """Disable torch's function and dispatch modes, which an implementation may have left entered."""
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         yield
 
 
 class Torch(Framework):
     device: torch.device = torch.device("cpu")
-    threads = 0  # of the device, where that is the cpu
+    threads = 0  # on the cpu; 0 on CUDA
 
     def preload(self, *, tracing: bool) -> None:
         """Import what the first trace imports; fake tensors compute nothing and start no thread."""
         if tracing:
-            warm()
+            warm_up()
 
     def plain_calls(
         self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
@@ -65,14 +65,14 @@ class Torch(Framework):
         if device == "cuda":
             torch.cuda.init()
         self.busywork = torch.ones(threads * GRAIN)
-        self.wake()  # the threads' stacks are the backend's, not the case's
+        self.wake()  # so that the threads' stacks count as the backend's memory, not the case's
 
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         torch.set_grad_enabled(mode != "fwd")
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """By torch.compile's own callbacks (2.13); its first call compiles, for seconds to minutes."""
-        callbacks = sys.modules.get("torch._dynamo.callback")  # not loaded: the builder compiles nothing
+        """By torch.compile's own callbacks (2.13); a first call may compile for seconds to minutes."""
+        callbacks = sys.modules.get("torch._dynamo.callback")  # loaded only if the builder compiles
         if callbacks is not None:
             callbacks.callback_handler.register_start_callback(lambda _: tell(True))
             callbacks.callback_handler.register_end_callback(lambda _: tell(False))
@@ -107,17 +107,17 @@ class Torch(Framework):
             torch.set_num_threads(1)
 
             def at(length: int) -> tuple[Static, extrapolation.Survey]:
-                survey, shortened = extrapolation.Survey(), extrapolation.cut(used, length)
+                survey, shortened = extrapolation.Survey(), extrapolation.resize(used, length)
                 return self.trace(bind, lambda: fake(shortened), patience, survey), survey
 
-            return extrapolation.figures(at, extrapolation.longest(used))
+            return extrapolation.figures(at, extrapolation.longest_axis(used))
 
         if not patience.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
         used = {name: shapes[name] for name in names}
-        if extrapolation.longest(used) > extrapolation.LONG:
+        if extrapolation.longest_axis(used) > extrapolation.LONG:
             static = forked_trace.trace_in_fork(trace_shorter, patience.seconds)
             if static.flops is not None:
                 return Prepared(bind, static)
@@ -151,7 +151,7 @@ class Torch(Framework):
             return array_files.map_leaves(tree, to_numpy)
 
     def _expect_values(self, leaf: torch.Tensor) -> None:
-        """TypeError for a tensor elsewhere or otherwise laid out: it may compute when it is looked at."""
+        """TypeError for a tensor on another device or not strided: it could compute when it is read."""
         if leaf.device.type != self.device.type or leaf.layout is not torch.strided:
             layout = str(leaf.layout).removeprefix("torch.")
             raise TypeError(
@@ -171,8 +171,8 @@ class Torch(Framework):
         with without_modes(), torch.no_grad():
             theirs = {leaf.untyped_storage().data_ptr() for leaf in array_files.leaves(inputs)}
             for leaf in array_files.leaves(result):
-                # Not those without values here, nor those of inference mode, which are read-only here, nor
-                # stretched ones, which have one memory for many elements.
+                # Tensors without storage, inference tensors (read-only here) and expanded ones (many elements
+                # at one address) raise RuntimeError, and are left alone.
                 with suppress(RuntimeError):
                     if type(leaf) in KINDS and leaf.untyped_storage().data_ptr() not in theirs:
                         leaf.fill_(SCRAWL)
@@ -183,7 +183,7 @@ class Torch(Framework):
         return super().timer()
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
+        """By CUDA events, since the host runs ahead of the device; on the cpu by the host's clock."""
         if self.device.type != "cuda":
             return super().marks()
 
@@ -235,13 +235,13 @@ class Torch(Framework):
 
 
 def l2_buffer() -> torch.Tensor:
-    """What leaves nothing else in the L2 cache when it is written."""
+    """A buffer of twice the L2 cache: writing it evicts everything else."""
     size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     return torch.empty(2 * size, dtype=torch.int8, device="cuda")
 
 
 def cuda_events() -> timers.Read:
-    """Device time of calls, each between two events of its own; before each the L2 cache is overwritten."""
+    """Device time of calls, each between two events of its own and after a flush of the L2 cache."""
     flush = l2_buffer()
 
     def read(call: Callable[[], Any], inner: int, keep: timers.Keep | None = None) -> float:

@@ -1,4 +1,4 @@
-"""A call of torch captured as a CUDA graph, with the L2 cache overwritten before it in every replay."""
+"""CUDA graph of a torch call, with a flush of the L2 cache before the call in every replay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import torch
 
 from harness.core.errors import Unsupported
 
-WARM_CALLS = 3  # on a side stream: libraries make their handles and workspaces, which a capture may not
+WARM_CALLS = 3  # on a side stream: libraries allocate handles and workspaces, which a capture forbids
 REMEDY = (
     "what synchronises (.item(), nonzero, copies to the host), allocates beside torch or has shapes that "
     "depend on values has to go from the call"
@@ -15,17 +15,17 @@ REMEDY = (
 
 
 class TorchGraph:
-    """A graph of four parts: the overwriting of L2, an event, the call, an event.
+    """A graph of four parts: the flush of L2, an event, the call, an event.
 
-    `result` is the call's own, in storage that every replay writes anew. Unsupported, with CUDA's words,
-    where the call cannot be captured.
+    `result` is the call's result, in storage that every replay overwrites. Unsupported, with CUDA's message,
+    if the call cannot be captured.
     """
 
     def __init__(self, call: Callable[[], Any], flush: torch.Tensor) -> None:
-        self.flush = flush  # a graph reads and writes addresses: what lies there must live as long
+        self.flush = flush  # kept alive: the graph writes to its address
         try:
             _warm_up(call)
-            # Of external events a graph has nodes of their own, which can be read after a replay.
+            # External events are nodes of the graph, and can be read after a replay.
             self.start, self.end = (torch.cuda.Event(enable_timing=True, external=True) for _ in range(2))
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
@@ -40,7 +40,7 @@ class TorchGraph:
             raise Unsupported(text) from error
 
     def read(self, replays: int) -> float:
-        """Seconds on the device of so many replays of the call, without what overwrites L2 before each."""
+        """Seconds on the device of so many replays of the call, without the flushes."""
         milliseconds = 0.0
         for _ in range(replays):
             self.graph.replay()
@@ -59,7 +59,7 @@ def _warm_up(call: Callable[[], Any]) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The error that broke a capture: ending it then raises another one, which says so and no more."""
+    """The error that broke a capture: ending the capture then raises another one, without the cause."""
     while error.__context__ is not None:
         error = error.__context__
     return error

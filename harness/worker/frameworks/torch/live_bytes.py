@@ -1,4 +1,4 @@
-"""The storages that are alive in a trace, each counted once, and the most bytes of them at once."""
+"""Live bytes of a trace: the storages alive, each counted once, and their peak."""
 
 import itertools
 import weakref
@@ -13,12 +13,12 @@ from harness.worker.frameworks.torch.storages import StorageLog
 
 
 class LiveBytes:
-    """Bytes that are alive `now`, and their `peak`; with a `log` also the storages of its step `peak_at`."""
+    """Bytes alive `now`, and their `peak`; with a `log`, `peak_at` is the step of the peak."""
 
     def __init__(self, log: StorageLog | None) -> None:
         self.log = log
         self.now = self.peak = self.peak_at = 0
-        self.numbers: dict[int, int] = {}  # of the storages, in the order in which they were made
+        self.numbers: dict[int, int] = {}  # storages numbered in order of creation
         self.sizes: dict[int, int] = {}
         self.refs: dict[int, Any] = {}
         self.next_number = itertools.count(1)
@@ -31,7 +31,7 @@ class LiveBytes:
             self.peak_at = 0
 
     def hold(self, tree: Any, operator: str = "") -> None:
-        """Hold a tree's storages for as long as anybody has them."""
+        """Count a tree's storages until they are freed."""
         for key, storage, tensor in storages(tree):
             if key not in self.sizes:
                 self.sizes[key] = storage.nbytes()
@@ -44,7 +44,7 @@ class LiveBytes:
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
 
     def hold_scratch(self, size: int, operator: str) -> int:
-        """Hold what an operator needs until it is done, beside its results: the bytes live meanwhile."""
+        """Count an operator's scratch memory, which lives only during it; returns the live bytes with it."""
         live = self.now + size
         if size and self.log:
             self.log.add_scratch(size, operator)

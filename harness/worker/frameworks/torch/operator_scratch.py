@@ -1,8 +1,8 @@
-"""What torch's operators allocate inside themselves on the cpu beside their results, and free again.
+"""Scratch memory of torch's operators on the cpu: what they allocate beside their results, and free again.
 
 A trace over fake tensors sees results alone. The rules are ATen's (torch 2.13, the source beside each);
-tests/worker/frameworks/torch/test_operator_scratch.py holds them against the allocator, operator by operator.
-What oneDNN takes for a product in half precision depends on the processor and is in none of them.
+tests/worker/frameworks/torch/test_operator_scratch.py compares them with the allocator, operator by operator.
+They leave out oneDNN's scratch memory for products in half precision, which depends on the processor.
 """
 
 import math
@@ -13,26 +13,26 @@ import torch
 
 Rule: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any], Any, int], int]
 aten = torch.ops.aten
-BLOCK = 60  # the side of the block by which a matrix is transposed (native/Copy.cpp)
+BLOCK = 60  # side of the blocks in which a matrix is transposed (native/Copy.cpp)
 NAIVE_PRODUCT = 400  # a product of fewer multiplications needs no BLAS (native/LinearAlgebra.cpp)
-ONEDNN_PRODUCT = 16**3  # one of more, in half precision, is oneDNN's (native/mkldnn/Matmul.cpp)
+ONEDNN_PRODUCT = 16**3  # larger ones in half precision are oneDNN's (native/mkldnn/Matmul.cpp)
 ONEDNN = "what oneDNN takes for products in half precision depends on the processor: it is in no plan"
 PRODUCTS = {aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.addmv}
 HALVES = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldnn_fp16_supported"}
-# Queries of a block by the least number of queries, and keys of one (native/cpu/FlashAttentionKernel.cpp).
+# (least number of queries, queries per block) and keys per block (native/cpu/FlashAttentionKernel.cpp).
 QUERIES, KEYS = ((768, 256), (192, 64), (0, 32)), 512
 
 
 def scratch_bytes(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, threads: int
 ) -> int:
-    """The most bytes that one call of an operator holds beside its arguments and results, on `threads`."""
+    """The peak bytes that one call of an operator allocates beside its results, on `threads` threads."""
     rule = RULES.get(func._overloadpacket)
     return rule(args, kwargs, result, threads) if rule else 0
 
 
-def holds_more(func: Any, args: Sequence[Any]) -> bool:
-    """Whether it is a product in half precision, for which oneDNN takes what no rule here has."""
+def is_onednn_product(func: Any, args: Sequence[Any]) -> bool:
+    """Whether it is a product in half precision, for which oneDNN's scratch memory is not known."""
     first = args[0] if args else None
     return func._overloadpacket in PRODUCTS and isinstance(first, torch.Tensor) and first.dtype in HALVES
 
@@ -48,7 +48,7 @@ def _block(source: torch.Tensor) -> int:
 
 
 def _contiguous(*tensors: torch.Tensor) -> int:
-    """Contiguous copies, made one after the other, of those that are not."""
+    """The peak while contiguous copies are made of those that are not contiguous, one after the other."""
     held = most = 0
     for tensor in tensors:
         if not tensor.is_contiguous():
@@ -65,8 +65,8 @@ def _clone(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
     return _block(args[0]) if result.is_contiguous() else 0
 
 
-def _promoted(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
-    """Operands in the dtype in which it is computed (native/TensorIterator.cpp, `compute_types`)."""
+def _promotion(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
+    """Operands cast to the dtype of the computation (native/TensorIterator.cpp, `compute_types`)."""
     operands = [arg for arg in args[:2] if isinstance(arg, torch.Tensor)]
     if all(operand.dtype == result.dtype for operand in operands):
         return 0
@@ -74,17 +74,17 @@ def _promoted(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int
     common = torch.result_type(*args[:2]) if compares else result.dtype
     casts = [operand for operand in operands if operand.dtype != common]
     if result is operands[0] and result.dtype != common:
-        casts.append(result)  # in place it is read, and written back
+        casts.append(result)  # in place: read, and written back
     return sum(cast.numel() for cast in casts) * common.itemsize
 
 
-def _chosen(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
+def _selection(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
     sides = [side for side in args[1:] if isinstance(side, torch.Tensor) and side.dtype != result.dtype]
     return sum(side.numel() for side in sides) * result.element_size()
 
 
-def _reduced(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
-    """The operand in the result's dtype (native/ReduceOpsUtils.h, `make_reduction`)."""
+def _reduction(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
+    """The operand cast to the result's dtype (native/ReduceOpsUtils.h, `make_reduction`)."""
     return 0 if args[0].dtype == result.dtype else args[0].numel() * result.element_size()
 
 
@@ -92,7 +92,7 @@ def _mean(args: Sequence[Any], kwargs: Mapping[str, Any], result: torch.Tensor, 
     """In half precision the operand and the sums in f32 (native/ReduceOps.cpp, `mean_cpu_out`)."""
     if result.dtype in HALVES:
         return 4 * (args[0].numel() + result.numel())
-    return _reduced(args, kwargs, result, threads)
+    return _reduction(args, kwargs, result, threads)
 
 
 def _blas_ready(matrix: torch.Tensor) -> bool:
@@ -110,7 +110,7 @@ def _matrix_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
 
 
 def _batched_product(args: Sequence[Any], _: Any, __: Any, ___: int) -> int:
-    """All of a batch in one call of MKL or oneDNN, else one item after the other (`bmm_out_or_baddbmm_`)."""
+    """The whole batch in one call of MKL or oneDNN, else item by item (`bmm_out_or_baddbmm_`)."""
     left, right = [arg for arg in args if isinstance(arg, torch.Tensor)][-2:]
     once = left.shape[1] * left.shape[2] * right.shape[2]
     support = HALVES.get(left.dtype)
@@ -132,7 +132,7 @@ def _batch_ready(batch: torch.Tensor) -> bool:
 
 
 def _safe_softmax(args: Sequence[Any], _: Any, result: torch.Tensor, __: int) -> int:
-    """Which elements are -inf, and in which rows all are (native/transformers/attention.cpp)."""
+    """Masks of the -inf elements and of the all -inf rows (native/transformers/attention.cpp)."""
     rows = result.numel() // result.shape[args[1]] if result.numel() else 0
     return max(_contiguous(args[0]), result.numel() + rows)
 
@@ -143,7 +143,7 @@ def _flash_block(query: torch.Tensor, key: torch.Tensor) -> tuple[int, int]:
 
 
 def _flash(args: Sequence[Any], _: Any, __: Any, threads: int) -> int:
-    """A block's scores, their maxima and sums, and its result, per thread."""
+    """Per thread: a block's scores, their maxima and sums, and its result."""
     query, key = args[:2]
     rows, columns = _flash_block(query, key)
     wide = rows * (columns + 2 + query.shape[3])
@@ -151,7 +151,7 @@ def _flash(args: Sequence[Any], _: Any, __: Any, threads: int) -> int:
 
 
 def _flash_backward(args: Sequence[Any], _: Any, __: Any, threads: int) -> int:
-    """A block's scores and their gradients per thread, sums of rows, and the cotangent made contiguous."""
+    """Per thread a block's scores and their gradients, row sums, and the cotangent made contiguous."""
     cotangent, query, key = args[:3]
     rows, columns = _flash_block(query, key)
     busy = min(threads, math.prod(query.shape[:2]))
@@ -168,7 +168,7 @@ def _narrow(tensor: torch.Tensor) -> int:
 
 
 def _sort(args: Sequence[Any], kwargs: Mapping[str, Any], _: Any, __: int) -> int:
-    """The places along the axis (native/Sorting.cpp)."""
+    """The int64 indices along the axis (native/Sorting.cpp)."""
     axis = kwargs.get("dim", args[1] if len(args) > 1 and type(args[1]) is int else -1)
     return 8 * args[0].shape[axis] if args[0].ndim else 0
 
@@ -186,16 +186,16 @@ RULES = _rules(
         "_softmax _log_softmax": lambda args, *_: _contiguous(args[0]),
         "_softmax_backward_data _log_softmax_backward_data": lambda args, *_: _contiguous(*args[:2]),
         "add add_ sub sub_ mul mul_ div div_ maximum minimum eq ne lt le gt ge "
-        "bitwise_and bitwise_or bitwise_and_ bitwise_or_ bitwise_xor": _promoted,
+        "bitwise_and bitwise_or bitwise_and_ bitwise_or_ bitwise_xor": _promotion,
         "bmm baddbmm": _batched_product,
         "clone": _clone,
         "copy_": _copy,
         "mean": _mean,
         "mm addmm": _matrix_product,
         "sort": _sort,
-        "sum cumsum": _reduced,
-        # the places along the axis, where windows overlap (native/UnfoldBackward.cpp)
+        "sum cumsum": _reduction,
+        # int64 indices along the axis, if windows overlap (native/UnfoldBackward.cpp)
         "unfold_backward": lambda args, *_: 8 * args[1][args[2]] if args[4] < args[3] else 0,
-        "where": _chosen,
+        "where": _selection,
     }
 )

@@ -1,4 +1,4 @@
-"""The operators of one call of torch's: their own time by its profiler, and the bytes they read and write."""
+"""The operators of one torch call: self time by torch's profiler, and the bytes they read and write."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from harness.worker.frameworks.torch.stage_counts import operator_bytes
 def trace_operators(
     call: Callable[[], Any], sync: Callable[[Any], None], trace: Path | None
 ) -> list[OperatorFigures]:
-    """What each operator took in one call, without those that it calls; another call counts the bytes."""
+    """The self time of each operator in one call; another call counts the bytes."""
     activities = [ProfilerActivity.CPU]
     on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
     if on_device:

@@ -1,7 +1,7 @@
 """FLOPs of torch's attention kernels, by visible pairs of a query and a key.
 
-torch's own counter takes every pair, causal or not, and does not know the cpu's kernel. With
-grouped heads the query's heads count: each key head is read by several of them.
+torch's own counter counts every pair, causal or not, and lacks the cpu's kernel. With grouped heads the
+query's heads count, each of which computes with its group's key head.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ KERNELS = (
 
 
 def pairs(rows: int, columns: int, *, causal: bool) -> int:
-    """Pairs of a query and a key it sees; causal attention aligns both at position 0."""
+    """Visible pairs of a query and a key; causal attention aligns both at position 0 (top left)."""
     if not causal:
         return rows * columns
     square = min(rows, columns)

@@ -1,4 +1,4 @@
-"""Counts of torch's operators by stage: how many, their FLOPs, and the bytes that they read and write."""
+"""Counts of torch's operators by stage: their number, FLOPs, and bytes read and written."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ def _packets(names: str) -> frozenset[Any]:
     return frozenset(getattr(torch.ops.aten, name) for name in names.split())
 
 
-PROMOTION = torch.ops.aten.promote_types.default  # dispatched, and of no tensor
+PROMOTION = torch.ops.aten.promote_types.default  # dispatched, but computes no tensor
 ALLOCATED = _packets("empty empty_like empty_strided new_empty new_empty_strided")
-# of the first operand only the form counts, or it is overwritten
+# Their first operand is not read: only its shape matters, or it is overwritten.
 OVERWRITTEN = _packets("copy_ fill_ full_like new_full new_ones new_zeros ones_like zero_ zeros_like")
 GATHERS = _packets("embedding gather index index_select")
 
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
 
 class OperatorCounts(TorchDispatchMode):
-    """Counts every operator that is dispatched but views, which move nothing."""
+    """Counts every dispatched operator except views, which move nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class OperatorCounts(TorchDispatchMode):
 
 
 def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
-    """The bytes that an operator must read and write: of a gather what it takes, none of what it replaces."""
+    """The bytes that an operator must read and write: of a gather's source only the gathered elements."""
     packet = func._overloadpacket
     if packet in ALLOCATED:
         return 0
@@ -68,7 +68,7 @@ def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], resul
 
 
 def _nbytes(values: Iterable[Any]) -> int:
-    """Of tensors and lists of them; what a view repeats is there once."""
+    """The bytes of tensors and lists of them; elements that a view repeats count once."""
     total = 0
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -79,7 +79,7 @@ def _nbytes(values: Iterable[Any]) -> int:
 
 
 def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
-    """The counts of every stage of one call, which runs."""
+    """Run one call, and return the counts of its stages."""
     mode = OperatorCounts()
     recorder = StageRecorder(mode.counts)
     with mode:
@@ -89,13 +89,13 @@ def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
 
 
 def counts_by_stage(recorder: StageRecorder[Counts]) -> dict[str, Counts]:
-    """The counts of every stage of the call that was recorded."""
+    """The counts of every stage of a recorded call."""
     parts = [recorder.parts(lambda a, b, at=at: b[at] - a[at]) for at in range(len(Counts._fields))]
     return {name: Counts(*(int(part[name]) for part in parts)) for name in parts[0]}
 
 
 def operator_bytes(call: Callable[[], Any]) -> dict[tuple[str, str], int]:
-    """Bytes by operator (`aten::mm`) and stage of one call, which runs."""
+    """Run one call, and return its bytes by operator (`aten::mm`) and stage."""
     mode, sizes = OperatorCounts(), Counter[tuple[str, str]]()
     recorder = StageRecorder(mode.counts)
 

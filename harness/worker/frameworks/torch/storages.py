@@ -1,7 +1,7 @@
-"""When each storage of a traced call is made and let go, and the line of Python that makes it.
+"""Live ranges of the storages of a traced call, and the source line that allocates each.
 
-The line is the innermost frame that is neither torch's nor the harness's. Autograd runs a backward without
-such frames: a node of it has the line of the forward's operator that made the node, by its sequence number.
+The line is that of the innermost frame outside of torch and the harness. A backward has no such frames: a
+storage there gets the line of the forward operator that created its autograd node, found by sequence number.
 """
 
 import sys
@@ -19,7 +19,7 @@ from harness.core.paths import PACKAGE, shown_path
 from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
 from harness.worker.frameworks.torch.binding import ones
 
-# Folders whose frames are not the implementation's; `<` begins what is in no file.
+# Folders whose frames are not the implementation's; `<` begins the names of code without a file.
 INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")
 LIBRARY = get_path("stdlib")
 DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
@@ -27,7 +27,7 @@ DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torc
 
 @dataclass
 class Storage:
-    """One storage: `first` is the operator that made it, `last` the one after which it was let go."""
+    """One storage, alive from step `first` to step `last`; a step is the number of an operator."""
 
     bytes: int
     operator: str
@@ -39,23 +39,23 @@ class Storage:
 
 
 class StorageLog:
-    """The storages of a trace, by the trace's keys for them, which later storages may have again."""
+    """The storages of a trace, by keys that later storages may reuse."""
 
     def __init__(self) -> None:
         self.step = -1
         self.alive: dict[int, Storage] = {}
         self.gone: list[tuple[int, Storage]] = []
-        self.lines: dict[int, str] = {}  # of the forward, by the sequence number of autograd's node
+        self.lines: dict[int, str] = {}  # of the forward, by sequence number of the autograd node
         self.in_backward = False
 
     def begin(self) -> None:
-        """Begin the timed part: what is alive now, and no input, is saved for it."""
+        """Begin the timed part: what is alive now and no argument was saved for it."""
         self.step, self.gone = 0, []
         for storage in self.alive.values():
             storage.first, storage.saved = 0, True
 
     def enter(self) -> None:
-        """Before an operator runs: note its line for its node, and what a backward finds when it begins."""
+        """Before an operator runs: note its line by its node, or what a beginning backward finds saved."""
         self.step += 1
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         if node is not None and not self.in_backward:
@@ -75,7 +75,7 @@ class StorageLog:
         return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
 
     def add_scratch(self, size: int, operator: str) -> None:
-        """What the operator that has just run held inside itself."""
+        """Add the scratch memory of the operator that has just run."""
         inside = f"inside {operator}"
         self.gone.append((0, Storage(size, inside, "", self._line(), self.step, self.step)))
 
@@ -87,24 +87,24 @@ class StorageLog:
     def owners(
         self, arguments: Mapping[int, str], results: Collection[int], peak_at: int, planned_bytes: int
     ) -> tuple[Owners, list[Owner]]:
-        """(who owns the peak at this step, all of its buffers); `arguments` are names by a storage's key."""
+        """(owners of the peak at this step, all of its buffers); `arguments` are names by storage key."""
         end = self.step
         entries = [*self.gone, *self.alive.items()]
         lives = [(each.first, end if each.last is None else each.last, each.bytes) for _, each in entries]
-        found = [
+        buffers = [
             _owner(storage, arguments.get(key), end, returned=storage.last is None and key in results)
             for key, storage in entries
             if storage.bytes and storage.first <= peak_at <= (end if storage.last is None else storage.last)
         ]
-        return owners_of(found, planned_bytes, peak_at, end + 1, lives), found
+        return owners_of(buffers, planned_bytes, peak_at, end + 1, lives), buffers
 
 
 def owners_of(
-    found: list[Owner], planned_bytes: int, at: int, steps: int, lives: list[tuple[int, int, int]]
+    buffers: list[Owner], planned_bytes: int, at: int, steps: int, lives: list[tuple[int, int, int]]
 ) -> Owners:
-    """The owners of a plan from all of its buffers and, of a whole trace, how long each is alive."""
-    named, others = largest_first(found)
-    peak = sum(owner.bytes for owner in found)
+    """The owners of a plan's peak from its buffers, with the curve of live bytes from all live ranges."""
+    named, others = largest_first(buffers)
+    peak = sum(owner.bytes for owner in buffers)
     curve = thin_curve(live_curve(steps, lives))
     return Owners(peak, peak - planned_bytes, 0, at, steps, named, others, curve)
 
@@ -134,7 +134,7 @@ def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:
 
 def _user_line() -> str:
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code is not ones.__code__:  # a cotangent is made for the trace
+    while frame is not None and frame.f_code is not ones.__code__:  # the trace's own cotangents
         if not _inside(frame.f_code.co_filename):
             return f"{shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back

@@ -1,12 +1,12 @@
-"""Figures of an eager torch call, from one trace over fake tensors: nothing is allocated or computed.
+"""Static figures of an eager torch call, from a trace over fake tensors: nothing is allocated or computed.
 
-FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels
-count visible pairs only). Bytes are live storages, and on the cpu what operators hold inside themselves:
-arguments before the timed part, the peak above them as temporaries. A program's hash is that of its operators
-with dtypes, shapes and storages.
+FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels count
+visible pairs only). Bytes are those of live storages and, on the cpu, of operators' scratch memory: what
+lives before the timed part are arguments, the peak above them temporaries. The program's hash is over its
+operators with dtypes, shapes and storages.
 
-Of a callable of torch.compile the function inside is traced: the operators are the same, and so are FLOPs,
-arguments and results. Which temporaries its kernels keep is the compiler's, and unavailable.
+For a callable of torch.compile the original function is traced: operators, and so FLOPs, arguments and
+results, are the same. Its temporaries depend on the compiler's fusions, and are unavailable.
 """
 
 import re
@@ -27,7 +27,7 @@ from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
 from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
-from harness.worker.frameworks.torch.operator_scratch import ONEDNN, holds_more, scratch_bytes
+from harness.worker.frameworks.torch.operator_scratch import ONEDNN, is_onednn_product, scratch_bytes
 from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.frameworks.torch.uncompiled import run_uncompiled
@@ -35,19 +35,19 @@ from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
-FRAMES = 8  # deep enough for a function of torch's under one of an implementation
+FRAMES = 8  # of a call site: enough for torch's functions below an implementation's
 PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 EAGER = "eager torch has no compiler that counts it"
 FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
 OPAQUE = "only torch.compile knows what is in the operator {}: a trace cannot enter it"
 
 
-class Stopped(BaseException):
+class TraceAbandoned(BaseException):
     """The trace is abandoned; a BaseException, so that the traced code does not swallow it."""
 
 
 class TraceTotals(OperatorCounts):
-    """Live bytes and FLOPs over a trace, and the operators it ran; the only mode above the fake tensors'."""
+    """Live bytes, FLOPs and operators of a trace; the only dispatch mode above the fake tensors'."""
 
     def __init__(
         self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None, threads: int
@@ -55,7 +55,7 @@ class TraceTotals(OperatorCounts):
         super().__init__()
         self.survey, self.log, self.threads = survey, log, threads
         self.memory = LiveBytes(log)
-        self.holds_more = False  # an operator of the timed part, than its rule says
+        self.uses_onednn = False  # for a product whose scratch memory is not known
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.timed = False
@@ -65,11 +65,11 @@ class TraceTotals(OperatorCounts):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """False: entering and leaving dynamo takes as long as the rest, and nothing compiles in a trace."""
+        """False, because nothing compiles in a trace, and skipping dynamo takes as long as all the rest."""
         return False
 
     def begin(self) -> int:
-        """Begin the timed part: peak, program and FLOPs count from here. Returns the bytes live now."""
+        """Begin the timed part: peak, program and FLOPs count from here. Returns the live bytes."""
         self.memory.begin()
         self.digest = sha256()
         self.timed = True
@@ -83,9 +83,9 @@ class TraceTotals(OperatorCounts):
         if func is DEVICE and type(args[0]) is FakeTensor:
             return args[0].device  # the most frequent operator by far
         kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
-        self._endure()
+        self._check_limits()
         if self.timed and func not in self.flop_counter.flop_registry and _composite(func):
-            # A mode is off inside its own handler: entered again, it sees what the operator decomposes into.
+            # A mode is disabled inside its own handler; entered again, it sees the decomposition's operators.
             with self:
                 return func.decompose(*args, **kwargs)
         spelled = spell((args, kwargs), self.memory.numbers)
@@ -102,7 +102,7 @@ class TraceTotals(OperatorCounts):
                     self.operators += 1
                     self.bytes += moved_bytes(func, args, kwargs, result)
                 size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
-                self.holds_more = self.holds_more or (self.threads > 0 and holds_more(func, args))
+                self.uses_onednn = self.uses_onednn or (self.threads > 0 and is_onednn_product(func, args))
                 live = self.memory.hold_scratch(size, func._overloadpacket.__name__)
                 if self.survey:
                     self.survey.add(_place(func), live)
@@ -110,24 +110,24 @@ class TraceTotals(OperatorCounts):
                 self.survey.operators += 1
         return result
 
-    def _endure(self) -> None:
+    def _check_limits(self) -> None:
         if time.process_time() > self.deadline:
-            raise Stopped(
+            raise TraceAbandoned(
                 f"tracing it took more than {self.patience.seconds:.2g} s of the processor; "
                 "loop over fewer, larger tiles"
             )
         if self.memory.now > self.patience.live_bytes:
-            raise Stopped(f"tracing it stopped with {format_bytes(self.memory.now)} live")
+            raise TraceAbandoned(f"tracing it stopped with {format_bytes(self.memory.now)} live")
 
 
 def _place(func: Any) -> Any:
-    """The call site of an operator, equal in every pass of a loop."""
+    """The call site of an operator, equal in every iteration of a loop."""
     frame, place = sys._getframe(2), [func]
     while frame is not None and frame.f_code is not figures.__code__ and len(place) < FRAMES:
         # The instruction, not the line: two operators on one line are two places.
         place.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
-    # In a backward all operators share the frames of the call that began it; their nodes tell them apart.
+    # In a backward all operators have the frames of the call that began it, so the node is added.
     node = torch._C._current_autograd_node()
     return *place, node and node.name()
 
@@ -139,9 +139,9 @@ def _composite(func: Any) -> bool:
 
 
 def spell(value: Any, numbers: Mapping[int, int]) -> Any:
-    """A tree with strings for its leaves.
+    """A tree of arguments as strings, for the program's hash.
 
-    A tensor is named by its storage's number, so that the data flow between operators is part of the hash.
+    A tensor is identified by its storage's number, so that the data flow between operators is hashed, too.
     """
     if isinstance(value, torch.Tensor):
         number = numbers.get(value.untyped_storage()._cdata, 0)
@@ -163,10 +163,10 @@ def figures(
     owners: bool = False,
     threads: int = 0,
 ) -> Static:
-    """Trace what `bind` returns, filling in `survey`; with `owners` also note who owns the peak.
+    """Trace the call that `bind` returns, filling in `survey`; with `owners`, with the buffers of the peak.
 
-    `threads` are those of the cpu that will run it; 0: it runs elsewhere, and nobody knows what its operators
-    hold inside themselves. An untraceable call has no figures, with the reason.
+    `threads` are those of the cpu that will run it; 0 for other devices, where scratch memory is not known.
+    An untraceable call has no figures, with the reason.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None, threads)
@@ -181,7 +181,7 @@ def figures(
                 recorder = StageRecorder(totals.counts)
                 result = recorder.run(call)
                 recorder.end()
-    except Stopped as stop:
+    except TraceAbandoned as stop:
         return Static.none(str(stop))
     except NotImplementedError as error:
         operator = re.search(r"HigherOrderOperator (\w+)", str(error))
@@ -190,8 +190,8 @@ def figures(
         return Static.none(_untraceable(error))
     input_keys = {key for key, _, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage, _ in storages(result)}
-    # Results in an argument's storage are in `before` already; the
-    # others are live at the end, and no temporaries.
+    # Results in an argument's storage are in `before` already. The others are live at the end, but they
+    # are not temporaries.
     alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
@@ -212,20 +212,20 @@ def figures(
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
-        warnings=(ONEDNN,) if totals.holds_more and not compiled else (),
+        warnings=(ONEDNN,) if totals.uses_onednn and not compiled else (),
     )
     if totals.log is None or static.planned_bytes is None:
         return static
-    found, buffers = totals.log.owners(
+    peak_owners, buffers = totals.log.owners(
         dict(argument_names(inputs)), returned, totals.memory.peak_at, static.planned_bytes
     )
     if survey:
         survey.buffers = buffers
-    return replace(static, owners=found)
+    return replace(static, owners=peak_owners)
 
 
 def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:
-    """What every stage does, and what none holds; empty where none is marked."""
+    """The work of every stage, and outside of all; empty if none is marked."""
     counts = counts_by_stage(recorder)
     if counts.keys() == {OUTSIDE}:
         return ()
@@ -238,8 +238,8 @@ def _untraceable(error: Exception) -> str:
     return f"fake tensors cannot trace it: {what}"
 
 
-def warm() -> None:
-    """Run one small trace, so that what it imports is imported before any fork."""
+def warm_up() -> None:
+    """Run one small trace, so that its imports happen before any fork."""
 
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)

@@ -1,4 +1,4 @@
-"""What torch.compile has made, run as the functions inside: for a trace, which compiles nothing."""
+"""Running torch.compile's callables uncompiled, for a trace."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,14 +9,14 @@ import torch
 
 @contextmanager
 def run_uncompiled() -> Generator[list[Any]]:
-    """Run the functions inside of torch.compile's callables; the list has a callback for each call of one.
+    """Run the original functions of torch.compile's callables; the list gets an entry for each such call.
 
-    Compiled here, a trace's mode itself would be traced by dynamo: half a minute for three operators.
+    Otherwise dynamo would trace the dispatch mode itself: half a minute for three operators.
     """
     from torch._dynamo import eval_frame
 
     called: list[Any] = []
-    by_stance = eval_frame._callback_from_stance  # what every such call asks first (torch 2.13)
+    by_stance = eval_frame._callback_from_stance  # every such call goes through it first (torch 2.13)
 
     def note(callback: Any) -> Any:
         if callback:

@@ -1,4 +1,4 @@
-"""Triton: torch calls that launch kernels; timed as torch is on CUDA, interpreted on the cpu."""
+"""Triton: torch calls that launch kernels; timed like torch on CUDA, interpreted on the cpu."""
 
 from dataclasses import replace
 

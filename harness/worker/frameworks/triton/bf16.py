@@ -1,7 +1,7 @@
-"""bf16 in Triton's interpreter, which keeps its bits as uint16.
+"""bf16 arithmetic for Triton's interpreter, which stores bf16 as uint16.
 
-Up to 3.9 it adds, multiplies and casts these as the integers they are, and rounds f32 to bf16 toward zero
-where a GPU rounds to nearest.
+Up to Triton 3.9 it computes with these as integers, and rounds f32 to bf16 toward zero where a GPU rounds to
+nearest.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 
 def interpret_bf16_by_value() -> None:
-    """Let casts, operators and products of bf16 tensors compute with the numbers, in f32."""
+    """Patch casts, operators and products of bf16 tensors in the interpreter to compute in f32."""
     cast, binary, unary, product = (
         getattr(InterpreterBuilder, name) for name in ("cast_impl", "binary_op", "unary_op", "create_dot")
     )
 
     def cast_impl(self: Any, src: Any, dst_type: Any) -> Any:
         if dst_type.scalar != tl.bfloat16:
-            return cast(self, _widened(src), dst_type)
-        return src if src.dtype.scalar == tl.bfloat16 else _narrowed(cast(self, src, tl.float32))
+            return cast(self, _widen(src), dst_type)
+        return src if src.dtype.scalar == tl.bfloat16 else _narrow(cast(self, src, tl.float32))
 
     def create_fp_to_fp(self: Any, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
         if tl.bfloat16 in (src.dtype.scalar, dst_type.scalar):
@@ -33,17 +33,17 @@ def interpret_bf16_by_value() -> None:
     def binary_op(self: Any, lhs: Any, rhs: Any, op: Callable[..., Any]) -> Any:
         if not _is_bf16(lhs):
             return binary(self, lhs, rhs, op)
-        result = binary(self, _widened(lhs), _widened(rhs), op)
-        if result.data.dtype == np.bool_:  # a comparison's handle has the dtype of its operands, too
+        result = binary(self, _widen(lhs), _widen(rhs), op)
+        if result.data.dtype == np.bool_:  # the handle of a comparison keeps the operands' dtype
             return TensorHandle(result.data, tl.bfloat16)
-        return _narrowed(result)
+        return _narrow(result)
 
     def unary_op(self: Any, arg: Any, op: Callable[..., Any]) -> Any:
-        result = unary(self, _widened(arg), op)
-        return _narrowed(result) if _is_bf16(arg) else result
+        result = unary(self, _widen(arg), op)
+        return _narrow(result) if _is_bf16(arg) else result
 
     def create_dot(self: Any, a: Any, b: Any, d: Any, *options: Any) -> Any:
-        return product(self, _widened(a), _widened(b), d, *options)
+        return product(self, _widen(a), _widen(b), d, *options)
 
     fp_to_fp = InterpreterBuilder.create_fp_to_fp
     for replacement in (cast_impl, create_fp_to_fp, binary_op, unary_op, create_dot):
@@ -54,14 +54,14 @@ def _is_bf16(handle: Any) -> bool:
     return handle.dtype.scalar == tl.bfloat16 and handle.data.dtype == np.uint16
 
 
-def _widened(handle: Any) -> Any:
+def _widen(handle: Any) -> Any:
     if not _is_bf16(handle):
         return handle
     return TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
 
 
-def _narrowed(handle: Any) -> Any:
-    """To the nearest, of two equally near to the even one; a NaN stays one."""
+def _narrow(handle: Any) -> Any:
+    """Round f32 to bf16, to nearest even; a NaN stays a NaN."""
     bits = np.ascontiguousarray(handle.data, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     quiet = np.where(np.isnan(handle.data), (bits >> 16) | 0x40, rounded)

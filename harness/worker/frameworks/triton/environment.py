@@ -9,7 +9,16 @@ from harness.catalog.known_frameworks import NO_TRITON
 from harness.core.errors import Unsupported
 from harness.core.version import version_of
 
-TOO_OLD = ("1.", "2.", "3.0.", "3.1.", "3.2.", "3.3.", "3.4.", "3.5.")  # their interpreter hides its launches
+TOO_OLD = (
+    "1.",
+    "2.",
+    "3.0.",
+    "3.1.",
+    "3.2.",
+    "3.3.",
+    "3.4.",
+    "3.5.",
+)  # their interpreter hides launches
 
 
 def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:
@@ -19,15 +28,15 @@ def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:
     version = version_of("triton") or ""
     if version.startswith(TOO_OLD):
         raise Unsupported(f"Triton {version} is too old: 3.6 is the first one; pip install -e '.[triton]'")
-    # Unset, 3.9 fuses and 3.10 will not: the same kernel would be another program.
+    # The default changes from Triton 3.9 to 3.10; fixed, so that the same kernel stays the same program.
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
-    os.environ.pop("TRITON_INTERPRET", None)  # a user's own: what it decorates is never compiled
+    os.environ.pop("TRITON_INTERPRET", None)  # a user's setting would prevent compilation
     if cache is not None:
         os.environ["TRITON_CACHE_DIR"] = str(cache)
     if interpret:
         os.environ["TRITON_INTERPRET"] = "1"
-        # torch may have imported it before: what it decorated itself then cannot be interpreted. Its machine
-        # code stays, which can be loaded once.
+        # torch may have imported Triton already, whose own decorated functions then cannot be interpreted: it
+        # is imported again. Its native module stays, because it can be loaded only once per process.
         for name in [name for name in sys.modules if name.partition(".")[0] == "triton"]:
             if not name.startswith("triton._C"):
                 del sys.modules[name]

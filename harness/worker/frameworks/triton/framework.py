@@ -1,4 +1,4 @@
-"""Triton kernels in torch calls: on CUDA as torch is, on the cpu by Triton's own interpreter and untimed."""
+"""Triton kernels in torch calls: on CUDA like torch, on the cpu interpreted by Triton and untimed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ UNTOLD = "the program of the kernel {} is compiled for a GPU alone, and is in no
 UNSEEN = "what the kernel {} reads and writes is counted by nobody"
 
 
-def uncounted(static: Static, kernels: Sequence[str]) -> Static:
-    """The figures of a traced call without those that kernels have a part in which no trace sees."""
+def without_kernel_figures(static: Static, kernels: Sequence[str]) -> Static:
+    """The figures of a traced call without those that depend on its kernels, which the trace cannot see."""
     first = kernels[0]
     return dataclasses.replace(
         static,
@@ -53,11 +53,11 @@ class Triton(Torch):
         patience: Patience,
         survey: Survey | None = None,
     ) -> Static:
-        """Allocations between the launches, which are not made."""
-        from harness.worker.frameworks.triton.launches import recorded
+        """The figures of a call without its kernels' work: launches are recorded instead of made."""
+        from harness.worker.frameworks.triton.launches import record_launches
 
-        with recorded(compiling=False) as recorder:
+        with record_launches(compiling=False) as recorder:
             static = super().trace(recorder.of_timed_call(bind), fake, patience, survey)
         if not recorder.launches:
             return static
-        return uncounted(static, [launch.kernel for launch in recorder.launches])
+        return without_kernel_figures(static, [launch.kernel for launch in recorder.launches])

@@ -1,7 +1,7 @@
 """Calls on fake tensors of a device that this torch was not built for.
 
-`tensor[...]` and `tensor.contiguous()` select the device in C++ before any fake tensor is asked, and fail
-where there is none. The operators that they consist of do not.
+`tensor[...]` and `tensor.contiguous()` set a device guard in C++ before they dispatch, which fails without
+the device. The operators that they consist of set none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ATEN = torch.ops.aten
 
 
 class NoDeviceGuards(TorchFunctionMode):
-    """While it is entered, such calls are made by their operators."""
+    """A mode that replaces such calls by the operators that they consist of."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
@@ -35,7 +35,7 @@ class NoDeviceGuards(TorchFunctionMode):
 
 
 def _view(tensor: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[Any]]:
-    """A tensor after its numbers, slices, `None` and `...`, and the tensors that index what is left of it."""
+    """(the view by the index's numbers, slices, None and `...`, the index tensors to apply to it)."""
     parts = list(index) if isinstance(index, tuple) else [index]
     taken = sum(part is not None and part is not Ellipsis for part in parts)
     at = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))

@@ -1,4 +1,4 @@
-"""The process that compiles Triton kernels for GPUs that are not at hand, one case after the other."""
+"""Cross-compiler of Triton kernels: a process that compiles cases, one by one, for GPUs not at hand."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ STANDS_IN = (
 
 
 class KernelCompiler:
-    """Answers `compile`, as often as it is asked; each time with a job of its own."""
+    """Answers `compile` any number of times, each time for another job."""
 
     def __init__(self, job: Job) -> None:
         self.cache = Path(job.folder) / "triton"
 
     def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
-        """The figures of a case for a target, and its other facts that need no run."""
+        """The static figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
         wanted = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
@@ -61,7 +61,7 @@ class KernelCompiler:
 
 
 def gpu_of(name: str) -> Target:
-    """The target of this name. Unsupported where it is no GPU."""
+    """The target of this name. Unsupported unless it is a GPU."""
     wanted = target(name)
     if wanted.capability is None:
         raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
@@ -78,25 +78,25 @@ def use_absent_gpu(wanted: Target) -> None:
 
     architecture = int(str(wanted.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
-    # The key of its cache has a hash of all that Triton consists of, half a second's work; this cache is as
-    # old as the process.
+    # The cache key normally hashes all of Triton, which takes half a second. The version is enough for this
+    # cache, which lives only as long as the process's folder.
     cache.triton_key = lambda: triton.__version__
 
 
 def compile_call(
     built: Built, mode: str, wanted: Target, patience: Patience, *, owners: bool = False
 ) -> Static:
-    """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
+    """Trace a call over fake tensors of the absent device, and compile every kernel that it launches."""
     import torch
 
     from harness.worker.frameworks.torch.arrays import empty
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
-    from harness.worker.frameworks.triton.framework import uncounted
+    from harness.worker.frameworks.triton.framework import without_kernel_figures
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    # A torch without CUDA ends the process where its autograd meets a CUDA tensor, fake or not.
+    # In a torch without CUDA, autograd kills the process when it meets a CUDA tensor, even a fake one.
     stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
 
@@ -104,7 +104,7 @@ def compile_call(
         return bind_call(built.function, built.names, mode, inputs, cotangent)
 
     torch.set_grad_enabled(mode != "fwd")
-    with launches.recorded(compiling=True) as recorder, NoDeviceGuards():
+    with launches.record_launches(compiling=True) as recorder, NoDeviceGuards():
         inputs = {name: built.shapes[name] for name in built.names}
         static = figures(
             recorder.of_timed_call(bind),
@@ -119,28 +119,28 @@ def compile_call(
     if not recorder.launches:
         return static
     kernels = compiled_kernels(recorder, wanted)
-    counted = uncounted(static, [launch.kernel for launch in recorder.launches])
+    traced = without_kernel_figures(static, [launch.kernel for launch in recorder.launches])
     if static.program is None:
-        return dataclasses.replace(counted, kernels=kernels)
+        return dataclasses.replace(traced, kernels=kernels)
     digest = sha256("\n".join([static.program, *(kernel.program for kernel in kernels)]).encode())
     return dataclasses.replace(
-        counted,
+        traced,
         kernels=kernels,
         program=f"sha256:{digest.hexdigest()}",
-        unavailable={name: why for name, why in counted.unavailable.items() if name != "program"},
+        unavailable={name: why for name, why in traced.unavailable.items() if name != "program"},
     )
 
 
 def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures, ...]:
-    """The figures of every kernel that was launched, in each configuration and on each grid once."""
-    from harness.worker.frameworks.triton.launches import counted
+    """The figures of every launched kernel, once per configuration and grid."""
+    from harness.worker.frameworks.triton.launches import count_launches
 
     read_machine_code([recorder])
-    return tuple(kernel_figures(launch, count, wanted) for launch, count in counted(recorder.launches))
+    return tuple(kernel_figures(launch, count, wanted) for launch, count in count_launches(recorder.launches))
 
 
 def read_machine_code(recorders: Iterable[Recorder]) -> None:
-    """Read what was compiled, several kernels at once: NVIDIA's tools take longer than Triton."""
+    """Disassemble the compiled kernels concurrently: NVIDIA's tools take longer than Triton's compiler."""
     compiled = [launch.compiled for recorder in recorders for launch in recorder.launches]
     cubins = dict.fromkeys(kernel.asm["cubin"] for kernel in compiled)
     with ThreadPoolExecutor(usable_cores()) as threads:
@@ -148,7 +148,7 @@ def read_machine_code(recorders: Iterable[Recorder]) -> None:
 
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
-    """What one compiled kernel takes of a multiprocessor of this target."""
+    """The figures of one compiled kernel on this target: registers, shared memory, occupancy."""
     metadata = launch.compiled.metadata
     return launched_kernel(
         machine_code.read(launch.compiled.asm["cubin"], machine_code.tools_folder()),

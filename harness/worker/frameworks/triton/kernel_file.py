@@ -1,4 +1,4 @@
-"""A Triton kernel of a file that registers nothing, compiled for GPUs that are not at hand.
+"""Cross-compilation of a Triton kernel in a file that registers no implementation.
 
 `python -m harness.worker.frameworks.triton.kernel_file QUESTION`; question and answer are JSON.
 """
@@ -43,14 +43,14 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, bes
 
 
 def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Per target `kernels`, its figures in each configuration, and `reason`, why there are none."""
+    """By target: `kernels`, the figures of each configuration, and `reason`, why there are none."""
     values, grid = parse_arguments(question["args"]), parse_grid(question["grid"])
     try:
         gpus = {name: gpu_of(name) for name in question["targets"]}
         prepare_environment(interpret=False, cache=Path(question["cache"]))
     except Unsupported as refusal:
         raise UsageError(str(refusal)) from None
-    use_absent_gpu(next(iter(gpus.values())))  # before the file is read, which may ask Triton for it
+    use_absent_gpu(next(iter(gpus.values())))  # before the import, which may query the device
     kernel = _find(_load(Path(question["file"])), question["kernel"])
     arguments = _bind(kernel, question["kernel"], values)
     compiled = {name: _compile(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
@@ -59,7 +59,7 @@ def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _load(file: Path) -> ModuleType:
-    """The module of a file; in a package by its dotted name, since it may import its siblings relatively."""
+    """The module of a file; inside a package by its dotted name, so that relative imports work."""
     try:
         if (home := home_of(file)) == file.parent:
             return loading.load(str(file))
@@ -67,7 +67,7 @@ def _load(file: Path) -> ModuleType:
         return loading.load(import_name(file))
     except SyntaxError as error:
         raise UsageError(f"it cannot be imported: {child_process.sentence(error)}") from None
-    except BaseException as error:  # it may do anything, and leave by sys.exit
+    except BaseException as error:  # an import may raise anything, SystemExit too
         remedy = (
             "install that module, or add its folder to PYTHONPATH"
             if isinstance(error, ModuleNotFoundError)
@@ -77,7 +77,7 @@ def _load(file: Path) -> ModuleType:
 
 
 def _find(module: ModuleType, name: str) -> Any:
-    """The kernel of a module, or that it imports. UsageError, with those of its own, where it has none."""
+    """The kernel of this name in a module. UsageError lists the module's own kernels."""
     from triton.runtime.jit import KernelInterface
 
     kernels = {word: value for word, value in vars(module).items() if isinstance(value, KernelInterface)}
@@ -86,8 +86,8 @@ def _find(module: ModuleType, name: str) -> Any:
     own = [word for word, kernel in kernels.items() if _function(kernel).__module__ == module.__name__]
     if not own:
         raise UsageError("it has no Triton kernel; decorate one with @triton.jit")
-    found = vars(module).get(name)
-    what = "no such kernel" if found is None else f"a {type(found).__name__} is no Triton kernel"
+    other = vars(module).get(name)
+    what = "no such kernel" if other is None else f"a {type(other).__name__} is no Triton kernel"
     raise UsageError(f"{what}{nearest(name, own)}")
 
 
@@ -97,12 +97,13 @@ def _function(kernel: Any) -> Any:
 
 
 def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a launch: by place as far as there is no gap, which autotuners prune by, then by name.
+    """(positional, keyword) arguments of a launch: positional up to the first that is not given.
 
-    UsageError for one that the kernel does not take, that its decorators set, or that is missing.
+    Autotuners prune configurations by positional arguments alone. UsageError for an argument that the kernel
+    does not take, that its decorators set, or that is missing.
     """
     parameters = inspect.signature(_function(kernel)).parameters
-    chosen = _chosen(kernel)
+    chosen = _decorator_arguments(kernel)
     for word in values:
         if word not in parameters and word not in OPTIONS:
             raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*parameters, *OPTIONS])}")
@@ -121,7 +122,7 @@ def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any
     return [given.pop(word) for word in order[:gap]], given
 
 
-def _chosen(kernel: Any) -> set[str]:
+def _decorator_arguments(kernel: Any) -> set[str]:
     """The arguments and options that a kernel's autotuner and heuristics set."""
     from triton.runtime.autotuner import Autotuner, Heuristics
 
@@ -130,11 +131,11 @@ def _chosen(kernel: Any) -> set[str]:
         words.update(*(configuration.all_kwargs() for configuration in kernel.configs))
     elif isinstance(kernel, Heuristics):
         words.update(kernel.values)
-    return words | _chosen(kernel.fn) if hasattr(kernel, "fn") else words
+    return words | _decorator_arguments(kernel.fn) if hasattr(kernel, "fn") else words
 
 
 def _materialise(name: str, value: Value) -> Any:
-    """A tensor without storage, or a dtype of Triton's; other values are what they are."""
+    """A value as a launch takes it: a tensor without storage, a Triton dtype, or the value itself."""
     import torch
     import triton.language as tl
 
@@ -158,17 +159,17 @@ def _materialise(name: str, value: Value) -> Any:
 def _compile(
     kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Target
 ) -> Recorder | str:
-    """What was launched, compiled for a GPU; or why it was not."""
-    from harness.worker.frameworks.triton.launches import recorded
+    """The launches of a kernel, compiled for a GPU; or why it was not."""
+    from harness.worker.frameworks.triton.launches import record_launches
 
     use_absent_gpu(gpu)
     by_place, by_name = arguments
-    with recorded(compiling=True) as recorder:
+    with record_launches(compiling=True) as recorder:
         try:
             kernel[grid](*by_place, **by_name)
-        except UsageError as refusal:  # the grid's, which Triton calls
+        except UsageError as refusal:  # from the grid, which Triton calls
             raise UsageError(str(refusal)) from None
-        except Exception as error:  # of the author's heuristics and pruning, or of Triton's passes
+        except Exception as error:  # the author's heuristics, pruning or Triton's passes may raise anything
             return child_process.sentence(error)
     return recorder if recorder.refusal is None else str(recorder.refusal)
 

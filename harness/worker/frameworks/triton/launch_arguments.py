@@ -38,7 +38,7 @@ Grid: TypeAlias = Callable[[Mapping[str, Any]], tuple[int, ...]]
 
 
 def parse_arguments(text: str) -> dict[str, Value]:
-    """The values by name. UsageError for what is none.
+    """The values by name. UsageError for a malformed one.
 
     A tensor is `dtype[shape]`, a number with a point is a float, a string stands in quotes, and a word is a
     dtype; `true`, `false` and `none` are what they are in Python.
@@ -58,7 +58,7 @@ def parse_arguments(text: str) -> dict[str, Value]:
 
 
 def _parse_value(text: str) -> Value:
-    """ValueError for what begins like a number and is none."""
+    """A value from text. ValueError for a malformed number."""
     if tensor := re.fullmatch(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]", text):
         return TensorArgument(tensor[1], tuple(map(parse_count, split_list(tensor[2]))))
     if text.lower() in WORDS:
@@ -72,10 +72,10 @@ def _parse_value(text: str) -> Value:
 
 
 def parse_grid(text: str) -> Grid:
-    """A grid as Triton takes one: of the arguments of a launch, its blocks along up to three axes.
+    """A grid as Triton takes one: a function of a launch's arguments to its blocks along up to three axes.
 
-    An axis is a product of numbers, of arguments by name, and of quotients, which are rounded up. UsageError
-    for more axes, and by the grid itself for what is no number of blocks.
+    An axis is a product of numbers, argument names and quotients, which are rounded up. UsageError for more
+    axes, and by the grid itself for an invalid number of blocks.
     """
     axes = split_list(text)
     if not 1 <= len(axes) <= 3:

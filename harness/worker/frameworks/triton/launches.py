@@ -1,7 +1,7 @@
-"""The kernel launches of a call over fake tensors: noted, and compiled for a target where one is named.
+"""Recorded kernel launches of a call over fake tensors, optionally compiled for a GPU that is not at hand.
 
-Triton launches through the method `run` of what its decorators make (3.4 to 3.9); that of each is replaced
-while a call is traced. Nothing is launched, since there is nothing to launch it on.
+Triton launches through the method `run` of its decorators' objects (3.4 to 3.9), which is patched while a
+call is traced. Nothing is launched: there is no device.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
 
 
 class Recorder:
-    """What a traced call has launched, in order, and the error of a kernel that does not compile."""
+    """The launches of a traced call in order, and the error of a kernel that does not compile."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
         self.refusal: Unsupported | None = None
 
     def of_timed_call(self, bind: Bind) -> Bind:
-        """`bind` without what it launches itself: a backward's untimed forward is no part of the call."""
+        """`bind` without its own launches: a backward's untimed forward is no part of the timed call."""
 
         def bind_alone(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             call = bind(inputs, cotangent)
@@ -58,7 +58,7 @@ class Recorder:
 
 
 class FakePointer:
-    """A tensor as a launch looks at it: a dtype, and an address that is aligned as the real one would be."""
+    """A tensor as a launch sees it: a dtype, and an address with the alignment of the real one."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.dtype = tensor.dtype
@@ -69,7 +69,7 @@ class FakePointer:
 
 
 class AbsentDevice:
-    """Triton's driver for a GPU that is not here: it has a target, and neither memory nor a clock."""
+    """Triton's driver for a GPU that is not at hand: it has a target, but neither memory nor a clock."""
 
     def __init__(self, target: Any) -> None:
         self.target = target
@@ -78,7 +78,7 @@ class AbsentDevice:
         return self.target
 
     def get_current_device(self) -> int:
-        """Another for each target: by it a kernel finds what it was compiled to before."""
+        """A number per target: kernels cache what they were compiled to by device."""
         return int(self.target.arch)
 
     def get_current_stream(self, _: int = 0) -> int:
@@ -92,10 +92,10 @@ class AbsentDevice:
 
 
 @contextmanager
-def recorded(*, compiling: bool) -> Generator[Recorder]:
-    """Note every launch of a block instead of making it; `compiling` for the active driver's target.
+def record_launches(*, compiling: bool) -> Generator[Recorder]:
+    """Record every launch instead of making it; with `compiling`, compile it for the active driver's target.
 
-    An autotuned kernel is noted in each of its configurations, or in the first where nothing is compiled.
+    An autotuned kernel is recorded in each of its configurations, without `compiling` in the first alone.
     """
     recorder = Recorder()
     run = JITFunction.run
@@ -131,7 +131,7 @@ def recorded(*, compiling: bool) -> Generator[Recorder]:
 
 
 def interpret_first_configurations() -> None:
-    """Let autotuned kernels run in their first configuration: an interpreter's times choose nothing."""
+    """Run autotuned kernels in their first configuration: an interpreter's times say nothing of a GPU."""
 
     def run(self: Any, *args: Any, **options: Any) -> Any:
         first = configurations(self, args, options)[0]
@@ -148,8 +148,8 @@ def configurations(autotuner: Any, args: Sequence[Any], options: Mapping[str, An
     return list(autotuner.prune_configs(dict(options)))
 
 
-def counted(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
-    """Launches that are the same program on the same grid together, with how many there are."""
+def count_launches(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
+    """Launches of the same program on the same grid, counted."""
 
     def same(launch: Launch) -> Any:
         return (
@@ -171,7 +171,7 @@ def _fake_pointer(value: Any) -> Any:
 
 
 def _arguments(function: Any, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by name, as a grid's function gets them: with defaults, and with the options."""
+    """The arguments by name as a grid function gets them, with defaults and options."""
     names = inspect.signature(function).parameters
     given = {name: value for name, value in options.items() if name in names}
     bound = inspect.signature(function).bind_partial(*args, **given)
@@ -180,20 +180,20 @@ def _arguments(function: Any, args: Sequence[Any], options: Mapping[str, Any]) -
 
 
 def _source(function: Any) -> str:
-    """`file:line` of a kernel's `def`, behind its decorators."""
+    """`file:line` of a kernel's `def`, below its decorators."""
     lines, first = inspect.getsourcelines(function)
     begin = next(number for number, line in enumerate(lines) if line.lstrip().startswith("def "))
     return f"{Path(function.__code__.co_filename).name}:{first + begin}"
 
 
 def _why_not_compiled(function: Any, error: CompilationError | PTXASError) -> str:
-    """The compiler's own words, at the line of the kernel's file."""
+    """The compiler's message, with the line in the kernel's file."""
     file, _, first = _source(function).rpartition(":")
     if isinstance(error, PTXASError):
         said = re.search(r"line \d+; error *: *(.*)", str(error))
         return f"{function.__name__} does not compile: ptxas: {said[1] if said else error} ({file}:{first})"
     line, inner = int(first) + max(0, getattr(error.node, "lineno", 1) - 1), error
-    while isinstance(inner.__cause__, CompilationError):  # in a function that the kernel calls
+    while isinstance(inner.__cause__, CompilationError):  # raised in a function that the kernel calls
         inner = inner.__cause__
     lines = str(inner.error_message or inner.__cause__ or "").strip().splitlines()
     said = lines[-1] if lines else type(inner).__name__

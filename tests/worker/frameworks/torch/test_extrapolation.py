@@ -42,7 +42,7 @@ def tracing():
             return binding.bind(function, tuple(used), mode, inputs, cotangent)
 
         def at(length):
-            survey, own = extrapolation.Survey(), extrapolation.cut(used, length)
+            survey, own = extrapolation.Survey(), extrapolation.resize(used, length)
             with torch.set_grad_enabled(mode != "fwd"):
                 static = trace.figures(
                     bind,
@@ -52,7 +52,7 @@ def tracing():
                 )
             return static, survey
 
-        return at, extrapolation.longest(used)
+        return at, extrapolation.longest_axis(used)
 
     return make
 
@@ -188,7 +188,7 @@ def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
 
     trace, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 20, **SMALL)
     assert chosen(trace) == ""
-    monkeypatch.setattr(extrapolation, "cut", lambda shapes, length: {n: shapes[n] for n in shapes})
+    monkeypatch.setattr(extrapolation, "resize", lambda shapes, length: {n: shapes[n] for n in shapes})
     odd, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 12, **SMALL)
     assert chosen(odd) == "traced whole"
 

@@ -26,7 +26,7 @@ from harness.worker.frameworks.triton import launches
 
 for arch in (80, 90):
     driver.set_active(launches.AbsentDevice(GPUTarget("cuda", arch, 32)))
-    with launches.recorded(compiling=True) as recorder, FakeTensorMode():
+    with launches.record_launches(compiling=True) as recorder, FakeTensorMode():
         double[(1,)](torch.empty(8, device="cuda"), 8, 16)
     assert recorder.launches[0].compiled.metadata.target.arch == arch
 """
