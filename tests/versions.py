@@ -2,7 +2,8 @@
 
     python tests/versions.py --python 3.11 3.13
 
-A line of docs/testing.md's table per environment; 1 where a test fails. Environments stay in build/versions/.
+A Python that uv neither finds nor can download is named by its path. A line of docs/testing.md's table per
+environment; 1 where a test fails, or an environment cannot be made. Environments stay in build/versions/.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ET
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +33,7 @@ def lowest():
 
 def make(python, which):
     """The interpreter of an environment with these versions."""
-    place = PLACE / f"{which}-{python}"
+    place = PLACE / f"{which}-{python.strip('/').replace('/', '-')}"
     interpreter = place / "bin/python"
     if not interpreter.exists():
         subprocess.run(["uv", "venv", "--quiet", "--python", python, place], check=True)
@@ -64,13 +66,17 @@ def main():
     parser.add_argument("--which", nargs="+", default=["oldest", "newest"], choices=["oldest", "newest"])
     asked, words = parser.parse_known_args()
     rows, good = [], True
-    for python in asked.python:
-        for which in asked.which:
+    for python, which in product(asked.python, asked.which):
+        try:
             interpreter = make(python, which)
-            versions = subprocess.run([interpreter, "-c", SAY], check=True, capture_output=True, text=True)
-            said, whole = run_tests(interpreter, words)
-            good &= whole
-            rows.append(f"| {which} | {versions.stdout.strip()} | {said} |")
+        except subprocess.CalledProcessError:  # uv has said why
+            rows.append(f"| {which} | {python} | | | no environment; give --python an interpreter's path |")
+            good = False
+            continue
+        versions = subprocess.run([interpreter, "-c", SAY], check=True, capture_output=True, text=True)
+        said, whole = run_tests(interpreter, words)
+        good &= whole
+        rows.append(f"| {which} | {versions.stdout.strip()} | {said} |")
     print("| | Python | torch | jax | tests |\n| --- | --- | --- | --- | --- |", *rows, sep="\n")
     sys.exit(0 if good else 1)
 
