@@ -30,7 +30,6 @@ LIFE = "life"  # a socket of the tests' process, with whose end templates end
 READ_AT_IMPORT = (
     "CUDA", "JAX", "KMP", "LD_", "MKL", "NUMBA", "OMP", "OPENBLAS", "PYTHON", "TF_", "TORCH", "TRITON", "XLA"
 )  # fmt: skip
-START_SECONDS = 180
 MOST_BYTES = 1 << 20  # of a request
 
 
@@ -100,14 +99,13 @@ def _connect_template(folder, words, environment):
     with place.with_suffix(".lock").open("w") as lock, place.with_suffix(".log").open("a") as log:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
-            subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "tests.preloaded_servers", str(place), *words],
                 env=own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
-        deadline = time.monotonic() + START_SECONDS
-        while not place.exists():
-            assert time.monotonic() < deadline, place.with_suffix(".log").read_text()
-            time.sleep(0.02)
+            while not place.exists():
+                assert process.poll() is None, place.with_suffix(".log").read_text()
+                time.sleep(0.02)
     template = socket.socket(socket.AF_UNIX)
     template.connect(str(place))
     return template
@@ -118,7 +116,7 @@ def serve(place, names, *untraced):
     from harness.worker import fork_server
     from harness.worker.frameworks import base
 
-    for name in fork_server.EVERY_WORKER_NEEDS:
+    for name in fork_server.PRELOADED:
         importlib.import_module(name)
     with suppress(ImportError):  # the servers find out themselves, and say so
         base.preload(names.split(","), tracing=not untraced)
