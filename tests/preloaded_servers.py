@@ -2,7 +2,7 @@
 
 Every run starts a fork server per framework, and importing torch takes three seconds of a core. A *template*
 has imported it once for all commands of the tests. Its servers differ from those of a shell's command in what
-Python reads when it starts; tests of servers start real ones.
+Python and libc read when they start; tests of servers, and the sides of a gate by the clock, start real ones.
 """
 
 import fcntl
@@ -17,12 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 from harness.core.plain_data import digest
+from harness.gate.timed.processes import PADDING
 from harness.run.processes import fork_client
 
 SERVER = ["-m", "harness.worker.fork_server"]
@@ -46,7 +48,9 @@ def start_from(folder):
     """From now on, this process forks its fork servers from the templates in `folder`."""
 
     def start(words, **given):
-        if words[:3] != [sys.executable, *SERVER]:
+        if (
+            words[:3] != [sys.executable, *SERVER] or PADDING in given["env"]
+        ):  # a gate's side has its own start
             return subprocess.Popen(words, **given)
         return _fork_from_template(folder, words[3:], given)
 
@@ -125,9 +129,9 @@ def serve(place, names, *untraced):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended servers need no one to wait for them
     listener, life = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
     life.connect(str(Path(place).with_name(LIFE)))
-    listener.bind(f"{place}.new")
+    listener.bind(f"{place}.{os.getpid()}")
     listener.listen(64)
-    Path(f"{place}.new").rename(place)
+    Path(f"{place}.{os.getpid()}").rename(place)
     while life not in select.select([life, listener], [], [])[0]:
         asker, _ = listener.accept()
         data, descriptors, _, _ = socket.recv_fds(asker, MOST_BYTES, 2)
@@ -162,6 +166,8 @@ def _become_server(request, descriptors, names, *, tracing):
         os.chdir(request["cwd"])
         os.sched_setaffinity(0, request["cores"])
         fork_server.main(names, theirs, request["folder"], tracing=tracing)
+    except BaseException:
+        traceback.print_exc()  # the last line says why, as that of a server that was started does
     finally:
         os._exit(0)
 
