@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,12 +32,16 @@ class Array:
     dtype: str
 
     def __post_init__(self) -> None:
-        """UsageError for what describes no array; a shape is kept as a tuple, in whatever form it comes."""
+        """UsageError for what describes no array; a shape is kept as a tuple, a list's, too."""
         require_usable(
             self,
             (
                 Rule("shape", _is_shape, "a tuple of whole numbers"),
-                Rule("dtype", lambda value: value in BYTES, f"one of {', '.join(BYTES)}"),
+                Rule(
+                    "dtype",
+                    lambda value: value in tuple(BYTES),
+                    f"one of {', '.join(BYTES)}",
+                ),
             ),
         )
         object.__setattr__(self, "shape", tuple(int(length) for length in self.shape))
@@ -48,7 +53,9 @@ class Array:
 
 def _is_shape(value: object) -> bool:
     lengths: Any = value if isinstance(value, (tuple, list)) else (None,)
-    return all(hasattr(length, "__index__") and index(length) >= 0 for length in lengths)
+    with suppress(TypeError):  # of what is no whole number
+        return all(index(length) >= 0 for length in lengths)
+    return False
 
 
 Shapes: TypeAlias = Mapping[str, "Array | Shapes"]

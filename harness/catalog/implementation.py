@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from harness.catalog.contract import Contract
 from harness.catalog.known_frameworks import require_framework
 from harness.catalog.own_semantics import OwnSemantics
-from harness.core.declared import WORD
+from harness.core.declared import is_word
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field, declared_field
@@ -82,12 +81,12 @@ def implementation(
     record and are printed below the table.
     """
     require_framework(framework)
-    if name is not None and not re.fullmatch(WORD, name):
-        raise UsageError(f'"{name}" cannot be the name of an implementation; use letters, digits and _')
     own = _own(semantics)
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
-        identity = name or builder.__name__
+        identity = builder.__name__ if name is None else name
+        if not is_word(identity):
+            raise UsageError(f'"{identity}" cannot name an implementation; use letters, digits and _')
         _refuse_second(builder)
         return Implementation(
             name=identity,
@@ -120,7 +119,7 @@ def _own(semantics: object) -> OwnSemantics | None:
             f"semantics={semantics!r}: use a name of the family's, a contract such as within(rel_rms=0.02), "
             "or OwnSemantics(contract, reference)"
         )
-    if own.name and not re.fullmatch(WORD, own.name):
+    if own.name and not is_word(own.name):
         raise UsageError(f'"{own.name}" cannot be the name of a semantics; use letters, digits and _')
     return own
 

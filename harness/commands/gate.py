@@ -24,11 +24,11 @@ Evidence = Mapping[str, CaseEvidence]
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     """Run the gate on the working tree, or write the file of its exact figures; the exit code."""
-    from harness.gate.output import refuse_junit
+    from harness.gate.output import refuse_file
 
     options = limit_threads(options, project)
     if options.junit is not None:
-        refuse_junit(options.junit)
+        refuse_file(options.junit, "--junit")
     if options.last:
         return print_outcome(*read_newest(project), options, json=json)
     if options.dry_run:

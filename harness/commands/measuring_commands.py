@@ -167,7 +167,7 @@ def sentinel(
     target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
     seq: Words = option(TARGETS, "Sequence lengths: 4Ki,16Ki."),
     config: Text = option("Places", "Which bench.yaml."),
-    issue: Path | None = option(OUTPUT, "File for an issue's text, in Markdown."),
+    issue: Path | None = option(OUTPUT, "File for an issue's text, in Markdown, where a figure changed."),
     out: Path | None = option(OUTPUT, "File for a chart of what changed over the environments, SVG."),
     *,
     json: bool = options.JSON,

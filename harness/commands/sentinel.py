@@ -10,6 +10,7 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.typed_command import typed_command
+from harness.gate.output import refuse_file
 from harness.gate.report.compiler_upgrades import change_lines, issue_text, sentence
 from harness.gate.sides.base import find_interpreter
 from harness.gate.static.compiler_versions import compile_under, upgrades_between
@@ -23,12 +24,15 @@ def compare_pythons(
     out: Path | None = None,
     json: bool,
 ) -> int:
-    """Compile under each and print what changed from one to the next; write the issue's text and the chart.
+    """Compile under each and print what changed from one to the next; if anything did, write issue and chart.
 
     The exit code: 1 where a figure changed, 3 where none was compiled.
     """
     if len(pythons) < 2:
         raise UsageError("--python: give it twice or more, the environment of before first, then newer ones")
+    for flag, file in (("--issue", issue), ("--out", out)):
+        if file is not None:
+            refuse_file(file, flag)
     programs = [find_interpreter(python, f"--python {python}") for python in pythons]
     runs = []
     with ScratchFolder("sentinel-") as scratch:
@@ -38,7 +42,16 @@ def compare_pythons(
                 compile_under(program, words, scratch / str(place), lambda line: print_note(f"  {line}"))
             )
     upgrades = upgrades_between(runs)
-    if issue is not None:
+    if json:
+        data = [{**asdict(upgrade), "changed": len(upgrade.changed)} for upgrade in upgrades]
+        print_json({"upgrades": data})
+    else:
+        for upgrade in upgrades:
+            print_line(sentence(upgrade))
+            for line in change_lines(upgrade):
+                print_line(line)
+    changed = any(upgrade.changed for upgrade in upgrades)
+    if issue is not None and changed:
         write_data(issue_text(upgrades, typed_command()).encode(), issue, "--issue")
     if out is not None:
         from harness.gate.report.compiler_chart import draw_versions
@@ -48,14 +61,6 @@ def compare_pythons(
             print_note(f"--out {out}: no figure changed, and so nothing is drawn")
         else:
             write_data(chart, out)
-    if json:
-        data = [{**asdict(upgrade), "changed": len(upgrade.changed)} for upgrade in upgrades]
-        print_json({"upgrades": data})
-    else:
-        for upgrade in upgrades:
-            print_line(sentence(upgrade))
-            for line in change_lines(upgrade):
-                print_line(line)
     if not any(upgrade.cases for upgrade in upgrades):
         return NOTHING
-    return STALE if any(upgrade.changed for upgrade in upgrades) else 0
+    return STALE if changed else 0

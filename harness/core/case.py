@@ -127,7 +127,7 @@ def split_id(case_id: str) -> IdParts:
 
 def split_setting(text: str) -> tuple[str, str, str]:
     """`batch=1,seq=64:fwd:cpu`, the end of an id, → (`batch=1,seq=64`, `fwd`, `cpu`)."""
-    parts = text.rsplit(":", 2)  # from the right, as a text field may hold anything
+    parts = text.rsplit(":", 2)  # from the right, as a text field may hold a colon
     if len(parts) < 3:
         raise ValueError(f'"{text}" does not end a case id; write field=value,…:mode:device')
     return parts[0], parts[1], parts[2]

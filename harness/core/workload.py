@@ -43,19 +43,20 @@ def axis(
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
     default, so old ids stay valid. Beside its choices a `table` may name a CSV file of document lengths, and
-    a `captured` one a file of tensors. UsageError unless choices are texts and the minimum is a number.
+    a `captured` one a file of tensors. UsageError unless choices are texts and the minimum is a whole number.
     """
-    texts: Any = choices  # an author may have given anything
+    given: Any = choices  # an author may have given anything
     number: Any = minimum
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f'choices={texts!r}: write a tuple of texts, as in ("prefill", "decode")')
+    texts = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f'choices={given!r}: write a tuple of texts, as in ("prefill", "decode")')
     if not isinstance(number, int):
         raise UsageError(f"minimum={number!r}: write a whole number")
     return dataclasses.field(
         default=default,
         kw_only=True,
         metadata={
-            "choices": choices,
+            "choices": texts,
             "minimum": minimum,
             "later": later,
             "table": table,
@@ -192,7 +193,9 @@ def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
             kind, _, choices = kind_of(inner[0])
             return kind, True, choices
     if typing.get_origin(annotation) is typing.Literal:
-        return "str", False, tuple(str(member) for member in members)
+        if not all(isinstance(member, str) for member in members):
+            raise UsageError(f"{annotation} has a value that is no text; use int, float or bool")
+        return "str", False, members
     for known in (bool, int, float, str):
         if annotation is known:
             return known.__name__, False, ()

@@ -45,11 +45,11 @@ def report_outcome(
     return None
 
 
-def refuse_junit(path: Path) -> None:
-    """UsageError where no file can be written at `path`: checked before a gate, which may take minutes."""
+def refuse_file(path: Path, flag: str) -> None:
+    """UsageError where no file can be written at `path`, before what it is for, which may take minutes."""
     parent = next(place for place in path.absolute().parents if place.exists())
     if path.is_dir() or not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise UsageError(f"--junit {path}: cannot be written; name a file in a folder of yours")
+        raise UsageError(f"{flag} {path}: cannot be written; name a file in a folder of yours")
 
 
 def _write_junit(path: Path, outcome: GateOutcome) -> None:

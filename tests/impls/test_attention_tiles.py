@@ -135,14 +135,15 @@ def test_what_it_cannot_says_what_can(monkeypatch):
         V.nsa_mslk_tiles(SMALL)
 
 
-def test_is_traced_over_fake_tensors():
-    """Over several parts of the selection, whose shapes are all that a length decides."""
+@pytest.mark.parametrize("parts", [4, pytest.param(128, marks=pytest.mark.long)])
+def test_is_traced_over_fake_tensors(parts):
+    """Over several parts of the selection, whose shapes are all that a length decides; and to 1Mi tokens."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     from impls.attention._numba_tiles.operator import TILES_SCORED
 
-    w = of(batch=1, seq=4 * TILES_SCORED * SMALL.tile, block=64, selected=16, window=512)
+    w = of(batch=1, seq=parts * TILES_SCORED * SMALL.tile, block=64, selected=16, window=512)
     with FakeTensorMode():
         inputs = {name: torch.empty(x.shape) for name, x in FAMILY.shapes(w).items()}
         assert V.nsa_mslk_tiles(w)(**inputs).shape == (1, w.seq, 4, 16)

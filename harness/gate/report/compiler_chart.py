@@ -1,5 +1,6 @@
 """A chart over versions of compilers: each figure that changed, relative to the first version that has it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,26 +27,34 @@ class Curve:
     """A figure of a case on a target, over all versions."""
 
     title: str  # `temp on host`
-    label: str
-    seq: int
-    mode: str
+    record: Record
     values: Values
+
+    @property
+    def label(self) -> str:
+        return label_of(self.record)
 
     @property
     def known(self) -> list[float]:
         return [value for value in self.values if not isinstance(value, str)]
 
+    @property
+    def factor(self) -> float:
+        """Between the largest and the smallest of the figure."""
+        least = min(self.known)
+        return max(self.known) / least if least else math.inf
+
 
 def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
     """A panel per figure and target, as the bytes of an SVG; None where no figure changed.
 
-    Of an implementation it is the longest length at which the figure changed.
+    Of an implementation it is the case of which the figure changed most.
     """
     cases = {record.case: record for run in runs for record in run.records}
     curves = list(_curves(runs, cases))
     changed = [curve for curve in curves if len(set(curve.known)) > 1]
     chosen: dict[tuple[str, str], Curve] = {}
-    for curve in sorted(changed, key=lambda curve: curve.seq):
+    for curve in sorted(changed, key=lambda curve: (curve.factor, curve.record.seq)):
         chosen[curve.title, curve.label] = curve
     if not chosen:
         return None
@@ -56,7 +65,7 @@ def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
         _panel(title, [curve for curve in chosen.values() if curve.title == title], names) for title in titles
     )
     labels = list(dict.fromkeys(curve.label for curve in chosen.values()))
-    shown = collected((f"{format_count(c.seq)} ({c.mode})", short_label(c.label)) for c in chosen.values())
+    shown = collected((_place(curve.record), short_label(curve.label)) for curve in chosen.values())
     chart = Chart(
         question="What do other versions of the compilers make of the same code?",
         finding=f"{len(labels)} of {len(compiled)} implementations changed over {len(runs)} environments",
@@ -67,12 +76,17 @@ def draw_versions(runs: Sequence[CompilerRun]) -> bytes | None:
         notes=(
             "planned by the compilers, or read in their machine code; nothing ran",
             "1× is the first version that has the figure; of several kernels it is the largest",
-            *(f"shown at {place}: {', '.join(dict.fromkeys(names))}" for place, names in shown.items()),
+            "of each implementation it is the case that changed most",
+            *(f"{place}: {', '.join(dict.fromkeys(labels))}" for place, labels in shown.items()),
         ),
         x_label="versions",
     )
     with style():
         return to_svg(chart, draw_page(chart, Sheet(None, "", "", ""), looks(labels, "")))
+
+
+def _place(record: Record) -> str:
+    return f"{record.family} at {format_count(record.seq)}, {record.as_case.panel}"
 
 
 def _names(runs: Sequence[CompilerRun]) -> tuple[str, ...]:
@@ -91,15 +105,18 @@ def _curves(runs: Sequence[CompilerRun], cases: dict[str, Record]) -> Iterator[C
     for name, words in {**WORDS, **EXACT_WORDS}.items():
         for case, target in keys:
             record, versions = cases[case], [figures.get((case, target)) for figures in by_run]
-            values = [_value(figures, name, target) for figures in versions]
-            yield Curve(f"{words} on {target}", label_of(record), record.seq, record.mode, values)
+            counted_by = next((figures.flops_source for figures in versions if figures is not None), None)
+            values = [_value(figures, name, target, counted_by) for figures in versions]
+            yield Curve(f"{words} on {target}", record, values)
 
 
-def _value(figures: StaticFigures | None, name: str, target: str) -> float | str:
+def _value(figures: StaticFigures | None, name: str, target: str, counted_by: str | None) -> float | str:
     if figures is None:
         return "no such case"
     if figures.state != "ok":
         return status_words(figures.state)
+    if name == "flops" and figures.flops_source != counted_by:
+        return "counted otherwise"
     known = [kernel.figures[name] for kernel in figures.kernels.get(target, ()) if name in kernel.figures]
     value = max(known) if known else figures.figures.get(name)
     return "no figure" if value is None else value

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from harness.gate.static.diff import StaticFigures, compare, largest_increase
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.store.find import all_runs
 
+END_SECONDS = 10.0  # that `static` may take to end its processes when it is stopped
 BOOT = "from seqsweep import main; main()"
 ASK_VERSIONS = """
 import json, platform
@@ -35,7 +37,8 @@ Versions = Mapping[str, str | None]
 class CompiledChange:
     """The change of a case on a target: `verdict` is one of the gate's, `reason` has both figures.
 
-    `factor` and `increase` say of the figure that grew most by how much; 1 and nothing where none grew.
+    `factor` and `increase` say of the figure that grew most by how much: infinite, null as JSON, where it was
+    0; 1 and nothing where none grew.
     """
 
     case: str
@@ -95,6 +98,9 @@ def compile_under(
                 tell(line)
         except BaseException:  # stopped: what compiles for nobody would go on
             process.terminate()
+            with suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
+            process.kill()
             raise
     runs = all_runs(results)
     if not runs or not runs[-1].info.get("finished"):

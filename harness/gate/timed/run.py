@@ -104,7 +104,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
     """A hash, equal for gates whose pairs may be pooled: equal cases of equal code, with equal margins."""
     sides = {
         name: {
-            "description": side.description,
+            "says": side.description,
             "interpreter": side.interpreter,
             "sources": {info.id: info.hash for info in side.catalog.implementations.values()},
         }

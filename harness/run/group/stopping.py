@@ -10,7 +10,7 @@ from harness.core.median_interval import LEVEL, median_interval, samples_needed
 MAX_ROUNDS = 100  # an interval that is still wide after so many rounds rarely narrows with more
 # A ratio without an interval decides nothing, and without the baseline's rounds no case has one. So a case
 # gets the fewest rounds with an interval if they take at most INTERVAL_BUDGETS times its budget, a baseline
-# if one of its calls takes at most BASELINE_BUDGETS times the budget, and at most BASELINE_SECONDS.
+# if one of its calls takes at most BASELINE_BUDGETS times the budget and BASELINE_SECONDS, or one budget.
 INTERVAL_BUDGETS = 4
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
 STEADY = 2  # times the fewest rounds, whose interval is their range, which one disturbed round may set
@@ -87,7 +87,7 @@ class Stopping:
         return turns < MAX_ROUNDS and spent_s * (1 + to_come / turns) <= self.budget_s
 
     def _assured_rounds(self, case: str) -> int:
-        """How many rounds a case gets beyond its budget, to have an interval; 0 where they take too long."""
+        """The rounds that a case gets whatever its budget, for an interval; 0 where they take too long."""
         turn_s = min(self.turns_s[case])  # the fastest, so that load cannot revoke rounds already promised
         is_baseline = case in self.baselines.get(case, ())
         most_s = (BASELINE_BUDGETS if is_baseline else INTERVAL_BUDGETS) * self.budget_s

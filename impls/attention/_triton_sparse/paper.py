@@ -1,7 +1,8 @@
 """The paper's form in kernels: every query picks for itself, all heads of a key head together.
 
-So a program of the selected branch has one query of all these heads, padded to the 16 rows that a product
-takes; the other branches have more queries of one head. Mean keys stay in f32: their probabilities select.
+So a program of the selected branch has one query of all these heads, padded to a power of two and at least
+the 16 rows that a product takes; the other branches have more queries of one head. Mean keys stay in f32:
+their probabilities select.
 """
 
 from __future__ import annotations

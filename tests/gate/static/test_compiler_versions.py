@@ -226,6 +226,31 @@ def test_a_chart_has_what_changed_over_all_releases():
     assert draw_versions(RELEASES[:1] * 2) is None
 
 
+def test_a_chart_shows_of_an_implementation_the_case_that_changed_most_and_no_other_count():
+    def case(rows, temp, source="compiled", flops=7):
+        figures = static_of(temp_bytes=temp, flops=flops, flops_source=source)
+        return record_of("a", 1024, workload={"rows": rows}, static={"host": figures})
+
+    runs = [
+        CompilerRun({"jaxlib": "1"}, (case(1, 100), case(2, 100))),
+        CompilerRun({"jaxlib": "2"}, (case(1, 800, "optimised_module", 900), case(2, 200))),
+    ]
+    text = draw_versions(runs).decode()
+    assert "rows=1" in text
+    assert "rows=2" not in text
+    assert "FLOPs on host" not in text
+
+
+def test_an_issues_text_ends_before_github_cuts_it():
+    before = [compiled(f"name{place}") for place in range(1200)]
+    now = [compiled(f"name{place}", temp_bytes=200 + place) for place in range(1200)]
+    text = issue_text([Upgrade({}, tuple(compiled_changes(before, now)))], ["seqsweep"])
+    shown, left = text.count("regressed | temp"), int(re.search(r"And (\d+) more", text)[1])
+    assert len(text) < 65_536
+    assert shown + left == 1200
+    assert "name1199" in text  # the largest
+
+
 def test_an_issues_text_has_a_table_of_each_upgrade_and_no_name_is_its_markup():
     odd = [
         CompilerRun({"triton": version}, (compiled("a|b`@someone", temp_bytes=size),))
@@ -251,6 +276,18 @@ def test_releases_are_compared_each_with_the_one_before(monkeypatch, capsys, tmp
     ]  # fmt: skip
     assert chart.read_bytes().startswith(b"<?xml")
     assert issue.read_text().startswith("# ")
+    with pytest.raises(UsageError, match=r"--issue .*cannot be written; name a file"):
+        compare_pythons([sys.executable] * 2, [], issue=tmp_path, json=True)
+
+
+def test_where_no_figure_changed_there_is_no_issue_and_no_chart(monkeypatch, capsys, tmp_path):
+    runs = iter([RELEASES[0], RELEASES[0], CompilerRun({}, ()), CompilerRun({}, ())])
+    monkeypatch.setattr("harness.commands.sentinel.compile_under", lambda *_: next(runs))
+    files = {"issue": tmp_path / "issue.md", "out": tmp_path / "chart.svg"}
+    assert compare_pythons([sys.executable] * 2, [], **files, json=False) == 0
+    assert compare_pythons([sys.executable] * 2, [], **files, json=False) == 3
+    assert "no figure changed, and so nothing is drawn" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.full
