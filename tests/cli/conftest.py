@@ -103,7 +103,7 @@ def in_process(project, monkeypatch, capsys):
 
     def ask(*words, folder=project):
         monkeypatch.chdir(folder)
-        code = call_app(app, words)
+        code = call_app(app, list(map(str, words)))
         return Said(code, *capsys.readouterr())
 
     return ask
