@@ -72,7 +72,7 @@ def unswept(w: Workload, *, sizes=(1, 2)):
     ("build", "arguments", "says"),
     [
         (plain, {"framework": "tensorflow"}, 'unknown framework "tensorflow"'),
-        (plain, {"name": "a/b"}, '"a/b" cannot be the name'),
+        (plain, {"name": "a/b"}, '"a/b" cannot name an implementation'),
         (plain, {"expect": {"wrong": "x"}}, "expect takes"),
         (plain, {"expect": {"when": bool}}, "expect takes"),
         (positional, {}, r'"buckets" would be no option; .* put a \* before it'),
