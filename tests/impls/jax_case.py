@@ -14,14 +14,26 @@ PLANNED = {"xla_backend_optimization_level": 0}  # LLVM's; memory and FLOPs are 
 QUICK = {**PLANNED, "xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
-def jit(function, options=QUICK):
+@functools.cache
+def quick_options():
+    """QUICK where this jaxlib knows its options, which differ between releases; else PLANNED."""
+    import jax
+
+    try:
+        jax.jit(lambda: 0, compiler_options=QUICK)()
+    except jax.errors.JaxRuntimeError:
+        return PLANNED
+    return QUICK
+
+
+def jit(function, options=None):
     """`jax.jit` of programs that are called once or twice: compiled in a quarter of the time.
 
     Only for their values: what XLA plans depends on fusion. Conformance and the command line compile in full.
     """
     import jax
 
-    return jax.jit(function, compiler_options=options)
+    return jax.jit(function, compiler_options=options or quick_options())
 
 
 def run(function, inputs, *, x64=False):
