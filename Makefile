@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 ARGS :=
-# EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
+# EXTRAS=dev,tpu,cuda-compile also compiles for accelerators that are not at hand: 2 GB more.
 EXTRAS ?= dev
 # Of the gallery: its run, as seen from build/gallery, and where the charts go.
 KEPT := runs/20261123T205009Z-c7f20ab
