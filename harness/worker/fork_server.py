@@ -25,11 +25,13 @@ import psutil
 
 from harness.core import protocol
 from harness.core.process_tree import children, with_descendants
+from harness.worker.cuda_driver import has_called_cu_init
 from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PRELOADED = ("harness.worker.request_loop", "harness.catalog.face")  # of every worker; the face for plugins
+CUDA_INITIALIZED = "its preload calls cuInit, after which no forked process can use CUDA"
 FAILED = 70  # exit status of a worker that cannot answer, and of a server that got SIGTERM
 
 
@@ -48,6 +50,8 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
             for name in PRELOADED:
                 importlib.import_module(name)
             frameworks.preload(names, tracing=tracing)
+            if has_called_cu_init():
+                raise RuntimeError(CUDA_INITIALIZED)
         except Exception as error:  # an import may raise anything
             _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:

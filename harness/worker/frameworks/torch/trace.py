@@ -46,6 +46,16 @@ class TraceAbandoned(BaseException):
     """The trace is abandoned; a BaseException, so that the traced code does not swallow it."""
 
 
+class CpuFakeTensorMode(FakeTensorMode):
+    """Fake tensors of the cpu, whose mode asks for no other device when it is entered.
+
+    A CUDA build's own mode calls `torch.cuda.is_available()` and `_ensureCUDADeviceGuardSet()`, and both
+    call `cuInit` (torch 2.11 to 2.14). No process forked after that can use CUDA; the fork server traces.
+    """
+
+    avoid_device_init = False  # nothing is placed on another device, so there is nothing to avoid
+
+
 class TraceTotals(OperatorCounts):
     """Live bytes, FLOPs and operators of a trace; the only dispatch mode above the fake tensors'."""
 
@@ -165,10 +175,11 @@ def figures(
 ) -> Static:
     """Trace the call that `bind` returns, filling in `survey`; with `owners`, with the buffers of the peak.
 
-    `threads` are those of the cpu that will run it; 0 for other devices, where scratch memory is not known.
+    `threads` are those of the cpu that will run it, where nothing is placed on another device; 0 for other
+    devices, where scratch memory is not known.
     An untraceable call has no figures, with the reason.
     """
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    mode = (CpuFakeTensorMode if threads else FakeTensorMode)(allow_non_fake_inputs=True)
     totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None, threads)
     start = time.perf_counter()
     try:
@@ -239,9 +250,9 @@ def _untraceable(error: Exception) -> str:
 
 
 def warm_up() -> None:
-    """Run one small trace, so that its imports happen before any fork."""
+    """Run one small trace of the cpu, so that its imports happen before any fork."""
 
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)
 
-    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30))
+    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30), threads=1)
