@@ -16,6 +16,7 @@ from harness.core.stop_signals import terminable
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.measured_max_seq import LengthTrials, measure_max_seq
@@ -86,6 +87,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             checks=request.checks,
             keep_crash=folder.write_crash,
             extras=request.extras,
+            device_memory=DeviceMemory.of(device, facts["fingerprint"]),
             sources=SourceFiles(request.catalog, schedule.implementations),
         )
         outcome = run(

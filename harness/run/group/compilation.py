@@ -49,7 +49,7 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
         return False
     context.run.startups_s.append(forked_s + answer["startup_s"])
     state.compiled = True
-    state.plan = CompiledPlan.of(answer, state.info.framework, settings.memory_bytes)
+    state.plan = CompiledPlan.of(answer, state.info.framework, context.memory_limit)
     return True
 
 
@@ -72,7 +72,7 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     run, settings = context.run, context.settings
     if not state.living:
         return
-    too_large = state.plan.too_large(settings.memory_bytes)
+    too_large = state.plan.too_large(context.memory_limit)
     if too_large:
         context.settle(state, "oom", too_large)
         return

@@ -44,9 +44,18 @@ class GroupContext:
         """The cases that are not settled yet."""
         return [state for state in self.states if state.living]
 
+    @property
+    def memory_limit(self) -> int:
+        """The bytes that the group's cases may take together on their device."""
+        return self.run.device_memory.limit(self.settings.memory_bytes)
+
+    def needs_bytes(self, state: CaseState, sets: int) -> int:
+        """Memory that a case's process takes on its device with so many sets of inputs."""
+        return state.plan.needs_bytes(sets) + self.run.device_memory.process_bytes
+
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
-        return SETS if state.plan.needs_bytes(SETS) <= self.settings.memory_bytes else 1
+        return SETS if self.needs_bytes(state, SETS) <= self.memory_limit else 1
 
     def inputs_of(self, state: CaseState) -> str:
         """The key of a case's inputs: cases with equal keys get the same ones."""
@@ -166,7 +175,7 @@ class GroupContext:
         """How a request to a case ended: a death near the memory limit is an oom, not a crash."""
         if end.status != "crashed" or not end.died_of:
             return end
-        why = state.plan.why_died(end.died_of, self.settings.memory_bytes, state.setup.sets)
+        why = state.plan.why_died(end.died_of, self.memory_limit, state.setup.sets)
         return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:

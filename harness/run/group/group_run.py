@@ -81,9 +81,9 @@ class GroupRun:
 
     def _measure(self) -> None:
         """Measure all cases together if their memory fits; else those of equal inputs, each set by itself."""
-        states, limit = self.context.living(), self.context.settings.memory_bytes
+        states, limit = self.context.living(), self.context.memory_limit
         by_inputs = list(grouped(states, self.context.inputs_of).values())
-        whole = sum(state.plan.needs_bytes(SETS) for state in states)
+        whole = sum(self.context.needs_bytes(state, SETS) for state in states)
         # A reference worker holds all sets of inputs in f64, which doubles those in f32.
         whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
         if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near_limit, states))):
@@ -103,18 +103,19 @@ class GroupRun:
 
         A case near the limit comes last, once the other cases' processes have ended.
         """
-        limit = self.context.settings.memory_bytes
+        limit = self.context.memory_limit
         if len(states) == 1:
             self._verify_and_sample(states)
             return
         others = [state for state in states if not self._is_near_limit(state)]
-        planned = sum(state.plan.needs_bytes(SETS) for state in others)
+        planned = sum(self.context.needs_bytes(state, SETS) for state in others)
         if self.depth == "check" or planned <= limit:
             self._verify_and_sample(others)
         else:
-            whole = format_bytes(sum(state.plan.needs_bytes(SETS) for state in states))
+            whole = format_bytes(sum(self.context.needs_bytes(state, SETS) for state in states))
+            beside = self.context.run.device_memory.describe_processes(len(states))
             for state in others:
-                self._measure_alone(state, f"the group together plans {whole}")
+                self._measure_alone(state, f"the group together plans {whole}{beside}")
         for state in states:
             if state.living and self._is_near_limit(state):
                 self._empty_group(state)
@@ -122,10 +123,10 @@ class GroupRun:
 
     def _is_near_limit(self, state: CaseState) -> bool:
         sets = 1 if self.depth == "check" else self.context.sets_of(state)
-        return state.plan.is_near_limit(self.context.settings.memory_bytes, sets)
+        return state.plan.is_near_limit(self.context.memory_limit, sets)
 
     def _measure_alone(self, state: CaseState, why: str) -> None:
-        limit = format_bytes(self.context.settings.memory_bytes)
+        limit = format_bytes(self.context.memory_limit)
         state.warn(f"measured alone: {why}, the limit is {limit}")
         self._verify_and_sample([state])
 

@@ -12,6 +12,7 @@ from harness.core.protocol import Job
 from harness.run.case.predict import CallPredictor
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
@@ -50,6 +51,7 @@ class ProfileExtras:
 
 
 STAGES_ALONE = ProfileExtras()
+HOST_MEMORY = DeviceMemory()
 
 
 @dataclass
@@ -77,6 +79,7 @@ class RunContext:
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
     start_cold: StartCold = start_cold
+    device_memory: DeviceMemory = HOST_MEMORY
     sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
 
     def checks_of(self, case: str) -> list[str] | None:

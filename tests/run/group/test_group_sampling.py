@@ -7,9 +7,10 @@ import pytest
 
 from harness.core.median_interval import samples_needed
 from harness.run.group import sampling
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
-from tests.run.plans import SETTINGS, group, measure, timing
+from tests.run.plans import SETTINGS, context, group, measure, timing
 
 THREE = ("broadcast", "scatter", "threshold")
 
@@ -111,6 +112,19 @@ def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(t
     for first, second in itertools.pairwise(THREE):
         waited = calls.index((second, "check")) > calls.index((first, "finish"))
         assert waited, "who waits to be measured alone holds no inputs yet"
+
+
+def test_on_a_gpu_the_context_of_every_process_counts_and_so_does_the_size_of_the_gpu(tmp_path):
+    executor = FakeExecutor({name: Act(planned=100 * MIB) for name in THREE})
+    shared = context(executor, tmp_path)
+    shared.device_memory = DeviceMemory(900 * MIB, context_bytes=150 * MIB, flush_bytes=75 * MIB)
+    why = "the group together plans 975 MiB with 3 CUDA contexts and L2 buffers of 225 MiB each"
+    for record in measure(executor, tmp_path, group(THREE), shared=shared).values():
+        assert timing(record).warnings == (f"measured alone: {why}, the limit is 900 MiB",)
+    executor = FakeExecutor({"scatter": Act(planned=950 * MIB)})
+    shared = context(executor, tmp_path)
+    shared.device_memory = DeviceMemory(900 * MIB)
+    assert measure(executor, tmp_path, group(["scatter"]), shared=shared)["scatter"].status == "oom"
 
 
 @pytest.mark.parametrize("depth", ["run", "check"])
