@@ -114,6 +114,9 @@ class FakeWorker:
         if self in self.executor.living:
             self.executor.living.remove(self)
 
+    def kill(self) -> None:
+        self.close()
+
     def count_cores(self) -> int:
         return self.act.cores
 

@@ -1,12 +1,17 @@
 """Requests to several processes concurrently, each from a thread of its own."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event
 
 
-def exhaust_in_threads(works: Sequence[Iterable[object]]) -> None:
-    """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step."""
+def exhaust_in_threads(
+    works: Sequence[Iterable[object]], end_steps: Callable[[], None] = lambda: None
+) -> None:
+    """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step.
+
+    `end_steps` is called then, and may make the current steps fail, so that nobody waits for a long one.
+    """
     stopped = Event()
 
     def exhaust(work: Iterable[object]) -> None:
@@ -20,5 +25,7 @@ def exhaust_in_threads(works: Sequence[Iterable[object]]) -> None:
             wait(threads, return_when=FIRST_EXCEPTION)
         finally:  # also at Ctrl-C, which only the main thread sees
             stopped.set()
+            if not all(thread.done() for thread in threads):
+                end_steps()
     for thread in threads:
         thread.result()

@@ -101,12 +101,22 @@ class GroupContext:
         try:
             yield
         finally:
-            self.run.spent[activity] += self.run.clock() - start
+            self.run.count_seconds(activity, self.run.clock() - start)
+
+    @contextmanager
+    def share_time(self) -> Generator[None]:
+        """Share the time of a block among the activities that its threads count side by side."""
+        before, start = dict(self.run.spent), self.run.clock()
+        yield
+        counted = {name: spent - before.get(name, 0.0) for name, spent in self.run.spent.items()}
+        factor = (self.run.clock() - start) / (sum(counted.values()) or 1.0)
+        for name, seconds in counted.items():
+            self.run.spent[name] = before.get(name, 0.0) + factor * seconds
 
     def reattribute(self, seconds: float, counted_as: str, activity: str) -> None:
         """Move some of the time counted as one activity to another."""
-        self.run.spent[counted_as] -= seconds
-        self.run.spent[activity] += seconds
+        self.run.count_seconds(counted_as, -seconds)
+        self.run.count_seconds(activity, seconds)
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
         """The answer of a case's worker; None if that settled the case. The time counts as `activity`."""
@@ -137,17 +147,27 @@ class GroupContext:
         if state.worker is None:
             raise Ended("crashed", "its process has ended")
         start = self.run.clock()
-        self.run.listener.pause()  # nothing is drawn while a clock may be read
         try:
-            with self.count_time(activity):
+            with self._silence(verb), self.count_time(activity):
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Ended as end:
             if not end.alive:
                 state.end()
             raise
         finally:
-            self.run.listener.resume()
             state.wall_s += self.run.clock() - start
+
+    @contextmanager
+    def _silence(self, verb: str) -> Generator[None]:
+        """Draw nothing while a clock may be read, which none is while cases compile."""
+        if verb == "prepare":
+            yield
+            return
+        self.run.listener.pause()
+        try:
+            yield
+        finally:
+            self.run.listener.resume()
 
     def why_not_interpreted(self, state: CaseState) -> str | None:
         """Why a case is not run in the interpreter, if it took too long at this or a shorter length."""

@@ -1,6 +1,6 @@
 """One group: compile every case, verify it, then sample all of them in shuffled rounds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -71,13 +71,35 @@ class GroupRun:
         return [record_of(state, provenance, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
-        """Compile in order; in a gate both sides concurrently, each on cores of its own."""
-        by_side = grouped(self.context.states, lambda state: state.side)
-        compiling = [map(partial(compile_case, self.context), states) for states in by_side.values()]
-        if len(compiling) == 1:
-            list(compiling[0])
+        """Compile in order; in a gate both sides concurrently, each on cores of its own.
+
+        On an accelerator contexts are created side by side, since each takes seconds, and inputs are drawn
+        meanwhile. Frameworks that compile whole calls follow one after the other, because they may tune a
+        program by the device's clock.
+        """
+        context, compile_ = self.context, partial(compile_case, self.context)
+        in_order = [context.states]
+        if context.group.cases[0].device != "cpu":
+            traced = [s for s in context.states if not traits_of(s.info.framework).compiles_calls]
+            in_order = [[state for state in context.states if state not in traced]]
+            works: list[Iterable[object]] = [map(compile_, [state]) for state in traced]
+            if not context.group.several_inputs:
+                works.append(map(self.verifier.open, [context.states]))
+            with context.share_time():
+                exhaust_in_threads(works, self._kill)
+        elif any(state.side for state in context.states):
+            in_order = list(grouped(context.states, lambda state: state.side).values())
+        if len(in_order) == 1:
+            list(map(compile_, in_order[0]))
         else:
-            exhaust_in_threads(compiling)
+            exhaust_in_threads([map(compile_, states) for states in in_order])
+
+    def _kill(self) -> None:
+        """Kill the group's processes, while threads may wait for them."""
+        self.verifier.kill()
+        for state in self.context.states:
+            if (worker := state.worker) is not None:
+                worker.kill()
 
     def _measure(self) -> None:
         """Measure all cases together if their memory fits; else those of equal inputs, each set by itself."""
@@ -93,7 +115,8 @@ class GroupRun:
                 state.samples.first_round = number * 2 * MAX_ROUNDS  # rounds of two sets never coincide
                 if state.living and state.worker is None:  # ended to make room for other cases
                     compile_again(self.context, state)
-            self.verifier.close()  # frees the inputs of the set before
+            if number:
+                self.verifier.close()  # frees the inputs of the set before
             self.verifier.open(own)
             if living := [state for state in own if state.living]:
                 self._measure_group(living)

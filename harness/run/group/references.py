@@ -41,7 +41,9 @@ class References:
     def open(self) -> None:
         """Draw the inputs and evaluate the reference of every semantics; cases without one are settled."""
         context = self.context
-        first = self.living()[0]
+        if not (living := self.living()):  # settled by compiling, beside this
+            return
+        first = living[0]
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
@@ -49,7 +51,7 @@ class References:
                 ReferenceModule(family.module, family.reference_framework), first, write=True
             )
         except (Unsupported, Ended) as end:
-            self.settle_unverified(self.living(), f"the inputs of family {family.name}", end)
+            self.settle_unverified(living, f"the inputs of family {family.name}", end)
             return
         judged_together = grouped(self.living(), lambda s: (self._home(s), s.info.semantics))
         for (home, semantics), states in judged_together.items():
@@ -112,6 +114,12 @@ class References:
         return self._ask(
             self._home(state), "contract", "judge", semantics=semantics, inputs=inputs, result=result
         )
+
+    def kill(self) -> None:
+        """Kill the reference workers, while another thread may wait for one."""
+        for reference in self.workers.values():
+            if reference is not None:
+                reference.kill()
 
     def close(self) -> None:
         for home in self.workers:

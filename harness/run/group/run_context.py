@@ -1,5 +1,6 @@
 """The context that all groups of a run share."""
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -74,6 +75,7 @@ class RunContext:
     clock: Clock = time.monotonic
     predictor: CallPredictor = field(default_factory=CallPredictor)
     spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    counting: threading.Lock = field(default_factory=threading.Lock)
     interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # series → length timed out
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
@@ -81,6 +83,11 @@ class RunContext:
     start_cold: StartCold = start_cold
     device_memory: DeviceMemory = HOST_MEMORY
     sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
+
+    def count_seconds(self, activity: str, seconds: float) -> None:
+        """Add seconds to those spent on an activity; several threads may."""
+        with self.counting:
+            self.spent[activity] += seconds
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""

@@ -33,10 +33,16 @@ class Verifier:
         self.results = 0
 
     def open(self, states: Sequence[CaseState]) -> None:
-        """Draw the inputs of these cases, and evaluate their references."""
+        """Draw the inputs of these cases, and evaluate their references, unless that is done."""
         for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.living):
-            self.by_inputs[inputs] = References(self.context, inputs)
-            self.by_inputs[inputs].open()
+            if inputs not in self.by_inputs:
+                self.by_inputs[inputs] = References(self.context, inputs)
+                self.by_inputs[inputs].open()
+
+    def kill(self) -> None:
+        """Kill all reference workers, while other threads may wait for them."""
+        for references in list(self.by_inputs.values()):
+            references.kill()
 
     def close(self) -> None:
         while self.by_inputs:

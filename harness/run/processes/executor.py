@@ -37,6 +37,10 @@ class Worker(Protocol):
         """How many cores it and the processes that it started may use; None where it may use all."""
         ...
 
+    def kill(self) -> None:
+        """Kill the process; may be called while another thread waits for its answer, which is Ended then."""
+        ...
+
     def close(self) -> None:
         """End the process and everything it started."""
         ...

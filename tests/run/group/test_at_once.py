@@ -1,5 +1,7 @@
 """Both sides of a gate compile at once, and stop together."""
 
+from threading import Event
+
 import pytest
 
 from harness.run.group.at_once import exhaust_in_threads
@@ -23,3 +25,9 @@ def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
     with pytest.raises(KeyboardInterrupt):
         exhaust_in_threads(works)
     assert next(steps, None) is not None
+
+
+def test_a_long_step_is_made_to_end_where_another_fails():
+    ended = Event()
+    with pytest.raises(KeyboardInterrupt):
+        exhaust_in_threads([(ended.wait() for _ in "a"), fail()], ended.set)

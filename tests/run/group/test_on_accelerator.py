@@ -1,0 +1,59 @@
+"""A group on an accelerator: contexts are created side by side, and inputs are drawn meanwhile."""
+
+from threading import Barrier
+
+import pytest
+
+from harness.core.case import Case
+from harness.core.errors import Unsupported
+from harness.run.group.group_context import GroupContext
+from harness.sweep.schedule import Group
+from tests.run.fakes import Act, FakeExecutor
+from tests.run.plans import SETTINGS, context, measure
+
+COMPILED, TRACED = ("broadcast", "scatter"), ("threshold", "plain")
+PATIENCE = 60.0  # seconds until a barrier that is never reached breaks
+
+
+def group_on_cuda(*names):
+    cases = tuple(Case.of(f"mask/{name}", {}, {"rows": 4, "seq": 1024}, "fwd", "cuda") for name in names)
+    return Group(cases[0].group, cases, {case.id: () for case in cases}, SETTINGS)
+
+
+def test_contexts_are_created_side_by_side_while_inputs_are_drawn(tmp_path):
+    together = Barrier(len(TRACED) + 1)
+
+    def meet(_):
+        together.wait(PATIENCE)
+        return {}
+
+    acts = {name: Act(verbs={"prepare": meet}) for name in TRACED}
+    executor = FakeExecutor(acts, reference=Act(verbs={"inputs": meet}))
+    found = measure(executor, tmp_path, group_on_cuda(*COMPILED, *TRACED))
+    assert {record.status for record in found.values()} == {"ok"}
+    assert executor.verbs("reference").count("inputs") == 1
+
+
+def test_what_may_be_tuned_by_the_devices_clock_is_compiled_alone_and_last(tmp_path):
+    executor = FakeExecutor()
+    measure(executor, tmp_path, group_on_cuda(*COMPILED, *TRACED))
+    prepared = [name for name, _, verb, _ in executor.asked if verb == "prepare"]
+    assert prepared[len(TRACED) :] == list(COMPILED)
+
+
+def test_the_time_of_all_threads_is_shared_out_and_not_added_up(tmp_path):
+    executor = FakeExecutor()
+    shared = context(executor, tmp_path)
+    group = GroupContext(group_on_cuda(*TRACED), shared)
+    with group.share_time():
+        for activity in ("startup", "compile"):
+            with group.count_time(activity):
+                executor.clock.now += 3
+        executor.clock.now -= 3  # the two ran at once
+    assert shared.spent == pytest.approx({"startup": 1.5, "compile": 1.5})
+
+
+def test_a_group_that_no_framework_can_run_needs_no_reference(tmp_path):
+    refused = Act(verbs={"prepare": Unsupported("torch sees no CUDA device here")})
+    found = measure(FakeExecutor(dict.fromkeys(TRACED, refused)), tmp_path, group_on_cuda(*TRACED))
+    assert {record.status for record in found.values()} == {"unsupported"}
