@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-versions drill drill-cheats drill-faults drill-many drill-owners fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-versions drill drill-cheats drill-faults drill-many drill-owners fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -48,7 +48,7 @@ browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, wher
 	@$(BIN)/python tests/findings/browser.py
 
 # Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
-test test-all test-long test-cluster claims gate: export PYTHONDONTWRITEBYTECODE =
+test test-all test-long test-cluster test-cuda-build claims gate: export PYTHONDONTWRITEBYTECODE =
 
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)
@@ -61,6 +61,19 @@ test-long: $(READY)  ## gates by the clock, kills in the middle, the longest tra
 
 test-cluster: $(READY)  ## a sweep on three Ray nodes of this machine, killed in the middle: minutes, with EXTRAS=dev,ray
 	@$(BIN)/pytest -n 0 -m long tests/machines $(ARGS)
+
+CUDA_BUILD := build/cuda-build
+
+test-cuda-build: $(CUDA_BUILD)/.installed  ## tests with torch's CUDA build and the Triton that it pins, which need no GPU: minutes, 6 GB
+	@$(CUDA_BUILD)/bin/python -m pytest -n logical --maxprocesses 8 tests/cuda_build $(ARGS)
+
+# Its own torch and Triton come first, and all other packages from .venv.
+$(CUDA_BUILD)/.installed: $(READY)
+	@$(PYTHON) -m venv $(CUDA_BUILD)
+	@$(CUDA_BUILD)/bin/pip install --quiet --disable-pip-version-check 'torch==2.14.*'
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >$$($(CUDA_BUILD)/bin/python -c \
+	  'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth
+	@touch $@
 
 UV := build/versions/uv
 
