@@ -1,7 +1,12 @@
-"""Evaluation of a reference in double precision, for the whole result or some of its rows."""
+"""Evaluation of a reference in double precision, for the whole result or some of its rows.
+
+References of cases on a GPU are evaluated there, where their framework can: rows of a long sequence take
+seconds on a host. f64 is IEEE's on both, so only the order of sums differs.
+"""
 
 import inspect
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -50,12 +55,15 @@ class Reference:
         """Gradients of all floating inputs that the reference takes, under the cotangent of its rows."""
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
-        function = self.meaning.reference(self.workload, rows)
-        names, arguments = self._arguments(function)
-        self.framework.enter("bwd", wide=True)
-        prepared = self.framework.prepare(function, names, {}, "bwd", Patience(0, 0))
-        call = prepared.bind(arguments, self.framework.put(cotangent))
-        return self.framework.get(call()["gradients"])
+        framework, function = self.framework, self.meaning.reference(self.workload, rows)
+
+        def differentiate() -> Any:
+            names, arguments = self._arguments(function)
+            framework.enter("bwd", wide=True)
+            prepared = framework.prepare(function, names, {}, "bwd", Patience(0, 0))
+            return framework.get(prepared.bind(arguments, framework.put(cotangent))()["gradients"])
+
+        return self._run(differentiate)
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         if not callable(function):
@@ -68,11 +76,28 @@ class Reference:
         return names, {name: self.wide[name] for name in names}
 
     def _evaluate(self, function: Any) -> Any:
-        _, arguments = self._arguments(function)
-        if self.framework is None:
-            return array_files.map_leaves(function(**arguments), _numbers)
-        self.framework.enter("fwd", wide=True)
-        return self.framework.get(function(**arguments))
+        framework = self.framework
+        if framework is None:
+            return array_files.map_leaves(function(**self._arguments(function)[1]), _numbers)
+
+        def evaluate() -> Any:
+            framework.enter("fwd", wide=True)
+            return framework.get(function(**self._arguments(function)[1]))
+
+        return self._run(evaluate)
+
+    def _run(self, evaluate: Callable[[], Any]) -> Any:
+        """Evaluate on the framework's device; on the host if that fails, as where memory is short."""
+        try:
+            return evaluate()
+        except Exception as error:  # a framework has errors of its own for a device
+            if isinstance(error, Unsupported) or self.framework is None or not self.framework.move_to_host():
+                raise
+            print("the reference is evaluated on the cpu, since on the device:", flush=True)
+            traceback.print_exc()
+        self.wide.clear()
+        self.framework.release_memory()
+        return evaluate()
 
 
 def _numbers(leaf: Any) -> Any:

@@ -61,8 +61,10 @@ class ReferenceWorker:
 
         `write` is false where another reference worker of the group has written them.
         """
-        self.framework.start("cpu", self.job.threads, wide=True)
-        resource_limits.cap_memory(self.job.memory_bytes)
+        device = self.framework.reference_device(self.job.case.device)
+        self.framework.start(device, self.job.threads, wide=True)
+        if device == "cpu":  # a GPU's memory is mapped into the address space, which the cap is about
+            resource_limits.cap_memory(self.job.memory_bytes)
         module = loading.load(self.job.module)
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
         self.family = with_own_semantics(declared, loading.implementations_in(module))
@@ -103,6 +105,8 @@ class ReferenceWorker:
                 reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
             )
         self.expected[semantics, FIRST] = expected
+        del reference  # and its inputs on a device
+        self.framework.release_memory()
         return {}
 
     def do_fresh(self, name: str, seed: int, semantics: str, write: bool) -> dict[str, Any]:
@@ -122,6 +126,8 @@ class ReferenceWorker:
         if self.job.case.mode != "fwd":
             expected = self._with_gradients(reference, expected, f"{name}-{semantics}", stream(COTANGENTS))
         self.expected[semantics, name] = expected
+        del reference
+        self.framework.release_memory()
         return {}
 
     def _reference(self, semantics: str, inputs: str) -> Reference:

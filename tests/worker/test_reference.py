@@ -17,3 +17,48 @@ def test_plain_numbers_are_an_answer():
     meaning = Semantics("sum", lambda w, rows: lambda x: (sum(x), [1, 2]), exact())
     total, parts = Reference(meaning, None, None, {"x": np.ones(3, np.float32)}).result(None)
     assert (float(total), [int(part) for part in parts]) == (3.0, [1, 2])
+
+
+@pytest.mark.torch
+class TestOnADevice:
+    """A device without memory, for which the cpu stands: what is put there fails until it is left."""
+
+    @pytest.fixture
+    def framework(self):
+        torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch.framework import Torch
+
+        class Crowded(Torch):
+            on_device = True
+
+            def put(self, tree):
+                if self.on_device:
+                    raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+                return super().put(tree)
+
+            def move_to_host(self):
+                was, self.on_device = self.on_device, False
+                return was
+
+        return Crowded()
+
+    def test_a_reference_that_fails_there_is_evaluated_on_the_cpu_and_the_log_says_why(
+        self, framework, capfd
+    ):
+        meaning = Semantics(
+            "double", lambda w, rows: lambda x: 2 * x, exact(), framework="torch", gradient=exact()
+        )
+        reference = Reference(meaning, framework, None, {"x": np.ones(3, np.float32)})
+        assert reference.result(None).tolist() == [2.0, 2.0, 2.0]
+        assert reference.gradients(None, (np.ones(3),))["x"].tolist() == [2.0, 2.0, 2.0]
+        said = capfd.readouterr()
+        assert "evaluated on the cpu" in said.out
+        assert "CUDA out of memory" in said.err
+
+    def test_a_reference_that_fails_on_the_cpu_too_has_that_error(self, framework):
+        def answer(x):
+            raise ArithmeticError("the reference itself")
+
+        meaning = Semantics("odd", lambda w, rows: answer, exact(), framework="torch")
+        with pytest.raises(ArithmeticError, match="itself"):
+            Reference(meaning, framework, None, {"x": np.ones(3, np.float32)}).result(None)

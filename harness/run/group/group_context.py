@@ -53,6 +53,11 @@ class GroupContext:
         """Memory that a case's process takes on its device with so many sets of inputs."""
         return state.plan.needs_bytes(sets) + self.run.device_memory.process_bytes
 
+    def needs_together(self, states: Sequence[CaseState]) -> int:
+        """Memory that the processes of cases take together, with the context of their reference worker."""
+        cases = sum(self.needs_bytes(state, SETS) for state in states)
+        return cases + self.run.device_memory.context_bytes
+
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
         return SETS if self.needs_bytes(state, SETS) <= self.memory_limit else 1

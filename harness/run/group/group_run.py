@@ -131,14 +131,13 @@ class GroupRun:
             self._verify_and_sample(states)
             return
         others = [state for state in states if not self._is_near_limit(state)]
-        planned = sum(self.context.needs_bytes(state, SETS) for state in others)
-        if self.depth == "check" or planned <= limit:
+        if self.depth == "check" or self.context.needs_together(others) <= limit:
             self._verify_and_sample(others)
         else:
-            whole = format_bytes(sum(self.context.needs_bytes(state, SETS) for state in states))
-            beside = self.context.run.device_memory.describe_processes(len(states))
+            whole = format_bytes(self.context.needs_together(states))
+            within = self.context.run.device_memory.describe_processes()
             for state in others:
-                self._measure_alone(state, f"the group together plans {whole}{beside}")
+                self._measure_alone(state, f"the group together plans {whole}{within}")
         for state in states:
             if state.living and self._is_near_limit(state):
                 self._empty_group(state)

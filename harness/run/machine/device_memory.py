@@ -38,8 +38,8 @@ class DeviceMemory:
         """The bytes that the cases of a group may take together: of the setting and the device the less."""
         return memory_bytes if self.total_bytes is None else min(memory_bytes, self.total_bytes)
 
-    def describe_processes(self, count: int) -> str:
-        """` with 4 CUDA contexts and L2 buffers of 600 MB each`; nothing on the host."""
+    def describe_processes(self) -> str:
+        """`, in it each process's CUDA context and L2 buffer of 600 MiB`; nothing on the host."""
         if not self.process_bytes:
             return ""
-        return f" with {count} CUDA contexts and L2 buffers of {format_bytes(self.process_bytes)} each"
+        return f", in it each process's CUDA context and L2 buffer of {format_bytes(self.process_bytes)}"

@@ -200,6 +200,18 @@ class Framework(Protocol):
         del call
         raise Unsupported("CUDA graphs are captured of torch's calls on CUDA alone; leave out --graphs")
 
+    def reference_device(self, device: str) -> str:
+        """Where references of cases on `device` are evaluated: the cpu, or a device that has f64, too."""
+        del device
+        return "cpu"
+
+    def move_to_host(self) -> bool:
+        """Compute on the cpu from here on; False if this process does already."""
+        return False
+
+    def release_memory(self) -> None:
+        """Return to the device the memory that is kept for later allocations; a no-op on the cpu."""
+
     def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
         """A function that returns (peak bytes, bytes outside, name of the counter) since this call.
 

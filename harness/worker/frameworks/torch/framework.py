@@ -214,6 +214,17 @@ class Torch(Framework):
 
         return TorchGraph(call, l2_buffer())
 
+    def reference_device(self, device: str) -> str:
+        return device if device == "cuda" and torch.cuda.is_available() else "cpu"
+
+    def move_to_host(self) -> bool:
+        on_device, self.device = self.device.type != "cpu", torch.device("cpu")
+        return on_device
+
+    def release_memory(self) -> None:
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+
     def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
         if self.device.type != "cuda":
             return super().watch_memory()
