@@ -20,7 +20,6 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.documents import loss_lines, loss_table, rows_table
-from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
@@ -87,8 +86,6 @@ def print_run(
     for suite in suites:
         for line in program_lines(suite):
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
-    for line in graph_lines(records):
-        console.print(Text(line), soft_wrap=True)
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
     for line in next_steps(suites, info.get("run")):

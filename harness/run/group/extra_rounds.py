@@ -1,4 +1,4 @@
-"""Extra rounds of a group after its samples, in which profiles and graph replays are read."""
+"""Extra rounds of a group after its samples, in which profiles are read."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,10 +1,13 @@
 """What is done on devices that this machine may not have, against stand-ins for their documented calls."""
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
 
 from harness.worker.frameworks import base as frameworks
+
+TORCH = "harness.worker.frameworks.torch"
 
 
 @pytest.mark.torch
@@ -24,12 +27,14 @@ class TestCuda:
                 done.append("event")
 
             def elapsed_time(self, other):
-                return float(other.at - self.at)
+                return 1e-3 * (other.at - self.at)
 
         def empty(size, *, dtype, device):
             assert (size, device) == (200, "cuda")
             return SimpleNamespace(zero_=lambda: done.append("flush"))
 
+        seconds = itertools.count()  # one passes on the host between two looks at its clock
+        monkeypatch.setattr(f"{TORCH}.cuda_clock.perf_counter", lambda: next(seconds))
         monkeypatch.setattr(torch.cuda, "Event", Event)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(L2_cache_size=100))
@@ -47,14 +52,32 @@ class TestCuda:
         return made
 
     def test_every_call_is_timed_between_its_own_events_after_a_flush(self, cuda):
-        from harness.worker.frameworks.torch.framework import cuda_events
+        from harness.worker.frameworks.torch.cuda_clock import cuda_events
 
         read = cuda_events()
-        assert read(lambda: cuda.append("call"), 2) == pytest.approx(2 * 2e-3), "milliseconds, added up"
-        assert cuda == [*["flush", "event", "call", "event"] * 2, "synchronize"]
+        calls = [lambda: cuda.append("call")] * 2
+        assert read(calls, 2, None) == pytest.approx([2 * 2e-6] * 2), "milliseconds, added up"
+        assert cuda == [*["flush", "event", "call", "event"] * 4, "synchronize"]
+
+    def test_only_results_of_the_first_call_are_kept(self, cuda):
+        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+
+        kept = []
+        cuda_events()([lambda: "a", lambda: "b"], 1, kept.append)
+        assert kept == ["a"]
+
+    def test_events_that_are_longer_than_what_passed_here_are_refused(self, cuda, monkeypatch):
+        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+
+        monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
+        with pytest.raises(
+            RuntimeError, match=r"read 60\.0 s for calls around which 1\.00 s passed on the host"
+        ):
+            cuda_events()([lambda: None], 1, None)
 
     def test_its_timer_says_how_it_reads(self, framework, cuda):
-        assert framework.timer()[:2] == ("cuda_events", "flushed")
+        timer = framework.timer()
+        assert (timer.method, timer.cache) == ("cuda_events", "flushed")
         framework.sync(None)
         assert cuda == ["synchronize"]
 
@@ -113,6 +136,3 @@ class TestJaxDevices:
     def test_a_length_takes_the_allocators_peak_and_nobody_tells_the_rest(self, framework):
         self.stats = {"bytes_in_use": 0, "peak_bytes_in_use": 700}
         assert framework.watch_memory()() == (700, None, "allocator")
-
-    def test_its_clock_is_the_hosts(self, framework):
-        assert framework.timer()[:2] == ("wall", "rotated")
