@@ -23,6 +23,7 @@ from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
+from harness.report.tables.launch_lines import launch_lines
 from harness.report.tables.listing import origin
 from harness.report.tables.max_seq import (
     largest_table,
@@ -84,7 +85,7 @@ def print_run(
     if overhead := info.get("overhead"):
         console.print(Text(overhead_line(overhead)))
     for suite in suites:
-        for line in program_lines(suite):
+        for line in (*program_lines(suite), *launch_lines(suite)):
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))

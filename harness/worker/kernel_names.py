@@ -27,5 +27,5 @@ def _without_parameters(name: str) -> str:
     for place in range(len(name) - 1, -1, -1):
         open_ += {")": 1, "(": -1}.get(name[place], 0)
         if open_ == 0:
-            return name[:place] or name
+            return name[:place].rstrip() or name
     return name
