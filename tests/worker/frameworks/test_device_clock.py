@@ -117,9 +117,11 @@ class Gpu:
             raise RuntimeError(self.refusal)
         assert not self.open, "one session at a time"
         self.open, self.ran = True, []
+        traces = []
         try:
-            yield lambda: trace(*self.ran[self.lost :])
+            yield traces
         finally:
+            traces.append(trace(*self.ran[self.lost :]))
             self.open = False
 
 
@@ -139,7 +141,6 @@ def clock(gpu):
 
 
 def test_all_readings_of_a_turn_are_in_one_trace(gpu, clock):
-    gpu.profiles = 0
     a, b = (lambda length=length: gpu.run("k", length) for length in (100, 300))
     assert clock.read([a, b, a], 2) == pytest.approx([200e-9, 600e-9, 200e-9])
     assert [event.name for event in gpu.ran] == ["loop_add_fusion", "k"] * 6
@@ -229,21 +230,22 @@ import jax
 from harness.worker.frameworks.jax.device_clock import _profiler
 
 for again in range(2):
-    with _profiler() as stop:
+    with _profiler() as traces:
         jax.block_until_ready(jax.numpy.ones(3) + 1)
-        planes = jax.profiler.ProfileData.from_serialized_xspace(stop()).planes
+    for trace in traces:
+        planes = jax.profiler.ProfileData.from_serialized_xspace(trace).planes
         assert "Task Environment" in [plane.name for plane in planes]
     try:
-        with _profiler():
+        with _profiler() as traces:
             raise ValueError("mine")
     except ValueError:
-        print("ended")
+        print(len(traces))
 """
 
 
 def test_the_session_behind_jaxs_profiler_gives_a_trace_and_leaves_room_for_the_next(printed):
     """The real one, on the host. It is private to jax: without it the host's clock would be read."""
-    assert printed(SESSIONS) == ["ended", "ended"]
+    assert printed(SESSIONS) == ["1", "1"]
 
 
 def test_the_flush_writes_every_byte_in_place_under_the_name_that_a_trace_has():

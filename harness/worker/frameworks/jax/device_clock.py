@@ -53,7 +53,7 @@ class DeviceClock:
     def _trace(self, calls: Calls, inner: int, keep: Keep | None = None) -> list[CallOnDevice]:
         flushes, fetched = 0, set[int]()
         result: Any = None
-        with _profiler() as stop:
+        with _profiler() as traces:
             start = perf_counter()
             for place, call in enumerate(calls):
                 for _ in range(inner):
@@ -69,8 +69,7 @@ class DeviceClock:
             jax.block_until_ready((result, self._buffer))
             host_s = perf_counter() - start
             del result
-            trace = stop()
-        found = calls_after_flushes(trace, FLUSH, flushes)
+        found = calls_after_flushes(traces[0], FLUSH, flushes)
         timed = [call for place, call in enumerate(found) if place not in fetched]
         refuse_above_host(sum(call.seconds for call in timed), host_s)
         return timed
@@ -89,8 +88,8 @@ def open_clock(device: Any) -> DeviceClock | str:
 
 
 @contextmanager
-def _profiler() -> Generator[Callable[[], bytes]]:
-    """A trace of the device alone; the function that is given ends it and returns an XSpace.
+def _profiler() -> Generator[list[bytes]]:
+    """A trace of the device alone: at the end of the block an XSpace is in the list.
 
     By the session behind jax.profiler.start_trace, which would write each trace to disk in two forms.
     """
@@ -100,19 +99,11 @@ def _profiler() -> Generator[Callable[[], bytes]]:
     options.python_tracer_level = options.host_tracer_level = 0
     options.enable_hlo_proto = False
     options.raise_error_on_start_failure = True
-    session = profiler.ProfilerSession(options)
-    stopped = False
-
-    def stop() -> bytes:
-        nonlocal stopped
-        stopped = True
-        return session.stop()
-
+    session, traces = profiler.ProfilerSession(options), list[bytes]()
     try:
-        yield stop
+        yield traces
     finally:
-        if not stopped:  # another one can start only when this one has ended
-            session.stop()
+        traces.append(session.stop())  # another session can start only when this one has ended
 
 
 def l2_bytes(ordinal: int) -> int | None:
