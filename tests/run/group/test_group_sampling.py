@@ -266,6 +266,15 @@ def test_graphs_are_asked_for_where_replays_are_to_be_timed(tmp_path):
     assert {timing(record).method for record in records.values()} == {"cuda_graph"}
 
 
+def test_a_replay_that_is_wrong_on_fresh_values_is_incorrect(tmp_path):
+    executor = FakeExecutor(
+        {"scatter": Act(verbs={"ready": {"method": "cuda_graph", "cache": "flushed"}})}, wrong=["scatter/2"]
+    )
+    record = measure(executor, tmp_path)["scatter"]
+    assert (record.status, record.timing) == ("incorrect", None)
+    assert (record.reason or "").startswith("its CUDA graph holds values of the captured call")
+
+
 def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
     found = measure(FakeExecutor({"scatter": Act(cores=2)}), tmp_path)
     assert (found["scatter"].status, found["scatter"].timing) == ("incorrect", None)

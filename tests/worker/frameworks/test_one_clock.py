@@ -12,9 +12,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.torch, pytest.mark.jax]
 SIZE, TURNS = 8192, 3
 AGREE = 0.03
 # The library's own choice, as torch takes it: a kernel that XLA found by trying would be another one.
-SAME_KERNEL = (
-    "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_enable_cublaslt=false"
-)
+SAME_KERNEL = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_enable_cublaslt=false"
 PRODUCT = """
 import json, sys
 
