@@ -248,6 +248,22 @@ def test_the_latency_of_calls_on_a_device_is_a_median_over_turns(tmp_path):
     assert timing(records["broadcast"]).latency_s is None
 
 
+def test_starting_a_profiler_costs_a_case_none_of_its_fewest_rounds(tmp_path):
+    """Of 4 s at most a turn takes 1 s, of which its calls are 3 ms."""
+    rounds_of = {}
+    for method in ("cupti", "cuda_events"):
+        executor = FakeExecutor()
+        verbs = {
+            "ready": {"method": method, "cache": "flushed"},
+            "sample": lambda asked, executor=executor: {"seconds": 1.0},
+        }
+        executor.acts = {"scatter": Act(verbs=verbs, noise=(1.0, 2.0))}
+        short = dataclasses.replace(SETTINGS, budget_s=0.25)
+        record = measure(executor, tmp_path, group(["scatter"], settings=short))["scatter"]
+        rounds_of[method] = len(set(timing(record).round))
+    assert rounds_of == {"cupti": samples_needed(), "cuda_events": 1}
+
+
 def test_why_the_hosts_clock_was_read_on_a_device_is_said_with_the_time(tmp_path):
     why = "timed by the host's clock, launches included: CUPTI is denied"
     executor = FakeExecutor({"scatter": Act(verbs={"ready": {"reason": why}})})

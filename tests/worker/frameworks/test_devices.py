@@ -1,10 +1,12 @@
 """What is done on devices that this machine may not have, against stand-ins for their documented calls."""
 
 import itertools
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
+from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
 
 TORCH = "harness.worker.frameworks.torch"
@@ -80,6 +82,40 @@ class TestCuda:
         assert (timer.method, timer.cache) == ("cuda_events", "flushed")
         framework.sync(None)
         assert cuda == ["synchronize"]
+
+    @pytest.mark.parametrize("on_device", [True, False])
+    def test_kernels_are_the_profilers_events_of_the_device_in_order(
+        self, framework, cuda, monkeypatch, on_device
+    ):
+        import torch
+        from torch.autograd import DeviceType
+        from torch.autograd.profiler_util import FunctionEvent
+
+        from harness.worker.frameworks.torch import operators
+
+        def event(name, start, kind=DeviceType.CUDA, **more):
+            return FunctionEvent(
+                id=0, name=name, thread=0, start_us=start, end_us=start + 1, device_type=kind, **more
+            )
+
+        events = [
+            event("aten::add", 0, DeviceType.CPU),
+            *[event("second", 9), event("first", 5), event("mine", 4, is_user_annotation=True)] * on_device,
+        ]
+
+        @contextmanager
+        def profile(*, activities):
+            assert torch.profiler.ProfilerActivity.CUDA in activities
+            yield SimpleNamespace(events=lambda: events)
+
+        monkeypatch.setattr(operators, "profile", profile)
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        if on_device:
+            assert framework.kernels(lambda: cuda.append("call")) == ["first", "second"]
+            assert cuda == ["call", "synchronize"]
+        else:
+            with pytest.raises(Unsupported, match="no events of the GPU"):
+                framework.kernels(lambda: None)
 
     def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework, monkeypatch):
         import torch
