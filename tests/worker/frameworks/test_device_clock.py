@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import weakref
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -145,6 +146,23 @@ def test_all_readings_of_a_turn_are_in_one_trace(gpu, clock):
     assert clock.read([a, b, a], 2) == pytest.approx([200e-9, 600e-9, 200e-9])
     assert [event.name for event in gpu.ran] == ["loop_add_fusion", "k"] * 6
     assert not gpu.open
+
+
+def test_a_result_is_freed_before_the_next_call(gpu, clock):
+    results = []
+
+    class Result:
+        pass
+
+    def call():
+        gpu.run("k", 1)
+        assert not any(result() for result in results)
+        made = Result()
+        results.append(weakref.ref(made))
+        return made
+
+    clock.read([call, call], 2)
+    assert len(results) == 4
 
 
 def test_fetching_a_result_is_no_part_of_a_call(gpu, clock):

@@ -58,6 +58,7 @@ class DeviceClock:
             for place, call in enumerate(calls):
                 for _ in range(inner):
                     self.flush()
+                    result = None  # freed before the next call makes another
                     result = call()
                     flushes += 1
                     if keep is not None and place == 0:
