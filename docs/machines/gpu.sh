@@ -8,7 +8,6 @@
 set -u
 seqsweep=${SEQSWEEP:-seqsweep} device=${DEVICE:-cuda} results=${RESULTS:-results/gpu}
 budget=${BUDGET:-250ms} timeout=${TIMEOUT:-20s}
-graphs=$([ "$device" = cuda ] && echo --graphs)
 grace=15 # of the time, for a step that is interrupted to write what it has
 end=$(($(date +%s) + ${MINUTES:-9} * 60 - grace))
 mkdir -p "$results" || exit
@@ -42,9 +41,10 @@ step() { # NAME COMMAND...: the command until it is done or the time is up, begu
 }
 
 unmeasured=0
-step sparse run attention_gpu $graphs
+step sparse run attention_gpu
 step default run
 step stages profile attention_gpu --seq 16Ki,64Ki --mode fwd
 step longest run attention_gpu --mode fwd --seq 4Ki --max-seq
 step given run attention_given_kernels --seq 16Ki,64Ki
+[ "$device" != cuda ] || step replays run attention_gpu --mode fwd --seq 4Ki,16Ki --graphs
 exit $unmeasured

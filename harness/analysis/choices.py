@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harness.analysis.length_choices import LengthChoices, choose_by_length
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.core.clocks import clock_of
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -123,5 +124,5 @@ def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meani
         return INEXACT
     if failed or record.timing is None:
         return failed or "not timed"
-    mine = record.run, record.seed, record.fingerprint, record.timing.method, record.timing.cache
+    mine = record.run, record.seed, record.fingerprint, clock_of(record.timing.method), record.timing.cache
     return "" if conditions.setdefault(case.group, mine) == mine else "measured otherwise"

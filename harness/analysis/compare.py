@@ -14,6 +14,7 @@ from harness.analysis.results import (
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
 from harness.analysis.stats import Estimate, time_saved, unanimous_ratio
+from harness.core.clocks import is_one_clock
 from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
@@ -148,7 +149,7 @@ def _why_no_speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequen
         return f"n/a (baseline {_outcome(theirs)})"
     if not {record.run for record in records} & {record.run for record in base}:
         return "n/a (baseline in another run)"
-    if mine.timing.method != theirs.timing.method:
+    if not is_one_clock(mine.timing.method, theirs.timing.method):
         return f"n/a (timed by {mine.timing.method}, the baseline by {theirs.timing.method})"
     return None
 

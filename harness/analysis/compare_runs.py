@@ -16,6 +16,7 @@ from harness.analysis.results import HOST, by_case, forms, group_of, label_of, p
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import same_hash_kind
+from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.kernel_figures import KernelFigures
@@ -231,7 +232,7 @@ def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
     """What a reader must know before believing a change. UsageError where the clocks differ."""
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
-    if len(methods) > 1:
+    if not is_one_clock(*methods):
         raise UsageError(
             f"{mine.case} was timed by {' and '.join(sorted(methods))}: readings of different clocks "
             "are never compared; measure both sides in one way"

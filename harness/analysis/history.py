@@ -7,6 +7,7 @@ from typing import Any
 from harness.analysis.compare_runs import describe_differences, quotient
 from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate, time_of
+from harness.core.clocks import is_one_clock
 
 Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by their hash
 
@@ -73,7 +74,7 @@ def history_of(
             continue
         time = time_of(runs[run])
         method = record.timing.method if record.timing else clock
-        if clock and method != clock:
+        if clock and not is_one_clock(method, clock):
             last = Estimate(None, reason=f"timed by {method}, the run before by {clock}")
         ratio, clock = quotient(time, last), method
         commit = _commit(environments.get(record.environment) or {})

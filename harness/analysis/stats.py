@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.analysis.timing_warnings import timing_warnings
+from harness.core.clocks import is_one_clock
 from harness.core.median_interval import LEVEL, median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
@@ -142,6 +143,8 @@ def _compare_medians(
     together = _timed_together(sides).values()
     if not together:
         return Estimate(None, reason="no process timed all"), ()
+    if not is_one_clock(*{timing.method for timings in together for timing in timings}):
+        return Estimate(None, reason="timed by different clocks"), ()
     effects = [effect for timings in together if (effect := by_round(timings, compare))]
     if not effects:
         return Estimate(None, reason="no round has all"), ()

@@ -19,7 +19,6 @@ TARGETS = "Targets"
 
 SUITES = argument("Suites of bench.yaml; none: its default ones.")
 STRICT = flag(OUTPUT, "Exit 3 also where a case crashed, timed out or is unsupported.")
-GRAPHS = flag(RUN, "Also what CUDA graphs save: each call replayed, torch on CUDA.")
 
 
 def require_graphs(cases: "Sequence[Case]") -> None:
@@ -36,7 +35,6 @@ class ProfileFlags:
     ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
     trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
     cold: bool = flag(OUTPUT, "From a new process to its first result, by step.")
-    graphs: bool = GRAPHS
     budget: Text = option(LIMITS, "Sampling per case, and profiling it: 4s.")
     resume: bool = flag(RUN, "Continue the newest profile of the same.")
 
@@ -44,18 +42,16 @@ class ProfileFlags:
         return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
-        """The extras to profile of these cases. UsageError where a trace or a graph is not possible."""
+        """The extras to profile of these cases. UsageError where a trace is not possible."""
         from harness.run.group.run_context import ProfileExtras
 
-        if self.graphs:
-            require_graphs(cases)
         if self.trace is not None:
             if len(cases) != 1:
                 count = len(cases)
                 raise UsageError(f"--trace: is of one case, these are {count}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
                 raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
-        return ProfileExtras(self.ops, self.trace, self.cold, self.graphs)
+        return ProfileExtras(self.ops, self.trace, self.cold)
 
 
 @option_group
@@ -79,7 +75,7 @@ class RunFlags(SamplingFlags):
 
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
     figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
-    graphs: bool = GRAPHS
+    graphs: bool = flag(RUN, "Time replays of CUDA graphs instead of calls: torch on CUDA.")
     max_seq: bool = flag(RUN, "Also the largest length that runs, by tries in new processes.")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":

@@ -12,7 +12,6 @@ from harness.profile.planned_stages import plan_stages, planned_data, print_plan
 from harness.profile.report import print_profiles, profile_data
 from harness.profile.roof_cell import roof_data
 from harness.profile.stage_times import profiled_series
-from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.render import print_tables
 
 
@@ -35,7 +34,7 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
         return
     terminal = console()
     print_profiles(terminal, series, rooflines)
-    for sentence in (*cold_sentences(cold), *graph_lines(records)):
+    for sentence in cold_sentences(cold):
         terminal.print(sentence, soft_wrap=True)
     if cold:
         print_tables(terminal, cold_table(cold))

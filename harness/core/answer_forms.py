@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, defstruct
 
+from harness.core.clocks import METHODS
 from harness.core.plain_data import WHOLE, from_plain
-from harness.core.record import CACHES, METHODS, REPLAY_METHODS, Checked, Correctness
+from harness.core.record import CACHES, Checked, Correctness
 from harness.core.static_figures import Static
 from harness.core.workload import Value
 
@@ -75,11 +76,16 @@ FORMS: Mapping[str, type[Any]] = {
         recompiled=Count,  # compilations in calls after the first
     ),
     "examine": _form(checks=tuple[Checked, ...]),
-    "ready": _form(method=_one_of(*METHODS), cache=_one_of(*CACHES)),
+    "ready": _form(
+        method=_one_of(*METHODS),
+        cache=_one_of(*CACHES),
+        reason=str,  # why the host's clock is read on a device that has one; else empty
+    ),
     "sample": _form(
         samples_s=Annotated[tuple[Reading, ...], Meta(min_length=1)],  # per call, one for each reading
         seconds=Seconds,  # of the whole turn, by the worker's clock
         compiled=Count,  # compilations within the readings
+        latency_s=Reading | None,  # of one more call by the host's clock, where the device's was read
     ),
     "profile": Profiled,
     "count_stages": _form(counts=dict[str, tuple[Maybe, Maybe, Maybe]]),  # operators, FLOPs, bytes by stage
@@ -87,8 +93,10 @@ FORMS: Mapping[str, type[Any]] = {
         operators=tuple[OPERATOR, ...],  # those of one call that took longest
         refused=str,  # why there are none; empty where there are
     ),
-    "capture": _form(method=_one_of(*REPLAY_METHODS), cache=_one_of(*CACHES)),
-    "replay": _form(replay_s=Reading, eager_s=Reading),  # of one replay, and of one eager call
+    "kernels": _form(
+        kernels=tuple[tuple[str, Count], ...],  # names of one call's kernels, in order, with their counts
+        refused=str,  # why there are none; empty where there are
+    ),
     "attempt": _form(
         peak_bytes=Maybe,  # the highest that was allocated for it
         outside_bytes=Maybe,  # held by its device or process beyond that

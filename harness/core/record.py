@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness.core.case import Case
+from harness.core.clocks import METHODS
 from harness.core.errors import require_member
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
@@ -19,9 +20,6 @@ SCHEMA = 1
 
 PLANNED = "planned"  # judged by an interpreter, or compiled alone: nothing here could time it
 STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED)
-METHODS = ("wall", "cuda_events")
-REPLAY_METHODS = ("graph_events",)  # events that are part of a CUDA graph: no method of a Timing
-NO_GRAPH = "no CUDA graph"  # begins the warning that says why a call has no replays
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COUNTED_MODE = "fwd"  # the formulas of costs count no backward
@@ -89,16 +87,19 @@ class Timing:
     median_s: float  # seconds per call
     low_s: float | None  # seconds: bounds of the median at 95 %, over rounds of one process
     high_s: float | None  # both are None with too few rounds
-    method: str  # one of METHODS: the host's clock, or the device's events
+    method: str  # one of METHODS, each of which reads the host's clock or the device's
     cache: str  # one of CACHES: what a call finds in the caches
     inner: int  # calls that make one reading
     stopped: str  # one of STOPS: why there are no more readings
     discarded: int = 0  # readings that were left out of `samples_s`
     warnings: tuple[str, ...] = ()
     gpu: tuple[GpuReading, ...] = ()  # of its device before, between and after the rounds; of CUDA alone
+    latency_s: float | None = None  # from dispatch to result by the host's clock, where a device's was read
+    latency_low_s: float | None = None  # seconds: bounds of that median at 95 %, over rounds
+    latency_high_s: float | None = None  # both are None with too few rounds
 
     def __post_init__(self) -> None:
-        require_member("method", self.method, METHODS)
+        require_member("method", self.method, tuple(METHODS))
         require_member("cache", self.cache, CACHES)
         require_member("stopped", self.stopped, STOPS)
         if not self.samples_s or len(self.samples_s) != len(self.round):
@@ -161,24 +162,6 @@ class ColdStart:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphReplays:
-    """One call replayed from a CUDA graph, and called eagerly, round by round. It enters no speedup."""
-
-    replay_s: tuple[float, ...]  # seconds on the device of one replay, a reading in each round
-    eager_s: tuple[float, ...]  # seconds of one eager call in the same rounds, by the timing's method
-    method: str  # one of REPLAY_METHODS: how a replay was timed
-    cache: str  # one of CACHES: what a replay finds in the caches
-
-    def __post_init__(self) -> None:
-        require_member("method", self.method, REPLAY_METHODS)
-        require_member("cache", self.cache, CACHES)
-        if not self.replay_s or len(self.replay_s) != len(self.eager_s):
-            raise ValueError("replays need rounds, with a reading of both ways in each")
-        if not all(0 < seconds < math.inf for seconds in (*self.replay_s, *self.eager_s)):
-            raise ValueError("a reading must be a positive number of seconds")
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """Analytic work of a workload, from the family's formulas; None where it has none."""
 
@@ -232,7 +215,8 @@ class Record:
     memory: Memory = Memory()
     profile: Profile | None = None
     cold: ColdStart | None = None  # the cost of its first calls in new processes
-    graphs: GraphReplays | None = None  # what dispatch costs that a CUDA graph saves
+    kernels_run: tuple[tuple[str, int], ...] = ()  # kernels of one call on CUDA, in order, with their counts
+    kernels_unknown: str = ""  # why there are none, where a call on CUDA was profiled
     source: str = ""  # `sha256:…` of the code that it depends on
     fingerprint: str = ""  # `sha256:…` of what must be equal for two timings to be compared
     environment: str = ""  # `sha256:…` of the rest of the machine's state
@@ -255,7 +239,6 @@ class Record:
             (self.status != "ok" and not self.reason, f"status {self.status} without a reason"),
             (self.timing and not (self.status == "ok" and passed), "a timing without a passed contract"),
             (self.profile and not self.timing, "a profile without a timing"),
-            (self.graphs and not self.timing, "replays without a timing"),
             (self.status == "incorrect" and not failed, "incorrect without a failed contract"),
             (self.status == "ok" and failed, "ok with a failed contract"),
         ):

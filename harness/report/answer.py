@@ -137,7 +137,7 @@ def _gain(row: CaseResult, over: CaseResult) -> str:
     """`2.42× [2.32, 2.49] as fast as`: from the rounds that both have."""
     times = ratio(over.records, row.records)
     if times.value is None:
-        return "not in the same rounds as"
+        return "not to be compared with"
     bounds = "" if times.low is not None else " (no interval)"
     return f"{fmt.speedup(times.value, times.low, times.high)}{bounds} as fast as"
 

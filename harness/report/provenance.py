@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from harness.core.clocks import METHODS
 from harness.core.fingerprint_identity import device_name
 from harness.core.record import Record
-
-_METHODS = {"wall": "wall clock", "cuda_events": "CUDA events"}
 
 
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
@@ -16,7 +15,7 @@ def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
     dates = _sorted_distinct(record.started[:10] for record in everything)
     prints = _sorted_distinct(record.fingerprint for record in everything)
     timings = [record.timing for record in everything if record.timing]
-    ways = _sorted_distinct(f"{_METHODS[t.method]}, inputs {t.cache}" for t in timings)
+    ways = _sorted_distinct(f"{METHODS[t.method].name}, inputs {t.cache}" for t in timings)
     parts = [
         f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "",
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",

@@ -20,10 +20,10 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.documents import loss_lines, loss_table, rows_table
-from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
+from harness.report.tables.launch_lines import launch_lines
 from harness.report.tables.listing import origin
 from harness.report.tables.max_seq import (
     largest_table,
@@ -85,10 +85,8 @@ def print_run(
     if overhead := info.get("overhead"):
         console.print(Text(overhead_line(overhead)))
     for suite in suites:
-        for line in program_lines(suite):
+        for line in (*program_lines(suite), *launch_lines(suite)):
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
-    for line in graph_lines(records):
-        console.print(Text(line), soft_wrap=True)
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
     for line in next_steps(suites, info.get("run")):

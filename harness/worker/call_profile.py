@@ -1,5 +1,6 @@
 """Profile of one call: its slowest operators, and a check that its stages are the family's."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,7 @@ from harness.catalog.family import Family
 from harness.core.errors import Unsupported, nearest
 from harness.core.stage import BACKWARD, JOINED
 from harness.worker.frameworks.base import Framework, Prepared
+from harness.worker.kernel_names import shorten
 from harness.worker.stage_recorder import OUTSIDE
 
 MOST_OPERATORS = 20  # that a profile lists
@@ -27,6 +29,15 @@ def longest_operators(
         return {"operators": (), "refused": str(refusal)}
     longest = sorted(operators, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
     return {"operators": [asdict(operator) for operator in longest], "refused": ""}
+
+
+def count_kernels(framework: Framework, call: Callable[[], Any]) -> dict[str, Any]:
+    """The `kernels` that a call runs, in order, as (name, count), or why they are `refused`."""
+    try:
+        names = framework.kernels(call)
+    except Unsupported as refusal:
+        return {"kernels": (), "refused": str(refusal)}
+    return {"kernels": list(Counter(map(shorten, names)).items()), "refused": ""}
 
 
 def refuse_unknown_stages(family: Family, names: Iterable[str]) -> None:

@@ -21,13 +21,16 @@ from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits, timers
-from harness.worker.call_profile import longest_operators, refuse_unknown_stages
+from harness.worker.call_profile import count_kernels, longest_operators, refuse_unknown_stages
 from harness.worker.case_checks import relevant_checks, run_checks
 from harness.worker.checked_calls import CheckedCalls
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
+from harness.worker.replayed_calls import ReplayedCalls
 from harness.worker.verify import RETURNED
+
+LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatching it takes nothing
 
 
 class CaseWorker:
@@ -40,6 +43,7 @@ class CaseWorker:
         self.framework = frameworks.get(job.framework)
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
+        self.graphs: ReplayedCalls | None = None
         self.turn = 0
         self.case = job.case
         self.wide = dict(job.case.workload).get("dtype") == "f64"
@@ -129,19 +133,25 @@ class CaseWorker:
         )
         return {"checks": run_checks(self.built, checks, trial)}
 
-    def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
-        """Put every set but the first on the device and bind a call to each; samples rotate over them."""
+    def do_ready(self, sets: int, cotangents: bool, graphs: bool = False) -> dict[str, Any]:
+        """Put every set but the first on the device and bind a call to each; samples rotate over them.
+
+        With `graphs` a call is captured, and a sample is a replay of it.
+        """
+        self.graphs = ReplayedCalls(self.framework, self.case.mode) if graphs else None
         for index in range(sets):
             inputs = self._place_inputs(f"set{index + 1}")
             self.inputs.append(inputs)
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
-            self.calls.append(self.prepared.bind(inputs, seed))
-        method, cache, self.read = self.framework.timer()
+            call = self.prepared.bind(inputs, seed)
+            self.calls.append(self.graphs.capture(call, inputs, seed) if self.graphs else call)
+        self.timer = self.framework.timer()
         # Left on, the collector would pause some readings and not others; `do_sample` runs it before them.
         gc.collect()
         gc.freeze()
         gc.disable()
-        return {"method": method, "cache": cache}
+        method = "cuda_graph" if graphs else self.timer.method
+        return {"method": method, "cache": self.timer.cache, "reason": self.timer.reason}
 
     def do_sample(
         self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
@@ -168,20 +178,22 @@ class CaseWorker:
         compiled = self.framework.compilations()
         kept: list[Any] = []
         returned: list[int] = []
-        samples: list[float] = []
 
         def keep(result: Any) -> None:
-            returned[:] = array_files.checksums(self._fetch(result))
-            kept[:] = [result]
+            fetched = self._fetch(result)
+            returned[:] = array_files.checksums(fetched)
+            kept[:] = [self.framework.put(fetched) if self.graphs else result]  # a replay writes over it
 
-        for reading in range(readings):
-            call = self._next_call(None if fresh is None else min(reading, 1))
-            judged = fresh is not None and reading == 0
-            samples.append(self.read(call, inner, keep if judged else None) / inner)
+        calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
+        samples = [s / inner for s in self.timer.read(calls, inner, None if fresh is None else keep)]
         compiled = self.framework.compilations() - compiled
         if fresh is not None:
             self._hand_over(kept.pop(), self.inputs[-1], fresh["result"], returned)
-        return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
+        latency_s = None
+        if fresh is None and self.timer.method != "wall" and max(samples) < LONGEST_LATENCY_S:
+            latency_s, _ = self._time_call(self._next_call(None))
+        seconds = perf_counter() - start
+        return {"samples_s": samples, "seconds": seconds, "compiled": compiled, "latency_s": latency_s}
 
     def _call_fresh(self, fresh: Mapping[str, Any], *, warm: bool) -> None:
         """Put fresh values into the last set, with untimed calls around it if `warm`: see `do_sample`."""
@@ -203,7 +215,7 @@ class CaseWorker:
         """
         gc.collect()
         self.framework.sync(self._next_call(None)())
-        plain_s = self.read(self._next_call(None), 1, None)
+        (plain_s,) = self.timer.read([self._next_call(None)], 1, None)
         try:
             stages = self.framework.time_stages(self._next_call(None), self.prepared)
         except Unsupported as refusal:  # the case keeps its other figures
@@ -220,22 +232,23 @@ class CaseWorker:
         file = self.folder / trace if trace else None
         return longest_operators(self.framework, self._next_call(None), self.prepared, file)
 
+    def do_kernels(self) -> dict[str, Any]:
+        """The kernels of one call."""
+        return count_kernels(self.framework, self._next_call(None))
+
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""
-        del self.calls[-1]  # frees a backward's residuals before the new ones exist
         values = array_files.read(self.folder / inputs, only=self.names)
+        if self.graphs:
+            self.graphs.refill(values, array_files.read(self.folder / cotangent) if cotangent else None)
+            return
+        del self.calls[-1]  # frees a backward's residuals before the new ones exist
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
         self.calls.append(self.prepared.bind(self.inputs[-1], self._cotangent(cotangent)))
 
     def do_finish(self) -> dict[str, Any]:
         """What the implementation leaves behind: running threads and processes, and shared memory."""
-        threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
-        below = leaks.descendants()
-        return {
-            "threads": sorted(threads),
-            "processes": leaks.processes(below),
-            "shared_memory": leaks.shared_memory(below),
-        }
+        return leaks.left_since(self.threads)
 
     def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)

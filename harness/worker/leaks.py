@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import thread
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +19,16 @@ LEAST_BYTES = 1 << 20  # smaller files are the libraries' own
 
 # The innermost Python frame of an idle pool worker: its queue's get is C code, a task has further frames.
 WAITING = thread._worker.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def left_since(before: Mapping[int, str]) -> dict[str, list[str]]:
+    """What runs or stays now, without the threads of `before`."""
+    below = descendants()
+    return {
+        "threads": sorted(name for ident, name in threads().items() if ident not in before),
+        "processes": processes(below),
+        "shared_memory": shared_memory(below),
+    }
 
 
 def threads() -> dict[int, str]:

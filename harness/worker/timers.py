@@ -2,10 +2,13 @@
 
 # Not signal.pthread_sigmask, which converts 64 numbers to enumeration members and takes 60 µs.
 from _signal import pthread_sigmask  # pyright: ignore[reportMissingImports]
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from signal import SIG_BLOCK, SIG_SETMASK, valid_signals
 from time import perf_counter  # bound at import, so that replacing time.perf_counter changes no reading
 from typing import Any, TypeAlias
+
+from harness.core.units import format_seconds
 
 SHORT_S = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 SETTLING_S = 0.025
@@ -13,21 +16,37 @@ LEAST_CALLS = 20
 MOST_S = 0.25
 
 Keep: TypeAlias = Callable[[Any], None]
-Read: TypeAlias = Callable[[Callable[[], Any], int, Keep | None], float]
+Calls: TypeAlias = Sequence[Callable[[], Any]]
+Read: TypeAlias = Callable[[Calls, int, Keep | None], list[float]]
+
+
+@dataclass(frozen=True)
+class Timer:
+    """How a framework times calls. `read(calls, inner, keep)` gives a reading of each call: seconds for
+    `inner` of it, one after the other.
+
+    `keep` gets every result of the first call; with None each result is freed before the next call.
+    """
+
+    method: str  # one of METHODS
+    cache: str  # one of CACHES: how inputs are kept out of caches
+    read: Read
+    reason: str = ""  # why it is the host's clock, on a device that has one
 
 
 def wall(sync: Callable[[Any], None]) -> Read:
     """Host wall clock; every call is synchronised, so that a reading is `inner` whole calls.
 
-    A result is freed before the next call, as in a loop that ignores it, unless `keep` takes it. The time of
-    `keep` is not counted. Signals are blocked before it, so that no handler of an implementation can compute
-    the result after the clock was read.
+    The time of `keep` is not counted. Signals are blocked before it, so that no handler of an implementation
+    can compute the result after the clock was read.
     """
     clock = perf_counter
 
-    def read(call: Callable[[], Any], inner: int, keep: Keep | None = None) -> float:
-        if keep is not None:
-            return read_and_keep(call, inner, keep)
+    def read(calls: Calls, inner: int, keep: Keep | None = None) -> list[float]:
+        kept = [] if keep is None else [read_and_keep(calls[0], inner, keep)]
+        return kept + [read_one(call, inner) for call in calls[len(kept) :]]
+
+    def read_one(call: Callable[[], Any], inner: int) -> float:
         start = clock()
         for _ in range(inner):
             sync(call())
@@ -49,6 +68,15 @@ def wall(sync: Callable[[Any], None]) -> Read:
         return clock() - start - kept_s
 
     return read
+
+
+def refuse_above_host(device_s: float, host_s: float) -> None:
+    """RuntimeError where a device's clock has read more than has passed on the host around its calls."""
+    if device_s > host_s:
+        raise RuntimeError(
+            f"the device's clock read {format_seconds(device_s)} for calls around which "
+            f"{format_seconds(host_s)} passed on the host; look for what replaces the device's events"
+        )
 
 
 def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable[[], float]) -> float:

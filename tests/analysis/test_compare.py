@@ -69,6 +69,16 @@ def test_clocks_of_two_kinds_are_not_compared(record, suite, timing):
     assert (found.speedup, found.reason) == (None, "n/a (timed by cuda_events, the baseline by wall)")
 
 
+@pytest.mark.parametrize(("mine", "one"), [("cupti", True), ("cuda_graph", False), ("wall", False)])
+def test_methods_of_one_clock_are_compared_and_no_others(record, suite, timing, mine, one):
+    base, other = (
+        record(name, 4096, timing=timing(ROUNDS, method=method))
+        for name, method in (("base", "cuda_events"), ("x", mine))
+    )
+    found = compare_to(suite, base, other)
+    assert (found.speedup is not None) == one
+
+
 def test_runs_are_not_mixed(record, suite):
     found = compare_to(suite, record("base", 4096, ROUNDS, run="r0"), record("x", 4096, ROUNDS))
     assert found.reason == "n/a (baseline in another run)"

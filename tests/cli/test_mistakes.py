@@ -11,7 +11,6 @@ import pytest
         (["run", "--set", "rows"], "write FIELD=VALUE"),
         (["run", "--figures"], "goes with --dry-run"),
         (["run", "--graphs"], "--graphs: cpu has no CUDA graphs to replay; add --device cuda"),
-        (["profile", "mask/scatter", "--graphs"], "cpu has no CUDA graphs to replay; add --device cuda"),
         (["run", "--graphs", "--on", "pool"], "are measured on this machine alone; leave out --on"),
         (["run", "--max-seq", "--on", "pool"], "are measured on this machine alone; leave out --on"),
         (

@@ -74,7 +74,7 @@ echo "$@" >>"$(dirname "$0")/asked"
 for word; do [ "$word" = "$REFUSED" ] && exit 2; [ "$word" = "$EMPTY" ] && exit 3; done
 exit 0
 """
-STEPS = ["sparse", "default", "stages", "longest", "given"]
+STEPS = ["sparse", "default", "stages", "longest", "given", "replays"]
 
 
 def borrow(folder, **environment):
@@ -109,7 +109,7 @@ def test_a_step_without_time_waits_for_the_next_call(tmp_path):
 def test_a_step_that_is_refused_begins_again_and_one_that_measured_nothing_goes_on(tmp_path):
     _, code = borrow(tmp_path, REFUSED="profile", EMPTY="--max-seq")
     assert code == 1
-    assert marks(tmp_path, "done") == {"sparse", "default", "given"}
+    assert marks(tmp_path, "done") == {"sparse", "default", "given", "replays"}
     assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"longest"}
     (stages, longest), code = borrow(tmp_path)
     assert (stages.startswith("profile"), "--resume" in stages) == (True, False)

@@ -66,7 +66,7 @@ FLAGS = {
     "machines": [*PLACE, "--json"],
     "profile": [
         *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
-        *("--ops", "--trace", "--cold", "--graphs", "--budget", "--resume"),
+        *("--ops", "--trace", "--cold", "--budget", "--resume"),
     ],
     "sentinel": ["--python", "--target", "--seq", "--config", "--issue", "--out", "--json"],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],

@@ -27,6 +27,7 @@ EXAMPLE = json.loads("""
  "started": "2026-11-20T11:30:00Z", "wall_s": 0.8, "crc32": "…"}
 """)
 RECORD = Record.from_json(EXAMPLE)
+LATENCY = ("latency_s", "latency_low_s", "latency_high_s")
 
 
 def test_the_documented_record_survives_the_round_trip():
@@ -41,14 +42,20 @@ def test_the_documented_record_survives_the_round_trip():
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
-        "timing": {**EXAMPLE["timing"], "gpu": []},
+        "timing": {**EXAMPLE["timing"], "gpu": [], **dict.fromkeys(LATENCY)},
         "static": {"host": {**host, **added}},
         "bound": "",
         "checks": [],
-        "graphs": None,
         "facts": {},
         "crash_file": "",
+        "kernels_run": [],
+        "kernels_unknown": "",
     }
+
+
+def test_a_record_with_replays_beside_its_eager_calls_is_read_without_them():
+    graphs = {"replay_s": [1e-5], "eager_s": [2e-5], "method": "graph_events", "cache": "flushed"}
+    assert Record.from_json({**EXAMPLE, "graphs": graphs}) == RECORD
 
 
 def test_a_record_knows_its_case():
@@ -159,7 +166,7 @@ def test_a_plan_is_arguments_outputs_and_temporaries_without_aliases():
         ({"samples_s": (1.0, 2.0)}, "each with its round"),
         ({"samples_s": (0.0,)}, "positive"),
         ({"samples_s": (float("inf"),)}, "positive"),
-        ({"method": "sundial"}, "wall, cuda_events"),
+        ({"method": "sundial"}, "wall, cuda_events, cupti, cuda_graph"),
         ({"cache": "cold"}, "rotated, flushed, warm"),
         ({"stopped": "bored"}, "interval, budget, interrupted"),
     ],

@@ -147,8 +147,10 @@ class FakeWorker:
     def examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
         return {"checks": []}
 
-    def ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
-        return {"method": "wall", "cache": "rotated"}
+    def ready(self, sets: int, cotangents: bool, graphs: bool = False) -> dict[str, Any]:
+        if graphs:
+            return {"method": "cuda_graph", "cache": "flushed", "reason": ""}
+        return {"method": "wall", "cache": "rotated", "reason": ""}
 
     def sample(
         self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
@@ -159,7 +161,8 @@ class FakeWorker:
         for _ in range(readings):
             self.turn += fresh is None  # a judged call moves no script of noise
             samples.append(self.call())
-        return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner), "compiled": 0}
+        seconds = self.spend(sum(samples) * inner)
+        return {"samples_s": samples, "seconds": seconds, "compiled": 0, "latency_s": None}
 
     def profile(self) -> dict[str, Any]:
         call_s = self.call()
@@ -174,16 +177,8 @@ class FakeWorker:
             (Path(self.job.folder) / trace).write_text(self.name)
         return {"operators": [asdict(OperatorFigures("mm", "work", 1e-3, 2, 64))], "refused": ""}
 
-    def capture(self, cotangent: str | None) -> dict[str, Any]:
-        return {"method": "graph_events", "cache": "flushed"}
-
-    def replay(self, inner: int, fresh: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """A replay takes a third of an eager call; under the name `name/3` it is judged."""
-        if fresh is not None:
-            self.executor.results[fresh["result"]] = f"{self.name}/3"
-        call_s = self.call()
-        self.spend(4 / 3 * call_s * inner)
-        return {"replay_s": call_s / 3, "eager_s": call_s}
+    def kernels(self) -> dict[str, Any]:
+        return {"kernels": [["fill", 1], ["scatter", 2]], "refused": ""}
 
     def attempt(self) -> dict[str, Any]:
         seq = self.job.case.seq

@@ -137,10 +137,11 @@ def test_two_cases_take_turns_in_one_process(held):
     for key, factor in (("2", 3), ("1", 2), ("2", 3)):
         np.testing.assert_array_equal(arm.result(key), factor * X)
     for key in "12":
-        assert arm.turn(key, "ready", sets=2, cotangents=False) == {"method": "wall", "cache": "rotated"}
+        ready = arm.turn(key, "ready", sets=2, cotangents=False)
+        assert ready == {"method": "wall", "cache": "rotated", "reason": ""}
     for key in "1212":
         answer = arm.turn(key, "sample", readings=3, inner=2, warm=False)
-        assert (len(answer["samples_s"]), answer["compiled"]) == (3, 0)
+        assert (len(answer["samples_s"]), answer["compiled"], answer["latency_s"]) == (3, 0, None)
     for key, factor in (("1", 2), ("2", 3)):
         np.testing.assert_array_equal(arm.result(key, "sample"), factor * (X + 1))
 

@@ -15,13 +15,13 @@ def test_a_reading_is_so_many_synchronised_calls():
         done.append("call")
         return len(done)
 
-    assert read(call, 3) > 0
+    assert sum(read([call], 3, None)) > 0
     assert done == ["call", ("sync", 1), "call", ("sync", 3), "call", ("sync", 5)]
 
 
 def test_replacing_times_own_clock_changes_no_reading(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
-    assert timers.wall(lambda _: None)(lambda: sum(range(1000)), 1) > 0
+    assert timers.wall(lambda _: None)([lambda: sum(range(1000))], 1, None)[0] > 0
 
 
 def test_a_reading_lasts_as_long_as_the_call():
@@ -30,7 +30,7 @@ def test_a_reading_lasts_as_long_as_the_call():
         while time.perf_counter() < end:
             pass
 
-    assert timers.wall(lambda _: None)(call, 2) >= 0.02
+    assert timers.wall(lambda _: None)([call], 2, None)[0] >= 0.02
 
 
 def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
@@ -43,8 +43,22 @@ def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
 
     before = blocked()
     with pytest.raises(TypeError, match="no array"):
-        timers.wall(lambda _: None)(lambda: None, 1, keep)
+        timers.wall(lambda _: None)([lambda: None], 1, keep)
     assert blocked() == before
+
+
+def test_each_call_has_its_reading_and_only_the_firsts_results_are_kept():
+    kept, done = [], []
+    read = timers.wall(lambda _: None)
+    calls = [lambda name=name: done.append(name) or name for name in "ab"]
+    assert len(read([*calls, calls[0]], 2, kept.append)) == 3
+    assert ("".join(done), kept) == ("aabbaa", ["a", "a"])
+
+
+def test_a_device_that_reads_more_than_passed_on_the_host_is_refused():
+    timers.refuse_above_host(2e-3, 2e-3)
+    with pytest.raises(RuntimeError, match=r"read 3\.00 ms .* 2\.00 ms passed on the host"):
+        timers.refuse_above_host(3e-3, 2e-3)
 
 
 class Machine:

@@ -46,8 +46,7 @@ def replicate_lines(record: Record) -> list[str]:
 def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]:
     """The ratios of a case to every other implementation at its length, from the rounds that both have."""
     for other in panel.cases:
-        clocks = {record.timing.method for record in (row.record, other.record) if record.timing}
-        if other.seq != row.seq or other.label == row.label or len(clocks) != 1:
+        if other.seq != row.seq or other.label == row.label:
             continue
         found = ratio(row.records, other.records)
         if found.value is not None:

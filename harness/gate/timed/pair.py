@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from harness.core.clocks import is_one_clock
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
 from harness.gate.case_evidence import Rounds
@@ -211,8 +212,8 @@ class Pair:
             if answer is not None:
                 state.setup = replace(state.setup, method=answer["method"])
         paired.resolve()
-        if paired.living and paired.candidate.setup.method != paired.base.setup.method:
-            candidate_clock, base_clock = paired.candidate.setup.method, paired.base.setup.method
+        candidate_clock, base_clock = paired.candidate.setup.method, paired.base.setup.method
+        if paired.living and not is_one_clock(candidate_clock, base_clock):
             paired.settle(
                 INVALID,
                 f"timed by {candidate_clock}, the base by {base_clock}: different clocks are not compared",

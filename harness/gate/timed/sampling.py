@@ -15,6 +15,7 @@ from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
 from harness.run.case.forged_clock import AUDIT_SECONDS, forged_reason, is_forged, is_forged_beside
+from harness.run.group.name_kernels import name_kernels
 from harness.run.group.sampling import audit_clock, settle_memoized
 
 WARM_BATCHES = 5  # at most, until the smallest reading no longer falls
@@ -182,6 +183,8 @@ class PairSampler:
             if state.living:
                 sampled_s = statistics.median(map(min, readings[paired.id, side]))
                 settle_memoized(paired.context, verifier, state, sampled_s)
+            if state.living:
+                name_kernels(paired.context, state)
             self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from harness.core.static_figures import EXACT_FIGURES, WORDS
 from harness.core.units import format_big, format_bytes, format_seconds
@@ -17,6 +18,8 @@ from harness.gate.timed.sequential_test import SequentialTest, TestState
 TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing
 SAME = "same program on both sides, so a difference in time is the machine's"
 MEANT = "slower, which is accepted"
+
+Counts: TypeAlias = Sequence[tuple[str, int]]  # of kernels
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def _timed_verdict(
             f"accepted: {reason}: {why}"
         )  # a note, because tables show no reason of an unchanged case
         verdict, reason = UNCHANGED, MEANT
+    notes += _kernels_note(paired)
     if verdict != REGRESSED:
         notes += _tail_note(result.rounds.get(paired.id, ()))
     measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
@@ -76,6 +80,19 @@ def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
     if tail <= TAIL:
         return []
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
+
+
+def _kernels_note(paired: PairedCase) -> list[str]:
+    """A note where the sides ran different kernels: one may have fallen back to another path."""
+    candidate, base = (paired.sides[side].kernels.counts for side in (CANDIDATE, BASE))
+    if not candidate or not base or dict(candidate) == dict(base):
+        return []
+    own, other = _apart(candidate, base), _apart(base, candidate)
+    return [f"the sides ran different kernels: the candidate {own}; the base {other}"]
+
+
+def _apart(counts: Counts, others: Counts) -> str:
+    return ", ".join(f"{name} {n}×" for name, n in counts if dict(others).get(name) != n) or "nothing else"
 
 
 def decision_reason(state: TestState) -> str:

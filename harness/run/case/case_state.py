@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from harness.catalog.catalog import ImplementationInfo
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
-from harness.core.record import Checked, ColdStart, Correctness, GraphReplays, Profile
+from harness.core.record import Checked, ColdStart, Correctness, Profile
 from harness.core.static_figures import Static
 from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
 from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples, SamplingSetup
@@ -21,10 +21,17 @@ class ExtraFigures:
 
     profile: Profile | None = None
     cold: ColdStart | None = None
-    graphs: GraphReplays | None = None
 
 
 NO_EXTRAS = ExtraFigures()
+
+
+@dataclass(frozen=True)
+class KernelsRun:
+    """The kernels of one call in order, with their counts; why they are `unknown`, if one was profiled."""
+
+    counts: tuple[tuple[str, int], ...] = ()
+    unknown: str = ""
 
 
 @dataclass
@@ -54,6 +61,7 @@ class CaseState:
     checks: tuple[Checked, ...] = ()
     setup: SamplingSetup = ONE_BY_ONE
     samples: Samples = field(default_factory=Samples)
+    kernels: KernelsRun = KernelsRun()
     extras: ExtraFigures = NO_EXTRAS
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ An implementation runs in the process that reads the clock, and may replace it. 
 `read_s` is the time in readings and `rest_s` the rest: messages, waking up, garbage collection and, in a run,
 an untimed call. There are three rules:
 
-1. No reading is longer than its turn.
+1. No reading is longer than its turn, whichever clock is read.
 2. A case alone is audited: a turn of one reading of at least AUDIT_SECONDS has almost no rest, so one that is
    longer by the factor FORGED is suspicious. Other load lengthens turns too, so the clock counts as forged
    only if all of several ever longer readings disagree: with ten programs per core, 0.25 s are not enough.
@@ -23,6 +23,7 @@ LONGER_AUDIT_SECONDS = 0.25  # of the second one, if the first disagrees; each f
 AUDITS = 5  # at most, until one agrees
 FORGED = 1.15  # a turn may take so many times what was read,
 FORGED_SECONDS = 0.005  # and so much more for messages and waking up
+HOST_CLOCK, DEVICE_CLOCK = "time.perf_counter", "the device's events"
 EARLY = 1.02  # a reading may be so many times its turn: rounding
 
 
@@ -51,6 +52,6 @@ def is_forged_beside(read_s: float, rest_s: float, other_rest_s: float) -> bool:
     return rest_s > other_rest_s + max(other_rest_s, HIDDEN_SECONDS) + read_s / 4
 
 
-def forged_reason(who: str, read_s: float, rest_s: float) -> str:
+def forged_reason(who: str, read_s: float, rest_s: float, clock: str = HOST_CLOCK) -> str:
     claimed, took = format_seconds(read_s), format_seconds(rest_s + read_s)
-    return f"{who} read {claimed} where {took} passed here; leave time.perf_counter alone"
+    return f"{who} read {claimed} where {took} passed here; leave {clock} alone"

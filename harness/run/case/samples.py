@@ -70,6 +70,9 @@ class Samples:
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     turns: list[Turn] = field(default_factory=list[Turn])
     first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
+    latencies_s: list[float] = field(
+        default_factory=list[float]
+    )  # a reading of each turn on a device's clock
     gpu_readings: Sequence[GpuReading] = ()
     warnings: list[str] = field(default_factory=list[str])
     stopped: str = "budget"
@@ -88,6 +91,7 @@ class Samples:
         """The readings as a record has them, with the interval of their median over rounds."""
         levels = [median_interval(values)[0] for values in collected(self.readings).values()]
         _, low, high = median_interval(levels)
+        latency = median_interval(self.latencies_s) if self.latencies_s else (None, None, None)
         return Timing(
             samples_s=tuple(self.seconds),
             round=tuple(round_ for round_, _ in self.readings),
@@ -100,4 +104,7 @@ class Samples:
             stopped=self.stopped,
             warnings=tuple(self.warnings),
             gpu=tuple(self.gpu_readings),
+            latency_s=latency[0],
+            latency_low_s=latency[1],
+            latency_high_s=latency[2],
         )

@@ -19,7 +19,7 @@ def exhaust_in_threads(
             if stopped.is_set():
                 break
 
-    with ThreadPoolExecutor(len(works)) as pool:
+    with ThreadPoolExecutor(max(1, len(works))) as pool:
         threads = [pool.submit(exhaust, work) for work in works]
         try:
             wait(threads, return_when=FIRST_EXCEPTION)

@@ -12,8 +12,8 @@ from harness.core.units import format_bytes
 from harness.run.case.case_state import CaseState
 from harness.run.group.at_once import exhaust_in_threads
 from harness.run.group.compilation import compile_again, compile_case
-from harness.run.group.graph_replays import replay_graphs
 from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.name_kernels import name_kernels
 from harness.run.group.profiling import profile_stages
 from harness.run.group.records import record_of
 from harness.run.group.sampling import finish_case, sample
@@ -178,8 +178,7 @@ class GroupRun:
         sample(self.context, self.verifier, correct)
         if self.depth == "profile":
             profile_stages(self.context, [state for state in correct if state.living])
-        if self.context.run.extras.graphs:  # last, because a failed capture may kill its process
-            replay_graphs(self.context, self.verifier, [state for state in correct if state.living])
         for state in correct:
             if state.living:
+                name_kernels(self.context, state)
                 finish_case(self.context, state)

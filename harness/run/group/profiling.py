@@ -1,31 +1,27 @@
 """The profiling stage: rounds of calls with their stages timed, after the cases have been sampled."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.case.case_state import CaseState
 from harness.run.group.cold import measure_cold_starts
-from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
 from harness.store.atomic import write_files
 
 TRACE = "trace.json"  # in the group's folder
+MOST_ROUNDS = 30  # their intervals are for shares, not for verdicts
+
+Answers = list[Mapping[str, Any]]
 
 
 def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
     """Profile the cases in shuffled rounds. One that cannot be profiled keeps its timing, with a warning."""
-
-    def ask(state: CaseState) -> Mapping[str, Any] | None:
-        answer = context.ask(state, "profile", "profile")
-        if answer is not None and (refused := answer.get("refused")):
-            state.warn(f"not profiled: {refused}")
-            return None
-        return answer
-
-    rounds = take_rounds(context, states, "profile", ask)
+    rounds = _take_rounds(context, states)
     for state in states:
         counted = context.ask(state, "profile", "count_stages") if state.id in rounds else None
         if counted is not None:
@@ -34,6 +30,42 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
             state.extras = replace(state.extras, profile=profile)
         if context.run.extras.cold and state.living:
             measure_cold_starts(context, state)
+
+
+def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str, Answers]:
+    """The answers of each case in shuffled rounds: as many as an interval needs, more while its budget lasts.
+
+    A case that is refused or settled is left out.
+    """
+    taken: dict[str, Answers] = {state.id: [] for state in states}
+    spent = dict.fromkeys(taken, 0.0)
+    shuffle = random.Random(f"{context.settings.seed} {context.group.key} profile")
+    open_ = list(states)
+    while open_:
+        shuffle.shuffle(open_)
+        for state in list(open_):
+            answers = taken[state.id]
+            context.run.listener.case_state(state.id, f"profile {len(answers) + 1}")
+            start = context.run.clock()
+            answer = context.ask(state, "profile", "profile")
+            spent[state.id] += context.run.clock() - start
+            if answer is not None and (refused := answer.get("refused")):
+                state.warn(f"not profiled: {refused}")
+                answer = None
+            if answer is None:
+                del taken[state.id]
+            else:
+                answers.append(answer)
+            if answer is None or _enough(len(answers), spent[state.id], context.settings.budget_s):
+                open_.remove(state)
+    return taken
+
+
+def _enough(rounds: int, spent_s: float, budget_s: float) -> bool:
+    """Whether the rounds suffice for an interval, and another one would exceed the budget."""
+    if rounds < samples_needed():
+        return False
+    return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > budget_s
 
 
 def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures, ...]:

@@ -66,7 +66,8 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         memory=Memory(state.call.high_water_bytes),
         profile=extras.profile,
         cold=extras.cold,
-        graphs=extras.graphs,
+        kernels_run=state.kernels.counts if ok else (),
+        kernels_unknown=state.kernels.unknown if ok else "",
         started=state.started,
         wall_s=state.wall_s,
     )

@@ -42,7 +42,7 @@ class ProfileExtras:
     operators: bool = False  # the slowest operators
     trace: Path | None = None  # the file for a trace of one call
     cold: bool = False  # cold starts in new processes
-    graphs: bool = False  # replays of CUDA graphs
+    graphs: bool = False  # times replays of CUDA graphs instead of calls
 
     @property
     def names(self) -> list[str]:

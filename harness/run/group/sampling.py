@@ -16,6 +16,8 @@ from harness.run.case.case_state import CaseState
 from harness.run.case.forged_clock import (
     AUDIT_SECONDS,
     AUDITS,
+    DEVICE_CLOCK,
+    HOST_CLOCK,
     LONGER_AUDIT_SECONDS,
     Turn,
     forged_reason,
@@ -196,18 +198,21 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
 
 def _check_clock(context: GroupContext, state: CaseState) -> None:
     """Settle a case as crashed if its readings contradict the runner's own clock."""
-    # Device events leave out what the host does between calls, so they are not comparable.
-    if not state.living or state.setup.method != "wall":
+    if not state.living:
         return
-    forged = [turn for turn in state.samples.turns if turn.is_too_long]
-    turns = [turn for turn in state.samples.turns if state.call.is_long and turn.read_s >= AUDIT_SECONDS]
-    if not forged and not any(turn.agrees for turn in turns):
-        turns += audit_clock(context, state, state.samples.median_s)
+    # A device's clock leaves out what the host does between calls, so that only a longer reading is odd.
+    clock = HOST_CLOCK if state.setup.method == "wall" else DEVICE_CLOCK
+    taken = state.samples.turns
+    forged, turns = [turn for turn in taken if turn.is_too_long], list[Turn]()
+    if clock == HOST_CLOCK:
+        turns = [turn for turn in taken if state.call.is_long and turn.read_s >= AUDIT_SECONDS]
+        if not forged and not any(turn.agrees for turn in turns):
+            turns += audit_clock(context, state, state.samples.median_s)
     if is_forged(turns):
         forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
     if state.living and forged:
         turn = forged[0]
-        reason = forged_reason("its process", turn.read_s, turn.wall_s - turn.read_s)
+        reason = forged_reason("its process", turn.read_s, turn.wall_s - turn.read_s, clock)
         context.settle(state, "crashed", reason)
 
 
@@ -231,8 +236,10 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     sets = context.sets_of(state)
     state.setup = SamplingSetup(sets, state.call.calls_per_reading)
-    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
+    cotangents, graphs = state.case.mode != "fwd", context.run.extras.graphs
+    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=cotangents, graphs=graphs)
     if answer is not None:
+        state.warn(*filter(None, [answer["reason"]]))
         cache = "warm" if sets == 1 and answer["cache"] == "rotated" else answer["cache"]
         state.setup = replace(state.setup, method=answer["method"], cache=cache)
 
@@ -248,6 +255,8 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
     if answer is None:
         return
     context.reattribute(answer["seconds"], "turns", "samples")
+    if answer["latency_s"] is not None:
+        state.samples.latencies_s.append(answer["latency_s"])
     state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
@@ -256,4 +265,6 @@ def _feed(
     stopping: Stopping, state: CaseState, round_: int, samples: Sequence[float], seconds: float
 ) -> None:
     state.samples.readings += [(state.samples.first_round + round_, sample) for sample in samples]
-    stopping.feed(state.id, round_, samples, seconds)
+    # Starting a profiler takes longer than most calls, and is to cost a case none of its fewest rounds.
+    calls_s = sum(samples) * state.setup.inner if state.setup.method == "cupti" else math.inf
+    stopping.feed(state.id, round_, samples, seconds, calls_s)

@@ -118,6 +118,8 @@ class Verifier:
         context.check_cores(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
+            if state.setup.method == "cuda_graph":
+                why = "its CUDA graph holds values of the captured call: the call passed and a replay failed"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
         if answer is None or not state.living:
             return None

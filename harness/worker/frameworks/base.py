@@ -14,7 +14,7 @@ from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import resource_limits, timers
 from harness.worker.stage_recorder import StageSpan, time_marked
-from harness.worker.timers import Read
+from harness.worker.timers import Timer
 
 SCRAWL = 77  # written over returned results; every dtype can represent it
 
@@ -45,16 +45,6 @@ class Patience:
 
     seconds: float
     live_bytes: int
-
-
-class CapturedCall(Protocol):
-    """A call captured as a CUDA graph; `result` is what the last replay wrote."""
-
-    result: Any
-
-    def read(self, replays: int) -> float:
-        """Seconds on the device of so many replays, each with a cold cache."""
-        ...
 
 
 class Framework(Protocol):
@@ -160,13 +150,9 @@ class Framework(Protocol):
         So an implementation cannot reuse it as a cache. A no-op where arrays are immutable.
         """
 
-    def timer(self) -> tuple[str, str, Read]:
-        """(method, cache, read): `read(call, inner, keep)` gives seconds for `inner` synchronised calls.
-
-        `method` names the clock, and `cache` how inputs are kept out of caches, for the record. `keep` gets
-        every computed result; with None each is freed before the next call.
-        """
-        return "wall", "rotated", timers.wall(self.sync)
+    def timer(self) -> Timer:
+        """The clock of its device, if calls can be timed by that; else the host's."""
+        return Timer("wall", "rotated", timers.wall(self.sync))
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
         """(function that sets a mark in the device's stream, function for the seconds between two marks)."""
@@ -195,8 +181,19 @@ class Framework(Protocol):
         del call, prepared, trace
         raise Unsupported("its framework tells nobody which operators a call runs")
 
-    def capture(self, call: Callable[[], Any]) -> CapturedCall:
-        """Capture a call as a CUDA graph. Unsupported if there are none, or the call cannot be captured."""
+    def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
+        """Run a call, and return the names of the kernels, copies and fills that its device ran, in order.
+
+        Unsupported where there is no profiler of the device.
+        """
+        del call
+        raise Unsupported("its framework tells nobody which kernels a call runs")
+
+    def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Capture a call as a CUDA graph: a function that replays it. Its result is always the same arrays.
+
+        Unsupported if there are no graphs, or the call cannot be captured.
+        """
         del call
         raise Unsupported("CUDA graphs are captured of torch's calls on CUDA alone; leave out --graphs")
 

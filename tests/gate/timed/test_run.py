@@ -23,6 +23,7 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_reasons
+from harness.run.case.case_state import KernelsRun
 from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
@@ -166,6 +167,30 @@ def test_a_long_tail_is_told_and_decides_nothing():
     found = compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"]
     told = "advisory: the slowest tenth of its calls takes 50 % longer"
     assert (found.verdict, found.notes) == (UNCHANGED, (told,))
+
+
+@pytest.mark.parametrize(
+    ("candidate", "base", "notes"),
+    [
+        (
+            (("flash", 1), ("cast", 2)),
+            (("math", 3), ("cast", 2)),
+            ("the sides ran different kernels: the candidate flash 1×; the base math 3×",),
+        ),
+        (
+            (("cast", 1),),
+            (("cast", 1), ("copy", 1)),
+            ("the sides ran different kernels: the candidate nothing else; the base copy 1×",),
+        ),
+        ((("a", 1), ("b", 1)), (("b", 1), ("a", 1)), ()),
+        ((), (("math", 3),), ()),
+    ],
+)
+def test_sides_that_ran_different_kernels_are_told_apart(candidate, base, notes):
+    paired = pair_of()
+    for side, counts in ((CANDIDATE, candidate), (BASE, base)):
+        paired.sides[side].kernels = KernelsRun(counts)
+    assert compose([paired], ledger_of(*SAME), gate_plan())["mask/scatter"].notes == notes
 
 
 def test_pairs_are_put_together_only_of_one_request():

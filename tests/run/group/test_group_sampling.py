@@ -7,6 +7,7 @@ import pytest
 
 from harness.core.median_interval import samples_needed
 from harness.run.group import sampling
+from harness.run.group.run_context import ProfileExtras
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
@@ -229,6 +230,79 @@ def test_readings_longer_than_their_turns_are_dropped(tmp_path):
     assert (
         record.reason == "its process read 9.00 ms where 3.00 ms passed here; leave time.perf_counter alone"
     )
+
+
+def on_a_device(**verbs):
+    return Act(verbs={"ready": {"method": "cupti", "cache": "flushed"}, **verbs})
+
+
+def test_a_device_that_reads_longer_than_its_turns_is_refused_with_both_figures(tmp_path):
+    forged = on_a_device(sample=lambda asked: {"samples_s": [3e-3] * asked["readings"]})
+    record = measure(FakeExecutor({"broadcast": forged}), tmp_path)["broadcast"]
+    assert (record.status, record.timing) == ("crashed", None)
+    assert (
+        record.reason == "its process read 9.00 ms where 3.00 ms passed here; leave the device's events alone"
+    )
+
+
+def test_a_device_may_read_less_than_passes_on_the_host(tmp_path):
+    executor = FakeExecutor(
+        {"broadcast": on_a_device(sample=lambda asked: {"samples_s": [1e-4] * asked["readings"]})}
+    )
+    record = measure(executor, tmp_path)["broadcast"]
+    assert (record.status, timing(record).method) == ("ok", "cupti")
+
+
+def test_the_latency_of_calls_on_a_device_is_a_median_over_turns(tmp_path):
+    latencies = itertools.cycle([3e-3, 2e-3, 4e-3])
+    executor = FakeExecutor({"scatter": on_a_device(sample=lambda _: {"latency_s": next(latencies)})})
+    records = measure(executor, tmp_path)
+    measured = timing(records["scatter"])
+    assert (measured.latency_low_s, measured.latency_s, measured.latency_high_s) == (2e-3, 3e-3, 4e-3)
+    assert timing(records["broadcast"]).latency_s is None
+
+
+def test_starting_a_profiler_costs_a_case_none_of_its_fewest_rounds(tmp_path):
+    """Of 4 s at most a turn takes 1 s, of which its calls are 3 ms."""
+    rounds_of = {}
+    for method in ("cupti", "cuda_events"):
+        executor = FakeExecutor()
+        verbs = {
+            "ready": {"method": method, "cache": "flushed"},
+            "sample": lambda asked, executor=executor: {"seconds": 1.0},
+        }
+        executor.acts = {"scatter": Act(verbs=verbs, noise=(1.0, 2.0))}
+        short = dataclasses.replace(SETTINGS, budget_s=0.25)
+        record = measure(executor, tmp_path, group(["scatter"], settings=short))["scatter"]
+        rounds_of[method] = len(set(timing(record).round))
+    assert rounds_of == {"cupti": samples_needed(), "cuda_events": 1}
+
+
+def test_why_the_hosts_clock_was_read_on_a_device_is_said_with_the_time(tmp_path):
+    why = "timed by the host's clock, launches included: CUPTI is denied"
+    executor = FakeExecutor({"scatter": Act(verbs={"ready": {"reason": why}})})
+    records = measure(executor, tmp_path)
+    assert timing(records["scatter"]).warnings == (why,)
+    assert why not in timing(records["broadcast"]).warnings
+
+
+def test_graphs_are_asked_for_where_replays_are_to_be_timed(tmp_path):
+    executor = FakeExecutor()
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    shared = context(executor, folder)
+    shared.extras = ProfileExtras(graphs=True)
+    records = measure(executor, folder, shared=shared)
+    assert {timing(record).method for record in records.values()} == {"cuda_graph"}
+
+
+def test_a_replay_that_is_wrong_on_fresh_values_is_incorrect(tmp_path):
+    executor = FakeExecutor(
+        {"scatter": Act(verbs={"ready": {"method": "cuda_graph", "cache": "flushed"}})}, wrong=["scatter/2"]
+    )
+    record = measure(executor, tmp_path)["scatter"]
+    assert (record.status, record.timing) == ("incorrect", None)
+    assert (record.reason or "").startswith("its CUDA graph holds values of the captured call")
 
 
 def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):

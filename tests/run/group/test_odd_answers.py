@@ -28,7 +28,7 @@ ODD: list[tuple[str, Any, str]] = [
     ("check", {"seconds": math.nan}, "a figure is nan"),
     ("check", {"seconds": -1.0}, "`float` >= 0.0 - at `$.seconds`"),
     ("check", {"high_water_bytes": 0.5}, "got `float` - at `$.high_water_bytes`"),
-    ("ready", {"method": "sundial"}, "'^(wall|cuda_events)$' - at `$.method`"),
+    ("ready", {"method": "sundial"}, "'^(wall|cuda_events|cupti|cuda_graph)$' - at `$.method`"),
     ("ready", {"cache": None}, "got `null` - at `$.cache`"),
     ("sample", 3, "Expected `object`, got `int`"),
     ("sample", None, "Expected `object`, got `null`"),

@@ -1,7 +1,7 @@
 """The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
 
 from harness.core.median_interval import samples_needed
-from harness.run.group.extra_rounds import MOST_ROUNDS
+from harness.run.group.profiling import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended

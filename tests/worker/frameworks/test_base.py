@@ -119,9 +119,9 @@ def test_a_device_it_has_not_is_refused_with_a_remedy(framework):
 
 
 def test_on_the_cpu_time_is_the_hosts(framework):
-    method, cache, read = framework.timer()
-    assert (method, cache) == ("wall", "rotated")
-    assert read(lambda: framework.put(np.ones(3)), 2) > 0
+    timer = framework.timer()
+    assert (timer.method, timer.cache, timer.reason) == ("wall", "rotated", "")
+    assert timer.read([lambda: framework.put(np.ones(3))], 2, None)[0] > 0
 
 
 def test_memory_on_the_cpu_is_the_processs(framework):

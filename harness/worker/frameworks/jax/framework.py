@@ -4,10 +4,10 @@ import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -19,14 +19,18 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, require_matching
+from harness.worker.frameworks.base import Framework, Patience, Prepared, require_matching
 from harness.worker.frameworks.jax.trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
+from harness.worker.timers import Timer
 from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
 from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.stage_operators import StagedProgram
+
+if TYPE_CHECKING:
+    from harness.worker.frameworks.jax.device_clock import DeviceClock
 
 LAZY = ("chlo", "func", "stablehlo")  # MLIR dialects that lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -206,11 +210,33 @@ class Jax(Framework):
             for name, ran in by_name.items()
         ]
 
-    def capture(self, call: Callable[[], Any]) -> CapturedCall:
+    @cached_property
+    def device_clock(self) -> "DeviceClock | str":
+        """The clock of a GPU, or why there is none."""
+        from harness.worker.frameworks.jax.device_clock import open_clock
+
+        return open_clock(self.device)
+
+    def timer(self) -> Timer:
+        """By the profiler's events of a GPU; by the host's clock on other devices, or without them."""
+        if self.device.platform != "gpu":
+            return super().timer()
+        if isinstance(self.device_clock, str):
+            return replace(super().timer(), reason=self.device_clock)
+        return Timer("cupti", "flushed", self.device_clock.read)
+
+    def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
+        if self.device.platform != "gpu":
+            return super().kernels(call)
+        if isinstance(self.device_clock, str):
+            raise Unsupported(self.device_clock)
+        return self.device_clock.kernels(call)
+
+    def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         del call
         raise Unsupported(
             "XLA puts a program's kernels into command buffers itself (--xla_gpu_enable_command_buffer in "
-            "XLA_FLAGS), so its time has them in it and is not measured twice"
+            "XLA_FLAGS), so that its own time has them in it; leave out --graphs"
         )
 
     def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:

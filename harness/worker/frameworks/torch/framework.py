@@ -13,14 +13,16 @@ from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
-from harness.worker import array_files, timers
+from harness.worker import array_files
 from harness.worker.frameworks import forked_trace
-from harness.worker.frameworks.base import SCRAWL, CapturedCall, Framework, Patience, Prepared
+from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
 from harness.worker.frameworks.torch import extrapolation
 from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
+from harness.worker.frameworks.torch.cuda_clock import cuda_events
 from harness.worker.frameworks.torch.stage_counts import count_stages
 from harness.worker.frameworks.torch.trace import figures, warm_up
+from harness.worker.timers import Timer
 
 GRAIN = 1 << 16  # elements per thread, more than enough for torch to use another thread
 KINDS = (torch.Tensor, torch.nn.Parameter)
@@ -177,9 +179,9 @@ class Torch(Framework):
                     if type(leaf) in KINDS and leaf.untyped_storage().data_ptr() not in theirs:
                         leaf.fill_(SCRAWL)
 
-    def timer(self) -> tuple[str, str, timers.Read]:
+    def timer(self) -> Timer:
         if self.device.type == "cuda":
-            return "cuda_events", "flushed", cuda_events()
+            return Timer("cuda_events", "flushed", cuda_events())
         return super().timer()
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
@@ -207,12 +209,17 @@ class Torch(Framework):
 
         return trace_operators(call, self.sync, trace)
 
-    def capture(self, call: Callable[[], Any]) -> CapturedCall:
+    def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         if self.device.type != "cuda":
             return super().capture(call)
-        from harness.worker.frameworks.torch.graphs import TorchGraph
+        from harness.worker.frameworks.torch.graphs import capture
 
-        return TorchGraph(call, l2_buffer())
+        return capture(call)
+
+    def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
+        from harness.worker.frameworks.torch.operators import kernels_of
+
+        return kernels_of(call, self.sync)
 
     def reference_device(self, device: str) -> str:
         return device if device == "cuda" and torch.cuda.is_available() else "cpu"
@@ -243,29 +250,3 @@ class Torch(Framework):
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         return lambda: torch.cuda.max_memory_allocated() - before
-
-
-def l2_buffer() -> torch.Tensor:
-    """A buffer of twice the L2 cache: writing it evicts everything else."""
-    size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-    return torch.empty(2 * size, dtype=torch.int8, device="cuda")
-
-
-def cuda_events() -> timers.Read:
-    """Device time of calls, each between two events of its own and after a flush of the L2 cache."""
-    flush = l2_buffer()
-
-    def read(call: Callable[[], Any], inner: int, keep: timers.Keep | None = None) -> float:
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(inner)]
-        for start, end in events:
-            flush.zero_()
-            start.record()
-            result = call()
-            end.record()
-            if keep is not None:
-                keep(result)
-            del result
-        torch.cuda.synchronize()
-        return sum(start.elapsed_time(end) for start, end in events) * 1e-3
-
-    return read

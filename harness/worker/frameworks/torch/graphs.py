@@ -1,5 +1,6 @@
-"""CUDA graph of a torch call, with a flush of the L2 cache before the call in every replay."""
+"""CUDA graph of a torch call."""
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -14,39 +15,28 @@ REMEDY = (
 )
 
 
-class TorchGraph:
-    """A graph of four parts: the flush of L2, an event, the call, an event.
+def capture(call: Callable[[], Any]) -> Callable[[], Any]:
+    """The call captured as a graph: a function that replays it, into storage that every replay overwrites.
 
-    `result` is the call's result, in storage that every replay overwrites. Unsupported, with CUDA's message,
-    if the call cannot be captured.
+    Unsupported, with CUDA's message, if the call cannot be captured.
     """
+    gc.collect()  # nothing of an earlier call may be freed while the graph is recorded
+    graph = torch.cuda.CUDAGraph()
+    try:
+        _warm_up(call)
+        with torch.cuda.graph(graph):
+            result = call()
+    except Exception as error:  # an implementation may raise anything, and CUDA has an error for each
+        first = _first(error)
+        words = str(first).partition("\n")[0].rstrip(".")
+        text = f"it cannot be captured as a CUDA graph ({type(first).__name__}: {words}); {REMEDY}"
+        raise Unsupported(text) from error
 
-    def __init__(self, call: Callable[[], Any], flush: torch.Tensor) -> None:
-        self.flush = flush  # kept alive: the graph writes to its address
-        try:
-            _warm_up(call)
-            # External events are nodes of the graph, and can be read after a replay.
-            self.start, self.end = (torch.cuda.Event(enable_timing=True, external=True) for _ in range(2))
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
-                flush.zero_()
-                self.start.record()
-                self.result = call()
-                self.end.record()
-        except Exception as error:  # an implementation may raise anything, and CUDA has an error for each
-            first = _first(error)
-            words = str(first).partition("\n")[0].rstrip(".")
-            text = f"it cannot be captured as a CUDA graph ({type(first).__name__}: {words}); {REMEDY}"
-            raise Unsupported(text) from error
+    def replay() -> Any:
+        graph.replay()
+        return result
 
-    def read(self, replays: int) -> float:
-        """Seconds on the device of so many replays of the call, without the flushes."""
-        milliseconds = 0.0
-        for _ in range(replays):
-            self.graph.replay()
-            torch.cuda.synchronize()  # the next replay records the same two events
-            milliseconds += self.start.elapsed_time(self.end)
-        return milliseconds * 1e-3
+    return replay
 
 
 def _warm_up(call: Callable[[], Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.worker.frameworks.torch.stage_counts import operator_bytes
@@ -36,6 +37,22 @@ def trace_operators(
         for (name, stage), own in microseconds.items()
         if sum(own) > 0
     ]
+
+
+def kernels_of(call: Callable[[], Any], sync: Callable[[Any], None]) -> list[str]:
+    """The names of the kernels, copies and fills that one call runs on a GPU, in order."""
+    if not torch.cuda.is_initialized():
+        raise Unsupported("it ran on no GPU")
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        sync(call())
+    on_device = [
+        event
+        for event in profiler.events() or ()
+        if event.device_type.name == "CUDA" and not event.is_user_annotation
+    ]
+    if not on_device:
+        raise Unsupported("torch's profiler has no events of the GPU; CUPTI may be denied to it, or in use")
+    return [event.name for event in sorted(on_device, key=lambda event: event.time_range.start)]
 
 
 def _stage(event: Any) -> str:

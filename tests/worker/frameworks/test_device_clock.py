@@ -1,0 +1,302 @@
+"""The clock of a GPU under jax, against traces in the layout of XLA's profiler, and a profiler of such."""
+
+import ctypes
+import itertools
+import weakref
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+jax = pytest.importorskip("jax")
+
+from harness.core.errors import Unsupported  # noqa: E402 - the modules import jax
+from harness.worker.frameworks import base as frameworks  # noqa: E402
+from harness.worker.frameworks.jax import device_clock  # noqa: E402
+from harness.worker.frameworks.jax.device_clock import FLUSH, DeviceClock  # noqa: E402
+from harness.worker.frameworks.jax.device_events import calls_after_flushes  # noqa: E402
+from tests.worker.frameworks.xla_trace import ALLOCATION, COPY, FILL, OVERHEAD, Event, trace  # noqa: E402
+
+pytestmark = pytest.mark.jax
+
+
+def flush(start, length=50):
+    return Event("loop_add_fusion", start, length, FLUSH)
+
+
+def calls(*events, count=1, **more):
+    return calls_after_flushes(trace(*events, **more), FLUSH, count)
+
+
+def test_a_call_lasts_from_its_first_kernel_to_the_end_of_its_last():
+    """The kernels of its command buffer carry no module; sums of the same events stand on other lines."""
+    (call,) = calls(
+        flush(0), Event("gemm", 60, 100, "jit_f"), Event("softmax", 170, 30), Event("gemm", 210, 90, "jit_f")
+    )
+    assert call.seconds == pytest.approx(240e-9)
+    assert call.kernels == ("gemm", "softmax", "gemm")
+
+
+def test_calls_are_told_apart_by_the_flush_between_them_in_whatever_order_they_are_stored():
+    events = [flush(0), Event("a", 60, 10, "jit_f"), flush(100), Event("b", 170, 20, "jit_f")]
+    found = calls(*reversed(events), count=2)
+    assert [(call.kernels, round(call.seconds * 1e9)) for call in found] == [(("a",), 10), (("b",), 20)]
+
+
+def test_a_kernel_of_the_call_that_is_named_as_the_flushs_is_no_flush():
+    (call,) = calls(flush(0), Event("loop_add_fusion", 60, 30, "jit_f"))
+    assert (call.kernels, round(call.seconds * 1e9)) == (("loop_add_fusion",), 30)
+
+
+def test_streams_overlap_and_copies_and_fills_count_but_allocations_do_not():
+    (call,) = calls(
+        flush(0),
+        Event("Memset", 60, 10, "jit_f", FILL),
+        Event("gemm", 80, 100, "jit_f"),
+        Event("MemcpyD2D", 100, 200, "jit_f", COPY, "Stream #15(MemcpyD2D)"),
+        Event("MemoryAlloc", 400, 500, "jit_f", ALLOCATION),
+    )
+    assert call.seconds == pytest.approx(240e-9)
+    assert call.kernels == ("Memset", "gemm", "MemcpyD2D")
+
+
+def test_a_copy_that_starts_beside_the_flush_does_not_count_the_flushs_time():
+    (call,) = calls(
+        flush(0), Event("MemcpyH2D", 20, 100, "jit_f", COPY, "Stream #15(MemcpyH2D)"), Event("k", 130, 20)
+    )
+    assert call.seconds == pytest.approx(100e-9)
+
+
+def test_a_stream_that_bears_the_profilers_own_work_has_another_name():
+    """`GetDeviceXLineName` names a line after overhead, where an event of overhead is on it."""
+    line = "CUPTI overhead"
+    (call,) = calls(
+        flush(0)._replace(stream=line),
+        Event("BUFFER_FLUSH", 10, 900, "", OVERHEAD, line),
+        Event("k", 60, 20, "jit_f", stream=line),
+    )
+    assert (call.kernels, round(call.seconds * 1e9)) == (("k",), 20)
+
+
+def test_a_call_that_runs_nothing_has_no_time():
+    assert [call.seconds for call in calls(flush(0), flush(100), count=2)] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"count": 3}, "reported 2 of 3 flushes"),
+        ({"count": 1}, "reported 2 of 1 flushes"),
+        ({"count": 2, "device": "/device:CUSTOM:0"}, "reported 0 of 2 flushes"),
+        ({"count": 3, "errors": "CUPTI need root access!"}, r"\(CUPTI need root access!\)"),
+        ({"count": 2, "warnings": "Detected GPU events dropped on host"}, "events dropped"),
+    ],
+)
+def test_a_trace_that_lacks_events_is_refused_in_the_profilers_words(more, why):
+    with pytest.raises(RuntimeError, match=why):
+        calls(flush(0), flush(100), **more)
+
+
+def test_times_that_a_float_cannot_hold_are_refused():
+    with pytest.raises(RuntimeError, match="counts from 1970"):
+        calls(flush(1 << 53), flush((1 << 53) + 100), count=2)
+
+
+class Gpu:
+    """A GPU of one stream that is made up. A session of its profiler gives what ran while it was open."""
+
+    def __init__(self):
+        self.now, self.ran, self.open, self.refusal, self.lost = 1000, [], False, None, 0
+
+    def run(self, name, length, module="jit_f"):
+        self.ran.append(Event(name, self.now, length, module))
+        self.now += length + 10
+
+    @contextmanager
+    def profiler(self):
+        if self.refusal:
+            raise RuntimeError(self.refusal)
+        assert not self.open, "one session at a time"
+        self.open, self.ran = True, []
+        traces = []
+        try:
+            yield traces
+        finally:
+            traces.append(trace(*self.ran[self.lost :]))
+            self.open = False
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    made, seconds = Gpu(), itertools.count()
+    monkeypatch.setattr(device_clock, "_profiler", made.profiler)
+    monkeypatch.setattr(device_clock, "perf_counter", lambda: next(seconds))
+    monkeypatch.setattr(device_clock, "l2_bytes", lambda _: 1024)
+    monkeypatch.setattr(DeviceClock, "flush", lambda _: made.run("loop_add_fusion", 50, FLUSH))
+    return made
+
+
+@pytest.fixture
+def clock(gpu):
+    return DeviceClock(jax.devices("cpu")[0])
+
+
+def test_all_readings_of_a_turn_are_in_one_trace(gpu, clock):
+    a, b = (lambda length=length: gpu.run("k", length) for length in (100, 300))
+    assert clock.read([a, b, a], 2) == pytest.approx([200e-9, 600e-9, 200e-9])
+    assert [event.name for event in gpu.ran] == ["loop_add_fusion", "k"] * 6
+    assert not gpu.open
+
+
+def test_a_result_is_freed_before_the_next_call(gpu, clock):
+    results = []
+
+    class Result:
+        pass
+
+    def call():
+        gpu.run("k", 1)
+        assert not any(result() for result in results)
+        made = Result()
+        results.append(weakref.ref(made))
+        return made
+
+    clock.read([call, call], 2)
+    assert len(results) == 4
+
+
+def test_fetching_a_result_is_no_part_of_a_call(gpu, clock):
+    kept = []
+
+    def keep(result):
+        kept.append(result)
+        gpu.run("MemcpyD2H", 5000, "")
+
+    def call():
+        gpu.run("k", 100)
+        return len(gpu.ran)
+
+    assert clock.read([call, call], 1, keep) == pytest.approx([100e-9, 100e-9])
+    assert len(kept) == 1
+
+
+def test_the_kernels_of_a_call_are_without_the_flush(gpu, clock):
+    def call():
+        gpu.run("a", 1)
+        gpu.run("b", 1)
+        gpu.run("a", 1)
+
+    assert clock.kernels(call) == ("a", "b", "a")
+
+
+def test_a_call_that_ran_nothing_there_has_no_time(clock):
+    with pytest.raises(RuntimeError, match="ran nothing on the device"):
+        clock.read([lambda: None], 1)
+
+
+def test_more_than_passed_on_the_host_is_refused(gpu, clock):
+    with pytest.raises(RuntimeError, match=r"read 5\.00 s for calls around which 1\.00 s passed"):
+        clock.read([lambda: gpu.run("k", 5_000_000_000)], 1)
+
+
+def test_an_error_of_a_call_ends_the_session(gpu, clock):
+    def call():
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        clock.read([call], 1)
+    assert not gpu.open
+
+
+@pytest.fixture
+def framework():
+    made = type(frameworks.get("jax"))()
+    made.device = SimpleNamespace(platform="gpu")
+    return made
+
+
+def test_on_a_gpu_the_clock_is_the_devices(framework, gpu, monkeypatch):
+    monkeypatch.setattr(framework, "device", jax.devices("cpu")[0])
+    clock = framework.device_clock
+    framework.device = SimpleNamespace(platform="gpu")
+    timer = framework.timer()
+    assert (timer.method, timer.cache, timer.reason) == ("cupti", "flushed", "")
+    assert timer.read == clock.read
+    assert framework.kernels(lambda: gpu.run("k", 1)) == ("k",)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "lost", "why"),
+    [
+        ("CUPTI need root access!", 0, "launches included: CUPTI need root access!; let the profiler read"),
+        (None, 9, "launches included: jax's profiler reported 0 of 2 flushes of the L2 cache"),
+    ],
+)
+def test_without_the_profilers_events_it_is_the_hosts_and_says_why(framework, gpu, refusal, lost, why):
+    gpu.refusal, gpu.lost = refusal, lost
+    framework.device = jax.devices("cpu")[0]
+    assert why in framework.device_clock
+    framework.device = SimpleNamespace(platform="gpu")
+    timer = framework.timer()
+    assert (timer.method, timer.cache, timer.reason) == ("wall", "rotated", framework.device_clock)
+    with pytest.raises(Unsupported, match="timed by the host's clock"):
+        framework.kernels(lambda: None)
+
+
+SESSIONS = """
+import jax
+from harness.worker.frameworks.jax.device_clock import _profiler
+
+for again in range(2):
+    with _profiler() as traces:
+        jax.block_until_ready(jax.numpy.ones(3) + 1)
+    for trace in traces:
+        planes = jax.profiler.ProfileData.from_serialized_xspace(trace).planes
+        assert "Task Environment" in [plane.name for plane in planes]
+    try:
+        with _profiler() as traces:
+            raise ValueError("mine")
+    except ValueError:
+        print(len(traces))
+"""
+
+
+def test_the_session_behind_jaxs_profiler_gives_a_trace_and_leaves_room_for_the_next(printed):
+    """The real one, on the host. It is private to jax: without it the host's clock would be read."""
+    assert printed(SESSIONS) == ["1", "1"]
+
+
+def test_the_flush_writes_every_byte_in_place_under_the_name_that_a_trace_has():
+    buffer = jax.numpy.zeros(64, jax.numpy.uint8)
+    compiled = jax.jit(device_clock.seqsweep_flush_l2, donate_argnums=0).lower(buffer).compile()
+    assert compiled.runtime_executable().hlo_modules()[0].name == FLUSH
+    assert set(compiled(buffer).tolist()) == {1}
+    assert buffer.is_deleted()
+
+
+class Driver:
+    def __init__(self, failed=0, size=50 << 20):
+        self.failed, self.size = failed, size
+
+    def cuDeviceGet(self, device, ordinal):  # noqa: N802 - its name
+        device._obj.value = ordinal
+        return self.failed
+
+    def cuDeviceGetAttribute(self, value, attribute, device):  # noqa: N802 - its name
+        assert (attribute, device.value) == (38, 3)
+        value._obj.value = self.size
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("driver", "size"), [(Driver(), 50 << 20), (Driver(failed=3), None), (Driver(size=0), None), (None, None)]
+)
+def test_the_size_of_l2_is_the_drivers_word(monkeypatch, driver, size):
+    def load(name):
+        assert name == "libcuda.so.1"
+        if driver is None:
+            raise OSError(name)
+        return driver
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    assert device_clock.l2_bytes(3) == size

@@ -1,0 +1,35 @@
+"""Names of kernels in a line: shorter, and different where the kernels are."""
+
+import pytest
+
+from harness.worker.kernel_names import LONGEST, shorten
+
+FILL = "at::native::FillFunctor<int>, std::array<char*, 1ul>"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("_attn_fwd", "_attn_fwd"),
+        ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD"),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", None),
+        (
+            f"void at::native::vectorized_elementwise_kernel<4, {FILL} >(int, {FILL})",
+            "vectorized_elementwise_kernel<4, FillFunctor<int>, array<char*, 1ul>>",
+        ),
+        (
+            "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float>(float*, int)",
+            "cunn_SoftMaxForward<8, float>",
+        ),
+        ("void f<(Kind)2>(int)", "f<(Kind)2>"),
+    ],
+)
+def test_namespaces_results_and_parameters_are_left_out(name, short):
+    assert shorten(name) == (short or name)
+
+
+def test_long_names_that_differ_at_their_ends_stay_different():
+    one, other = (f"void cutlass::device_kernel<{'Tile<128, 64>, ' * 20}{end}>(Params)" for end in "ab")
+    assert shorten(one) != shorten(other)
+    assert shorten(one)[:LONGEST] == shorten(other)[:LONGEST]
+    assert len(shorten(one)) == LONGEST + 9
