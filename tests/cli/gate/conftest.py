@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -102,17 +101,6 @@ def start(environment):
 def repositories(tmp_path_factory):
     """A new repository in a folder of its own, by name."""
     return lambda name, place=None: Repository((place or tmp_path_factory.mktemp("git")) / name)
-
-
-@pytest.fixture(scope="session")
-def wait_until():
-    def wait(condition, seconds):
-        deadline = time.monotonic() + seconds
-        while not condition() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return condition()
-
-    return wait
 
 
 @pytest.fixture(scope="session")
