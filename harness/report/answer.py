@@ -5,6 +5,7 @@ without an interval also where eager torch dispatches the same operators for bot
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -35,8 +36,9 @@ def answer(panel: SuiteResults) -> list[str]:
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
-        *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
-        *(_planned_sentence(panel), _not_run(panel), *map(describe_model, panel.models_here)),
+        *(_fastest(panel), _other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
+        *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
+        *map(describe_model, panel.models_here),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -60,10 +62,33 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
-    """Length → the cases that were timed and are as registered, fastest first."""
-    timed = (row for row in panel.cases if row.time.value is not None)
+    """Length → the cases that were timed by the panel's clock and are as registered, fastest first."""
+    clock = _clock(panel)
+    timed = (row for row in panel.cases if row.time.value is not None and _method(row) == clock)
     correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
+
+
+def _clock(panel: SuiteResults) -> str:
+    """The method by which most cases were timed, first of all the baseline's: only its times are ranked."""
+    rows = sorted(panel.cases, key=lambda row: row.label != panel.baseline)
+    counts = Counter(_method(row) for row in rows if row.timed)
+    return max(counts, key=lambda method: counts[method], default="")
+
+
+def _method(row: CaseResult) -> str:
+    """The method of a case's timing, empty where it has none."""
+    return next((record.timing.method for record in row.records if record.timing), "")
+
+
+def _other_clocks(panel: SuiteResults) -> str:
+    """The implementations that another clock has timed, which are not ranked with the others."""
+    clock = _clock(panel)
+    others = [row for row in panel.cases if row.timed and _method(row) != clock]
+    if not others:
+        return ""
+    names = _list(list(dict.fromkeys(short_label(row.label) for row in others)))
+    return f"Not ranked: {names}, timed by another clock ({_method(others[0])}, the others by {clock})."
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:

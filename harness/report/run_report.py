@@ -88,7 +88,7 @@ def print_run(
         for line in program_lines(suite):
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
     for line in graph_lines(records):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(line))
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
     for line in next_steps(suites, info.get("run")):
