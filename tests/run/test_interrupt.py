@@ -211,6 +211,21 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+def test_a_second_ctrl_c_right_after_the_first_loses_no_record(conduct, monkeypatch):
+    """timeout(1) in the foreground hands on the signal that the terminal has sent already."""
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
+    close = FakeWorker.close
+
+    def close_and_signal(worker):
+        os.kill(os.getpid(), signal.SIGINT)
+        close(worker)
+
+    monkeypatch.setattr(FakeWorker, "close", close_and_signal)
+    done = conduct(executor, schedule(seqs=(1024,)))
+    assert done.interrupted
+    assert len(done.records) == 2
+
+
 @pytest.mark.parametrize("moment", range(1, 15, 3))
 def test_a_resumed_group_measured_alone_is_whole_again(conduct, moment):
     acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
