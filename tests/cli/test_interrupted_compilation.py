@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from harness.run.case.case_state import NOT_REACHED
-from tests.cli.forked import ROOT
+from tests.cli.forked import HEEDING_CTRL_C, ROOT
 
 PLUGIN = ROOT / "tests/worker/compiling_plugin.py"
 BENCH = """\
@@ -28,7 +28,7 @@ def test_the_case_that_compiles_has_a_record_and_the_command_that_goes_on_is_nam
     shutil.copy(PLUGIN, tmp_path)
     (tmp_path / "tmp").mkdir()
     running = subprocess.Popen(
-        [sys.executable, str(ROOT / "cli.py"), "run", "compiled"],
+        [sys.executable, "-c", HEEDING_CTRL_C, sys.executable, str(ROOT / "cli.py"), "run", "compiled"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
         stdout=subprocess.DEVNULL,

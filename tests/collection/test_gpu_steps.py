@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.forked import HEEDING_CTRL_C
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT, CHECK = ROOT / "docs/machines/gpu.sh", ROOT / "docs/machines/gpu_check.py"
 STEPS = re.findall(r"^step (\w+) ", SCRIPT.read_text(), re.MULTILINE)
@@ -119,7 +121,7 @@ def test_what_cannot_be_meant_is_refused_before_anything(borrow, words, environm
 def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
     borrow(MINUTES="0")
     running = subprocess.Popen(
-        [SCRIPT],
+        [sys.executable, "-c", HEEDING_CTRL_C, SCRIPT],
         cwd=tmp_path,
         env={**os.environ, "SEQSWEEP": str(tmp_path / "fake"), "PYTHON": "true", "HANGS": "topk"},
         stdout=subprocess.PIPE,

@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.forked import HEEDING_CTRL_C
 from tests.repositories import NO_USER, Repository
 
-# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start there.
-HEEDING_CTRL_C = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 PROGRAM = Path(__file__).resolve().parents[3] / "cli.py"
 HEAD = '''\
 """Points, doubled."""
