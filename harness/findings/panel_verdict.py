@@ -100,12 +100,10 @@ class PanelVerdict:
 
     def _no_pair(self) -> str:
         """That there is no speedup, with the reason where all implementations share it."""
-        reasons = {compared.reason for compared in self.panel.comparisons}
-        shared = next(iter(reasons)) if len(reasons) == 1 else None
-        if not shared:
+        why, *others = {compared.reason or "" for compared in self.panel.comparisons} or {""}
+        if others or not why:
             return NO_PAIR
-        why = shared.removeprefix("n/a ").strip("()")
-        return f"No speedup over {short_label(self.panel.baseline)}: {why}."
+        return f"No speedup over {short_label(self.panel.baseline)}: {why.removeprefix('n/a ').strip('()')}."
 
     def _interval(self, finding: PanelFinding) -> str:
         """The interval of the finding's ratio, else the longest length's that has one; empty without any."""

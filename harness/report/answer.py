@@ -64,31 +64,24 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
     """Length → the cases that were timed by the panel's clock and are as registered, fastest first."""
     clock = _clock(panel)
-    timed = (row for row in panel.cases if row.time.value is not None and _method(row) == clock)
+    timed = (row for row in panel.cases if row.record.timing and row.record.timing.method == clock)
     correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
 
 
 def _clock(panel: SuiteResults) -> str:
-    """The method by which most cases were timed, first of all the baseline's: only its times are ranked."""
+    """The method by which most cases were timed, else the baseline's: only its times are ranked."""
     rows = sorted(panel.cases, key=lambda row: row.label != panel.baseline)
-    counts = Counter(_method(row) for row in rows if row.timed)
-    return max(counts, key=lambda method: counts[method], default="")
-
-
-def _method(row: CaseResult) -> str:
-    """The method of a case's timing, empty where it has none."""
-    return next((record.timing.method for record in row.records if record.timing), "")
+    methods = Counter(row.record.timing.method for row in rows if row.record.timing)
+    return next((method for method, _ in methods.most_common(1)), "")
 
 
 def _other_clocks(panel: SuiteResults) -> str:
     """The implementations that another clock has timed, which are not ranked with the others."""
-    clock = _clock(panel)
-    others = [row for row in panel.cases if row.timed and _method(row) != clock]
-    if not others:
-        return ""
-    names = _list(list(dict.fromkeys(short_label(row.label) for row in others)))
-    return f"Not ranked: {names}, timed by another clock ({_method(others[0])}, the others by {clock})."
+    clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
+    others = {short_label(name): time.method for name, time in timed if time and time.method != clock}
+    by = f"{', '.join(dict.fromkeys(others.values()))}, the others by {clock}"
+    return f"Not ranked: {_list([*others])}, timed by another clock ({by})." if others else ""
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:

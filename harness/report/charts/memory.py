@@ -15,8 +15,7 @@ from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 
 HOLLOW = "hollow: planned, though the case gave no timing"
-LIGHT = "small and dotted: {} as it was measured (outputs count too)"
-RESIDENT, ALLOCATED = "resident high water", "most that the device's allocator had given out,"
+LIGHT = "small and dotted: {} high water as it was measured (outputs count too)"
 
 
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
@@ -50,7 +49,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         panels=panels,
         notes=(
             *(["; ".join(legend)] if legend else []),
-            *([LIGHT.format(RESIDENT if device == "cpu" else ALLOCATED)] if light else []),
+            *([LIGHT.format("resident" if device == "cpu" else "the allocator's")] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
             ),

@@ -55,8 +55,8 @@ class GroupRun:
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
             cause = stop if isinstance(stop, MachineError) else None
-            resumable = self.depth != "check" and cause is None
-            if not resumable and not any(state.samples.readings for state in context.states):
+            sampled = any(state.samples.readings for state in context.states)
+            if (cause or self.depth == "check") and not sampled:  # there is nothing to keep, or to resume
                 raise
             for state in context.living():
                 state.cut_short()

@@ -115,15 +115,12 @@ class Process:
                     text = f"no answer within {seconds:.0f} s{beside}, {oom_evidence}; raise --memory"
                     raise Ended("oom", text)
                 if verb == "prepare":
-                    raise Ended("timeout", f"not compiled within {seconds:.0f} s; {self._remedy()}")
+                    quicker = traits_of(self.job.framework).quicker_compile.get(self.job.case.device)
+                    remedy = f"raise --timeout, or {quicker}" if quicker else "raise --timeout"
+                    raise Ended("timeout", f"not compiled within {seconds:.0f} s; {remedy}")
                 raise Ended(
                     "timeout", f"no answer within {seconds:.0f} s of its own turn{beside}; raise --timeout"
                 )
-
-    def _remedy(self) -> str:
-        """What to do where compiling takes too long."""
-        quicker = traits_of(self.job.framework).quicker_compile.get(self.job.case.device)
-        return f"raise --timeout, or {quicker}" if quicker else "raise --timeout"
 
     def _was_killed(self) -> bool:
         """Whether it was killed while parked: SIGKILL is the only signal that acts on a stopped process."""
