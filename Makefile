@@ -40,9 +40,12 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
-gpu: EXTRAS = dev,cuda,triton
-gpu: $(READY)  ## nine minutes on a GPU, most valuable first, into results/gpu: again to go on; in a new checkout installs for minutes before
-	@SEQSWEEP="$(BIN)/python cli.py" docs/machines/gpu.sh $(ARGS)
+gpu:  ## nine minutes on a GPU, most valuable first, into results/gpu; again to go on. Installs only where PYTHON and .venv lack packages
+	@has() { "$$1" docs/machines/gpu_check.py $(or $(DEVICE),cuda) --packages >/dev/null 2>&1; }; \
+	if has $(PYTHON); then python=$(PYTHON); \
+	elif has $(BIN)/python || $(MAKE) --no-print-directory $(READY) EXTRAS=dev,cuda,triton; then python=$(BIN)/python; \
+	else python=$(PYTHON); fi; \
+	PYTHON=$$python docs/machines/gpu.sh
 
 browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one
 	@$(BIN)/python tests/findings/browser.py

@@ -1,50 +1,79 @@
 #!/bin/sh
-# Nine minutes on a GPU: `make gpu` on a machine with a driver, or `SEQSWEEP=seqsweep docs/machines/gpu.sh`.
+# Measure a GPU in some minutes, most valuable first: `make gpu`, or `PYTHON=python3 docs/machines/gpu.sh`.
 #
-# What would be missed most is measured first. When the time is up the step that runs is interrupted and keeps
-# what it has; called again, each step goes on where it stopped. All is in one folder, `results/gpu`, whose
-# runs are copied to results/reference to be kept. Ends with 1 where something is left to measure. MINUTES,
-# DEVICE, BUDGET, TIMEOUT and RESULTS change what they say; installing, which `make` does before, is not in it.
+# It installs nothing and needs no network. It first says what the Python and the machine have and lack. Each
+# step then prints its table and keeps its runs in results/gpu. When the time is up, or on Ctrl-C, the step that
+# runs is interrupted and keeps what it has. The same command goes on where it stopped. To keep runs for good,
+# copy them to results/reference.
+#
+# Environment: PYTHON (python3), SEQSWEEP (PYTHON and this checkout's cli.py), MINUTES (9), DEVICE (cuda),
+# BUDGET (250ms, of sampling a case), TIMEOUT (20s, of a step of a case), RESULTS (results/gpu).
+# Exit code: 0 all is measured, 1 something is left, 2 a step is refused, 5 the machine lacks something,
+# 130 after Ctrl-C.
 set -u
-seqsweep=${SEQSWEEP:-seqsweep} device=${DEVICE:-cuda} results=${RESULTS:-results/gpu}
-budget=${BUDGET:-250ms} timeout=${TIMEOUT:-20s}
+here=$(dirname "$0")
+python=${PYTHON:-python3} device=${DEVICE:-cuda} results=${RESULTS:-results/gpu}
+budget=${BUDGET:-250ms} timeout=${TIMEOUT:-20s} minutes=${MINUTES:-9}
+seqsweep=${SEQSWEEP:-$python $here/../../cli.py}
 grace=15 # of the time, for a step that is interrupted to write what it has
-end=$(($(date +%s) + ${MINUTES:-9} * 60 - grace))
-mkdir -p "$results" || exit
+case $minutes in *[!0-9]* | '') echo "MINUTES=$minutes: give whole minutes, as in MINUTES=9" && exit 2 ;; esac
+[ $# -eq 0 ] || { echo "gpu.sh takes no arguments, only variables such as MINUTES=9: $*" && exit 2; }
+[ "${seqsweep#*cli.py}" = "$seqsweep" ] || python=${seqsweep%% *}
+"$python" "$here/gpu_check.py" "$device" || exit
+mkdir -p "$results" || exit 5
+end=$(($(date +%s) + minutes * 60 - grace))
+left='' refused='' stopped=''
+trap 'stopped=1' INT
+
+go_on() {
+  echo "stopped; what was measured is in $results. To go on, give the same command again"
+  exit 130
+}
 
 step() { # NAME COMMAND...: the command until it is done or the time is up, begun or continued
   name=$1
   shift
-  left=$((end - $(date +%s)))
-  if [ -e "$results/$name.done" ]; then
-    echo "$name: measured before"
-    return
-  fi
-  if [ "$left" -le 0 ]; then
-    echo "$name: no time left; call again to go on"
-    unmeasured=1
-    return
-  fi
-  [ -e "$results/$name.begun" ] && set -- "$@" --resume
+  [ -e "$results/$name.done" ] && echo "$name: measured before" && return
+  seconds=$((end - $(date +%s)))
+  [ "$seconds" -le 0 ] && left="$left $name" && return
+  echo "
+== $name: seqsweep $* ($seconds s left)"
+  resume=''
+  [ -e "$results/$name.begun" ] && resume=--resume
   touch "$results/$name.begun"
-  echo "$name: $left s left"
   # An interrupt, and not an end: what has been measured is written, and how to go on.
-  timeout --foreground --signal=INT --kill-after=$grace "$left" $seqsweep "$@" \
-    --device "$device" --results "$results" --budget "$budget" --timeout "$timeout" >"$results/$name.txt"
+  timeout --foreground --signal=INT --kill-after=$grace "$seconds" $seqsweep "$@" $resume \
+    --device "$device" --results "$results" --budget "$budget" --timeout "$timeout"
   code=$?
-  tail -n 3 "$results/$name.txt"
+  [ "$stopped" ] || [ $code = 130 ] && go_on
   case $code in
-  0 | 4) touch "$results/$name.done" ;; # 4: a case is incorrect, and says so in the records
-  2) unmeasured=1 && rm -f "$results/$name.begun" ;; # refused, as where there is nothing to go on with
-  *) unmeasured=1 ;; # 3: nothing was measured
+  0 | 4) touch "$results/$name.done" ;; # 4: a case is incorrect, and its record says so
+  2) # refused: as there is nothing to resume, where a first try ended before it had a run
+    rm -f "$results/$name.begun"
+    if [ "$resume" ]; then step "$name" "$@"; else refused="$refused $name"; fi
+    ;;
+  5) exit 5 ;;
+  *) left="$left $name" ;; # 3: nothing was measured; 124: the time is up
   esac
 }
 
-unmeasured=0
-step sparse run attention_gpu
-step default run
-step stages profile attention_gpu --seq 16Ki,64Ki --mode fwd
-step longest run attention_gpu --mode fwd --seq 4Ki --max-seq
+flash='dense_sdpa[backend=flash]' cudnn='dense_sdpa[backend=cudnn]'
+graphs=$([ "$device" = cuda ] && echo --graphs)
+step sparse run attention_gpu --mode fwd --seq 4Ki,16Ki,64Ki --impl "$flash,$cudnn,triton_flash,triton_nsa"
+step heads run attention_gpu --mode fwd --seq 4Ki,16Ki --set heads=64 --set kv_heads=4 \
+  --impl "$flash,$cudnn,triton_flash,triton_nsa,triton_nsa_fla"
+step topk run topk --seq 64Ki,128Ki --impl exact,torch_topk,triton_radix_select,triton_two_stage,approx
+step mask run mask
+step offsets run offsets
+step mla run mla
+step backward run attention_gpu --mode fwd_bwd --seq 4Ki,16Ki --impl "$flash,triton_flash,triton_nsa"
+step stages profile attention_gpu --mode fwd --seq 16Ki,64Ki --impl triton_nsa
 step given run attention_given_kernels --seq 16Ki,64Ki
-[ "$device" != cuda ] || step replays run attention_gpu --mode fwd --seq 4Ki,16Ki --graphs
-exit $unmeasured
+step longest run attention_gpu --mode fwd --seq 4Ki --max-seq
+step rest run attention mla_bwd attention_bwd
+step decode run attention_decode --set dtype=bf16 $graphs
+
+echo
+[ "$refused" ] && echo "refused:$refused; the reason is above, after each" && exit 2
+[ "$left" ] && echo "left to measure:$left; to go on, give the same command again" && exit 1
+echo "all is measured: seqsweep show --results $results has the newest run, and runs lists them"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from harness.analysis.timing_warnings import timing_warnings
 from harness.core.clocks import is_one_clock
+from harness.core.grouped import collected
 from harness.core.median_interval import LEVEL, median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
@@ -97,8 +98,17 @@ def time_of(records: Sequence[Record]) -> Estimate:
         only = timings[0]
         rounds = len(set(only.round))
         reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
-        return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
+        return Estimate(_median_of_rounds(only), only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
     return _over_processes([math.log(timing.median_s) for timing in timings], warnings).map(math.exp)
+
+
+def _median_of_rounds(timing: Timing) -> float:
+    """The median that the interval is of. Older records have that of all samples, which may lie outside."""
+    low, high = timing.low_s, timing.high_s
+    if low is None or high is None or low <= timing.median_s <= high:
+        return timing.median_s
+    by_round = collected(zip(timing.round, timing.samples_s, strict=True))
+    return median([median(samples) for samples in by_round.values()])
 
 
 def ratio(of: Sequence[Record], to: Sequence[Record], level: float = LEVEL) -> Estimate:

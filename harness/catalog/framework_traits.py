@@ -1,6 +1,7 @@
 """Traits of frameworks: declarations that every command reads without loading a framework."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 XLA = "harness.xla.compiler:Compiler"  # the `cross_compiler` of a framework that lowers to XLA
 
@@ -44,6 +45,7 @@ class FrameworkTraits:
     planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
     program_caches: tuple[str, ...] = ()  # environment variables with the folders of its default caches
     writes_references: bool = False  # references may be written in it, since it has f64
+    quicker_compile: Mapping[str, str] = field(default_factory=dict)  # device → how to compile sooner
 
     @property
     def remedy(self) -> str:

@@ -1,10 +1,10 @@
-"""Signals that end a command as Ctrl-C does: with everything measured kept, and its processes ended."""
+"""Signals that end a command: Ctrl-C, and others as Ctrl-C does. All that was measured is kept."""
 
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 
-STOPPING = (signal.SIGTERM, signal.SIGHUP)  # of kill and schedulers; of a terminal that goes away
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C; schedulers; a terminal that goes away
 
 
 def _stop(*_: object) -> None:
@@ -22,8 +22,9 @@ def _ignore(*_: object) -> None:
 def terminable() -> Generator[None]:
     """Raise KeyboardInterrupt in the block at the first of these signals; what nohup ignores stays ignored.
 
-    A terminal that goes away sends two. The second is ignored until the end of the outermost block, so that
-    the clean-up after the first is not interrupted. A handler that is not Python's (None) stays as well.
+    A terminal that goes away sends two, and below timeout(1) so does Ctrl-C. The second is ignored until the
+    end of the outermost block, so that nothing interrupts the clean-up after the first. A handler that is
+    not Python's (None) stays as well.
     """
     known = {number: signal.getsignal(number) for number in STOPPING}
     before = {

@@ -54,14 +54,15 @@ def compose(
 
 
 def _charts(timed: Sequence[PanelVerdict]) -> Iterable[Part]:
-    """A speedup chart of every suite that has a baseline, a latency chart of the others."""
+    """A speedup chart of every suite that has speedups, a latency chart of the others."""
     from harness.report.charts import draw_suite
 
     names: set[str] = set()
     for run, name in dict.fromkeys((judged.run, judged.panel.name) for judged in timed):
         suite = next(suite for suite in run.suites if suite.name == name)
-        kind = "speedup" if suite.baseline else "latency"
-        says = f"{name}: speedup over {short_label(suite.baseline)}" if suite.baseline else f"{name}: latency"
+        compared = any(c.speedup is not None for c in suite.comparisons)
+        kind = "speedup" if compared else "latency"
+        says = f"{name}: speedup over {short_label(suite.baseline)}" if compared else f"{name}: latency"
         stem = file_name(name)
         file = f"{stem}-{kind}.svg" if stem not in names else f"{stem}-{kind}-{run.info.get('run')}.svg"
         names.add(stem)

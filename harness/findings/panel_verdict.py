@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.compare import Comparison
+from harness.analysis.results import HOST
 from harness.analysis.scaling import Crossover, approx_length
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
@@ -68,7 +69,7 @@ class PanelVerdict:
 
     def verdict_part(self) -> Part:
         """The verdict, then the crossover, the fastest, and where memory ends."""
-        lead = self._verdict(self.finding) if self.finding else NO_PAIR
+        lead = self._verdict(self.finding) if self.finding else self._no_pair()
         said = (self.crossover_sentence(), *answer(self.panel), self._memory_sentence())
         return Part(self.panel.name, self.heading, lead, tuple(filter(None, said)))
 
@@ -89,13 +90,20 @@ class PanelVerdict:
         """The verdict for whoever reads no more than it: no ratio stands in it without its interval."""
         finding = self.finding
         if finding is None:
-            return NO_PAIR
+            return self._no_pair()
         if finding.compared.low is not None:
             return f"{finding.sentence()}{self._interval(finding)}."
         other = ", not mathematically equivalent" if finding.semantics else ""
         none = f"no interval at {format_count(finding.compared.seq)} ({finding.compared.reason})"
         said = f"{describe_finding(finding, None)}{other}; {none}{self._interval(finding)}"
         return f"{finding.implementation} against {finding.baseline}: {said}."
+
+    def _no_pair(self) -> str:
+        """That there is no speedup, with the reason where all implementations share it."""
+        why, *others = {compared.reason or "" for compared in self.panel.comparisons} or {""}
+        if others or not why:
+            return NO_PAIR
+        return f"No speedup over {short_label(self.panel.baseline)}: {why.removeprefix('n/a ').strip('()')}."
 
     def _interval(self, finding: PanelFinding) -> str:
         """The interval of the finding's ratio, else the longest length's that has one; empty without any."""
@@ -125,8 +133,9 @@ class PanelVerdict:
         return f"Crossover of {name}: none in range, {none}."
 
     def _memory_sentence(self) -> str:
-        """Per implementation the longest length that fits the host, and the next one, which does not."""
-        limit = limit_of(self.run.info, self.panel.name, "host")
+        """Per implementation the longest length that fits the device, and the next one, which does not."""
+        on_host = self.panel.records[0].device == "cpu"  # the setting limits the host's memory alone
+        limit = limit_of(self.run.info, self.panel.name, HOST) if on_host else None
         by_label: dict[str, list[CaseResult]] = {label: [] for label in self.panel.implementations}
         for row in self.panel.cases:
             by_label.setdefault(row.label, []).append(row)

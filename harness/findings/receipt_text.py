@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from harness.catalog.accelerators import HOST
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain, plain_number
@@ -152,7 +153,13 @@ def _cells(row: ReceiptRow) -> tuple[str, ...]:
 
 
 def _memory(panel: ReceiptPanel) -> str:
-    return "; ".join(f"{fit.target}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
+    return "; ".join(f"{_place(fit)}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
+
+
+def _place(fit: TargetPlans) -> str:
+    """The target of plans; of those made where the run was measured, its device."""
+    devices = {plan.case.rpartition(":")[2] for plan in fit.plans} - {"cpu"}
+    return next(iter(devices)) if fit.target == HOST and devices else fit.target
 
 
 def _correctness(panel: ReceiptPanel) -> str:
@@ -183,7 +190,7 @@ def text_of(about: str, statement: Statement) -> str:
         case TimedRatio():
             return f"{about}: {_ratio(statement)}"
         case TargetPlans():
-            return f"{about}: fits {statement.target}: {_fits(statement)}"
+            return f"{about}: fits {_place(statement)}: {_fits(statement)}"
         case _:
             return f"{about}: {_contract_summary(statement)}"
 

@@ -5,6 +5,7 @@ without an interval also where eager torch dispatches the same operators for bot
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -14,6 +15,7 @@ from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import approx_length
 from harness.analysis.stats import ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.clocks import clock_of
 from harness.core.grouped import collected, grouped
 from harness.core.record import PLANNED, Record
 from harness.core.units import format_count
@@ -35,8 +37,9 @@ def answer(panel: SuiteResults) -> list[str]:
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
-        *(_fastest(panel), _against_baseline(panel), _in_a_step(panel), _not_equivalent(panel)),
-        *(_planned_sentence(panel), _not_run(panel), *map(describe_model, panel.models_here)),
+        *(_fastest(panel), _other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
+        *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
+        *map(describe_model, panel.models_here),
     )
     return [sentence for sentence in sentences if sentence]
 
@@ -60,10 +63,27 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
-    """Length → the cases that were timed and are as registered, fastest first."""
-    timed = (row for row in panel.cases if row.time.value is not None)
+    """Length → the cases that were timed by the panel's clock and are as registered, fastest first."""
+    clock = _clock(panel)
+    timed = (row for row in panel.cases if (time := row.record.timing) and clock_of(time.method) == clock)
     correct = (row for row in timed if not row.records.unexpected)
     return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
+
+
+def _clock(panel: SuiteResults) -> str:
+    """The clock by which most cases were timed, else the baseline's: only its times are ranked."""
+    rows = sorted(panel.cases, key=lambda row: row.label != panel.baseline)
+    clocks = Counter(clock_of(time.method) for row in rows if (time := row.record.timing))
+    return next((clock for clock, _ in clocks.most_common(1)), "")
+
+
+def _other_clocks(panel: SuiteResults) -> str:
+    """The implementations that another clock has timed, which are not ranked with the others."""
+    clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
+    clocks = ((short_label(name), clock_of(time.method)) for name, time in timed if time)
+    others = {name: own for name, own in clocks if own != clock}
+    by = f"by the {' and '.join(dict.fromkeys(others.values()))}'s clock, the others by the {clock}'s"
+    return f"Not ranked: {_list([*others])}, timed {by}." if others else ""
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:

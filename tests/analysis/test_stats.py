@@ -24,6 +24,15 @@ def test_one_process_shows_its_recorded_median(record):
     assert found.reason is None
 
 
+def test_a_recorded_median_outside_of_its_interval_gives_way_to_the_median_of_the_rounds(record):
+    old = record("base", 4096, [1.0] * 7)
+    samples, rounds = (3.0, 3.0, 1.1, 1.0, 1.2) * 7, tuple(r for r in range(7) for _ in range(5))
+    slow_first = dataclasses.replace(
+        old.timing, samples_s=samples, round=rounds, median_s=3.0, low_s=1.0, high_s=1.3
+    )
+    assert time_of([dataclasses.replace(old, timing=slow_first)]).value == 1.2
+
+
 def test_too_few_rounds_have_a_value_but_no_bounds(record):
     found = time_of([record("base", 4096, [1.0, 2.0, 3.0])])
     assert (found.value, found.low, found.high) == (2.0, None, None)

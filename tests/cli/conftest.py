@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from functools import cache
 
@@ -45,6 +46,17 @@ class Said:
     def json(self):
         assert self.out.count("\n") == 1, "one JSON object and nothing else"
         return json.loads(self.out)
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    def wait(condition, seconds):
+        deadline = time.monotonic() + seconds
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return condition()
+
+    return wait
 
 
 @pytest.fixture(scope="session")

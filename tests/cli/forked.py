@@ -17,6 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LOADED = "tests.cli.loaded"
 SECONDS = 300
 forking = get_context("forkserver")
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start there.
+HEEDING_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 def call_forked(folder, words, environment, seconds=SECONDS):

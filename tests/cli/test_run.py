@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -24,12 +23,6 @@ def descendants(pid):
 
 def living(processes):
     return [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-
-
-def wait_until(condition, seconds):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def test_run_prints_one_object_with_every_part(measured):
@@ -137,7 +130,7 @@ def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
 
 
 @pytest.mark.long
-def test_kill_then_resume(seqsweep, tmp_path, project):
+def test_kill_then_resume(seqsweep, tmp_path, project, wait_until):
     """The whole run dies by SIGKILL; what it had written stays, and nothing it started lives on."""
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
     (tmp_path / "tmp").mkdir()

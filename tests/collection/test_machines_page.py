@@ -49,7 +49,7 @@ def test_a_job_array_measures_each_case_once(tmp_path):
 
 def commands_of(text):
     """The words behind `seqsweep`, and those of gpu.sh's steps behind their names."""
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         command = line.partition("- run: ")[2] or line.strip().removeprefix("- ")
         if command.startswith("seqsweep "):
             yield shlex.split(command, comments=True)[1:]
@@ -67,50 +67,3 @@ def test_every_command_in_a_script_has_its_flags(name):
     for command, *words in found:
         flags = {option for parameter in COMMANDS[command].params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= flags
-
-
-SAYS = """#!/bin/sh
-echo "$@" >>"$(dirname "$0")/asked"
-for word; do [ "$word" = "$REFUSED" ] && exit 2; [ "$word" = "$EMPTY" ] && exit 3; done
-exit 0
-"""
-STEPS = ["sparse", "default", "stages", "longest", "given", "replays"]
-
-
-def borrow(folder, **environment):
-    """What gpu.sh asks of a command that ends at once, and its own exit code."""
-    fake = folder / "fake"
-    fake.write_text(SAYS)
-    fake.chmod(0o755)
-    (folder / "asked").write_text("")
-    done = subprocess.run(
-        [PAGES / "gpu.sh"], cwd=folder, env={**os.environ, "SEQSWEEP": str(fake), **environment}, check=False
-    )
-    return (folder / "asked").read_text().splitlines(), done.returncode
-
-
-def marks(folder, kind):
-    return {path.stem for path in (folder / "results/gpu").glob(f"*.{kind}")}
-
-
-def test_nine_minutes_of_a_gpu_leave_one_folder_and_measure_each_step_once(tmp_path):
-    asked, code = borrow(tmp_path)
-    assert (len(asked), code) == (len(STEPS), 0)
-    assert all("--device cuda --results results/gpu" in words for words in asked)
-    assert {path.name for path in tmp_path.iterdir()} == {"results", "fake", "asked"}
-    assert borrow(tmp_path) == ([], 0)
-
-
-def test_a_step_without_time_waits_for_the_next_call(tmp_path):
-    assert borrow(tmp_path, MINUTES="0") == ([], 1)
-    assert marks(tmp_path, "begun") == set()
-
-
-def test_a_step_that_is_refused_begins_again_and_one_that_measured_nothing_goes_on(tmp_path):
-    _, code = borrow(tmp_path, REFUSED="profile", EMPTY="--max-seq")
-    assert code == 1
-    assert marks(tmp_path, "done") == {"sparse", "default", "given", "replays"}
-    assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"longest"}
-    (stages, longest), code = borrow(tmp_path)
-    assert (stages.startswith("profile"), "--resume" in stages) == (True, False)
-    assert (longest.split()[0], "--resume" in longest, code) == ("run", True, 0)

@@ -30,6 +30,19 @@ def test_the_verdict_names_claim_interval_device_and_reach(tmp_path):
     assert "Memory boundary: dense fits 8Ki, not 16Ki; what else ran fits to 16Ki." in verdict
 
 
+def test_times_of_different_clocks_have_no_verdict_and_are_drawn_as_they_are(tmp_path):
+    by_events = [
+        replace(r, timing=replace(r.timing, method="cuda_events" if r.baseline else "wall"))
+        for r in sweep()
+        if r.seq < 16 * K
+    ]
+    document = compose([store_kept_run(tmp_path, by_events)])
+    (verdict,) = document.sections[0].parts
+    assert verdict.lead == "No speedup over dense: timed by wall, the baseline by cuda_events."
+    assert verdict.sentences[-1] == "Memory boundary: whatever ran fits, to 8Ki at most."
+    assert list(document.pictures) == ["mask-latency.svg"]
+
+
 def test_a_suite_on_several_machines_says_first_how_many_agree(tmp_path):
     here = store_kept_run(tmp_path / "here", sweep())
     slower = [replace(record, run="two", fingerprint="sha256:bb") for record in sweep()]

@@ -75,6 +75,16 @@ def test_it_reads_answer_table_memory_correctness_replay_machine_in_this_order(r
     assert text.count("dtype=f32") == 1, "the shape stands once"
 
 
+def test_plans_of_a_run_on_a_gpu_are_not_the_hosts(tmp_path):
+    on_gpu = [
+        replace(r, case=r.case.replace(":cpu", ":cuda"), device="cuda", static={"cuda": planned(r.seq)})
+        for r in sweep()
+    ]
+    text = visible_of(receipt_of(store_kept_run(tmp_path, on_gpu), ""))
+    assert "Memory, to the longest length that fits: cuda: " in text
+    assert "host" not in text
+
+
 def test_a_comment_ends_where_its_data_end(receipt):
     text = to_text(receipt)
     assert text.count("-->") == 2

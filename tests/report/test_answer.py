@@ -21,14 +21,17 @@ REASONS = {
 def panel(record, suite, timing):
     """Results of one panel from {implementation: {length: seconds, or a status}}."""
 
-    def build(times, noise=None, semantics=None, facts=None, baseline="mask/broadcast"):
+    def build(times, noise=None, semantics=None, facts=None, baseline="mask/broadcast", methods=None):
         records = [
             record(name, seq, taken, reason=REASONS[taken], semantics=(semantics or {}).get(name, "exact"))
             if isinstance(taken, str)
             else record(
                 name,
                 seq,
-                timing=timing([taken * n for n in (noise or {}).get(name, NOISE)]),
+                timing=timing(
+                    [taken * n for n in (noise or {}).get(name, NOISE)],
+                    method=(methods or {}).get(name, "wall"),
+                ),
                 semantics=(semantics or {}).get(name, "exact"),
                 facts=(facts or {}).get(name, {}),
             )
@@ -48,6 +51,22 @@ def test_the_fastest_and_by_how_much(panel):
         "Against broadcast: faster from 4Ki (≈ 2Ki): scatter.",
     ]
     assert winner_line(only) == "winner per length: 1Ki broadcast; 4Ki scatter"
+
+
+def test_times_of_another_clock_are_named_and_not_ranked(panel):
+    events = {"scatter": "cuda_events", "threshold": "cuda_events"}
+    times = {"broadcast": {4096: 1.0}, "scatter": {4096: 4.0}, "threshold": {4096: 2.0}}
+    only = panel(times, methods=events)
+    fastest, other, *_ = answer(only)
+    assert fastest.startswith("Fastest at 4Ki: threshold, ")
+    assert fastest.endswith("as fast as the next, scatter.")
+    assert other == "Not ranked: broadcast, timed by another clock (wall, the others by cuda_events)."
+    assert winner_line(only) == "winner per length: 4Ki threshold"
+
+
+def test_of_as_many_by_either_clock_the_baselines_are_ranked(panel):
+    only = panel({"scatter": {4096: 1.0}, "broadcast": {4096: 2.0}}, methods={"scatter": "cuda_events"})
+    assert answer(only)[0].startswith("Fastest at 4Ki: broadcast, ")
 
 
 def test_until_is_as_good_a_finding_as_from(panel):

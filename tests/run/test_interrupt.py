@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import MachineError
+from harness.run.case.case_state import NOT_REACHED
 from harness.run.machine.lock import held_by
 from harness.store import atomic
 from harness.store.runs import WITHDRAWN
@@ -70,10 +71,9 @@ def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
     assert stopped.folder.info["finished"] is None
     complete = [r for r in stopped.records if r.timing and r.timing.stopped == "interval"]
     assert len(complete) >= 2 * before
-    if within + 1 > FIRST_SAMPLE:
-        assert len(stopped.records) == 2 * before + 2, "what was sampled is kept"
-    else:
-        assert len(stopped.records) == 2 * before
+    assert len(stopped.records) == 2 * before + 2, "the group that was stopped says so"
+    started = [r for r in stopped.records if r.timing and r.timing.stopped == "interrupted"]
+    assert within + 1 > FIRST_SAMPLE or not started
     assert len(conduct.lines()) == len(stopped.records)
     check_resumed(conduct, first)
 
@@ -111,7 +111,13 @@ def test_the_records_of_an_interrupted_group_say_so(conduct):
     assert (sampled_lengths.status, sampled_lengths.timing.stopped) == ("ok", "interrupted")
     assert sampled_lengths.timing.samples_s == (0.3,)
     assert waiting.status == "skipped"
-    assert waiting.reason == "the run was interrupted before its first sample; go on with run --resume"
+    assert waiting.reason == NOT_REACHED
+
+
+def test_a_group_that_was_interrupted_while_it_compiled_has_its_records(conduct):
+    done = conduct(FakeExecutor(stop=(1, KeyboardInterrupt())))
+    assert {(record.status, record.reason) for record in done.records} == {("skipped", NOT_REACHED)}
+    assert {record.key[:2] for record in done.records} < CASES
 
 
 def test_what_a_resumed_run_takes_out_is_kept_aside(conduct):
@@ -203,6 +209,21 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
     assert done.interrupted
     assert len(done.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_second_ctrl_c_right_after_the_first_loses_no_record(conduct, monkeypatch):
+    """timeout(1) in the foreground hands on the signal that the terminal has sent already."""
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
+    close = FakeWorker.close
+
+    def close_and_signal(worker):
+        os.kill(os.getpid(), signal.SIGINT)
+        close(worker)
+
+    monkeypatch.setattr(FakeWorker, "close", close_and_signal)
+    done = conduct(executor, schedule(seqs=(1024,)))
+    assert done.interrupted
+    assert len(done.records) == 2
 
 
 @pytest.mark.parametrize("moment", range(1, 15, 3))

@@ -1,6 +1,8 @@
-"""Two in torch: one that compiles at every call, and one that takes longer than its limit."""
+"""One that compiles at every call, one that takes longer than its limit, and one that compiles for ever."""
 
+import ctypes
 import time
+from pathlib import Path
 
 from harness import implementation
 from impls.topk.family import TopkWorkload
@@ -33,3 +35,15 @@ def compiles(w: TopkWorkload):
 def dawdles(w: TopkWorkload):
     """Takes its time without a word."""
     return _slow(w, announced=False)
+
+
+@implementation(framework="jax", semantics="exact")
+def never_compiles(w: TopkWorkload):
+    """Waits in native code that keeps Python's lock, as a compiler may, and leaves a file beside this one."""
+
+    def topk(scores):
+        Path(__file__).with_name("compiles").touch()
+        while True:
+            ctypes.PyDLL(None).pause()
+
+    return topk

@@ -1,16 +1,17 @@
 """A compiler's time is not charged to the limit of calls, and has a limit of its own."""
 
+import shutil
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
 from harness.run.processes import worker_process
 
 PLUGIN = Path(__file__).with_name("compiling_plugin.py")
-pytestmark = pytest.mark.torch
 CALL_SECONDS = 1.0
 
 receive = protocol.receive
@@ -18,13 +19,13 @@ receive = protocol.receive
 
 @pytest.fixture
 def long_compilation(monkeypatch):
-    """A clock that moves once, by 100 s, while a worker compiles: no load of the machine counts."""
+    """A clock that moves by four limits of a call while a worker compiles: no load of the machine counts."""
     clock = SimpleNamespace(now=0.0)
 
     def receive_later(end):
         message, fds = receive(end)
         if message and message.get("compiling") is False:
-            clock.now = 100.0
+            clock.now = 4 * CALL_SECONDS
         return message, fds
 
     monkeypatch.setattr(protocol, "receive", receive_later)
@@ -33,22 +34,56 @@ def long_compilation(monkeypatch):
     )
 
 
+@pytest.fixture
+def compiling_for_ever(topk, tmp_path, monkeypatch):
+    """A worker in jax whose compiler never ends; the clock moves, by 100 s, once it compiles."""
+    plugin = Path(shutil.copy(PLUGIN, tmp_path))
+
+    def now():
+        return 100.0 if (tmp_path / "compiles").exists() else 0.0
+
+    monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=now, sleep=time.sleep))
+    worker = topk.spawn("jax", "topk/never_compiles", plugin)
+    yield worker
+    worker.close()
+
+
 def first_call(topk, name):
     return topk.first_call("torch", f"topk/{name}", PLUGIN, CALL_SECONDS, trace_s=0.0)
 
 
+@pytest.mark.torch
 @pytest.mark.usefixtures("long_compilation")
 def test_compiling_may_take_longer_than_a_call(topk):
     assert first_call(topk, "compiles")
 
 
+@pytest.mark.torch
 def test_what_only_takes_long_is_a_timeout(topk):
     with pytest.raises(worker_process.Ended, match="no answer within 1 s of its own turn; raise --timeout"):
         first_call(topk, "dawdles")
 
 
+@pytest.mark.torch
 @pytest.mark.usefixtures("long_compilation")
 def test_compiling_has_a_limit_of_its_own(topk, monkeypatch):
-    monkeypatch.setattr(worker_process, "COMPILE_SECONDS", 1.0)
+    monkeypatch.setattr(worker_process, "COMPILE_TURNS", 1)
     with pytest.raises(worker_process.Ended, match="within 1 s of its own turn and 1 s of compiling"):
         first_call(topk, "compiles")
+
+
+@pytest.mark.jax
+def test_a_compiler_that_keeps_pythons_lock_is_ended_with_its_case_alone(topk, compiling_for_ever):
+    with pytest.raises(worker_process.Ended, match=r"not compiled within 60 s; raise --timeout$") as ended:
+        compiling_for_ever.ask("prepare", 60, trace_s=1.0)
+    assert (ended.value.status, ended.value.alive) == ("timeout", False)
+    compiling_for_ever.close_and_wait()
+    assert compiling_for_ever.fork.exit_code == -9
+    other = topk.spawn("numpy", "topk/partition", "impls.topk.exact.partition")
+    assert topk.outcome(other)[0] == "ok"
+
+
+def test_what_may_shorten_a_compilation_is_named_for_the_device_that_it_helps():
+    (device,) = traits_of("jax").quicker_compile
+    assert device == "cuda"
+    assert traits_of("pallas").quicker_compile == traits_of("jax").quicker_compile

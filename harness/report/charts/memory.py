@@ -15,13 +15,14 @@ from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 
 HOLLOW = "hollow: planned, though the case gave no timing"
-LIGHT = "small and dotted: resident high water as it was measured (outputs count too)"
+LIGHT = "small and dotted: {} high water as it was measured (outputs count too)"
 
 
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     """Bytes of temporaries: exact figures, also of cases that were too large to run."""
     shown_targets = grid.suite.compiled_targets or [HOST]
-    limit = limit_of(info, grid.suite.name, HOST)
+    device = next((cell.record.device for cell in grid.cells), "cpu")
+    limit = limit_of(info, grid.suite.name, HOST) if device == "cpu" else None  # it is of the host's memory
     panels = tuple(
         Panel(
             title=grid.title(panel, target if len(shown_targets) > 1 else ""),
@@ -36,7 +37,8 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     )
     drawn = [series for panel in panels for series in panel.series]
     light = any(series.light and series.points for series in drawn)
-    legend = [f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []
+    target = shown_targets[0] if device == "cpu" or shown_targets[0] != HOST else device
+    legend = [f"static figures are for target {target}"] if len(shown_targets) == 1 else []
     legend += [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
     return Chart(
         question=f"{grid.suite.name}: how much temporary memory does it need?",
@@ -47,7 +49,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         panels=panels,
         notes=(
             *(["; ".join(legend)] if legend else []),
-            *([LIGHT] if light else []),
+            *([LIGHT.format("resident" if device == "cpu" else "the allocator's")] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
             ),

@@ -88,14 +88,14 @@ class Samples:
         return statistics.median(self.seconds)
 
     def timing(self, setup: SamplingSetup) -> Timing:
-        """The readings as a record has them, with the interval of their median over rounds."""
+        """The readings as a record has them, with the median of the rounds' medians and its interval."""
         levels = [median_interval(values)[0] for values in collected(self.readings).values()]
-        _, low, high = median_interval(levels)
+        middle, low, high = median_interval(levels)
         latency = median_interval(self.latencies_s) if self.latencies_s else (None, None, None)
         return Timing(
             samples_s=tuple(self.seconds),
             round=tuple(round_ for round_, _ in self.readings),
-            median_s=median_interval(self.seconds)[0],
+            median_s=middle,
             low_s=low,
             high_s=high,
             method=setup.method,

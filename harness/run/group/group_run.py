@@ -27,7 +27,7 @@ INTERPRETED = (
 
 
 class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
-    """The run was stopped while a group was being sampled; `records` has the samples so far.
+    """The run was stopped while a group was being measured; `records` has the samples so far.
 
     `cause` is the error that stopped it, None after Ctrl-C.
     """
@@ -54,11 +54,12 @@ class GroupRun:
             for state in context.living():
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
-            if not any(state.samples.readings for state in context.states):
+            cause = stop if isinstance(stop, MachineError) else None
+            sampled = any(state.samples.readings for state in context.states)
+            if (cause or self.depth == "check") and not sampled:  # there is nothing to keep, or to resume
                 raise
             for state in context.living():
                 state.cut_short()
-            cause = stop if isinstance(stop, MachineError) else None
             raise Interrupted(self._records(), cause) from None
         finally:
             self.verifier.close()

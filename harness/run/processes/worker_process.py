@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core import process_tree, protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
@@ -25,7 +26,7 @@ from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
 from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
-COMPILE_SECONDS = 600.0  # that one request may spend compiling, beside its timeout
+COMPILE_TURNS = 5  # times its timeout that one request may spend compiling, beside its own turn
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
 RELEASE_SECONDS = 30.0  # that an ended worker's memory may take to become free
 DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
@@ -54,7 +55,7 @@ class Process:
         self._signal(signal.SIGCONT)
         try:
             protocol.send(self.end, {"do": verb, **arguments})
-            answer = self._wait(seconds)
+            answer = self._wait(verb, seconds)
         except (BrokenPipeError, ConnectionResetError):
             answer = None
         if answer is None:
@@ -88,10 +89,10 @@ class Process:
             raise Unsupported(reply.unsupported or "it says no more")
         return reply.ok
 
-    def _wait(self, seconds: float) -> dict[str, Any] | None:
+    def _wait(self, verb: str, seconds: float) -> dict[str, Any] | None:
         """The answer; None if the process is gone. Ended if it has to be killed.
 
-        Time in which the worker reports to compile does not count, up to COMPILE_SECONDS.
+        Time in which the worker reports to compile does not count, up to COMPILE_TURNS times `seconds`.
         """
         start, compiling = time.monotonic(), _CompileTime()
         while True:
@@ -105,7 +106,7 @@ class Process:
             if over_limit:
                 self.close()
                 raise Ended("oom", over_limit)
-            compile_s = min(compiling.seconds(), COMPILE_SECONDS)
+            compile_s = min(compiling.seconds(), COMPILE_TURNS * seconds)
             if time.monotonic() - start - compile_s > seconds:
                 oom_evidence = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
                 self.close()
@@ -113,6 +114,10 @@ class Process:
                 if oom_evidence:
                     text = f"no answer within {seconds:.0f} s{beside}, {oom_evidence}; raise --memory"
                     raise Ended("oom", text)
+                if verb == "prepare":
+                    quicker = traits_of(self.job.framework).quicker_compile.get(self.job.case.device)
+                    remedy = f"raise --timeout, or {quicker}" if quicker else "raise --timeout"
+                    raise Ended("timeout", f"not compiled within {seconds:.0f} s; {remedy}")
                 raise Ended(
                     "timeout", f"no answer within {seconds:.0f} s of its own turn{beside}; raise --timeout"
                 )

@@ -3,19 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.cli.forked import HEEDING_CTRL_C
 from tests.repositories import NO_USER, Repository
 
-# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start there.
-HEEDING_CTRL_C = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 PROGRAM = Path(__file__).resolve().parents[3] / "cli.py"
 HEAD = '''\
 """Points, doubled."""
@@ -102,17 +96,6 @@ def start(environment):
 def repositories(tmp_path_factory):
     """A new repository in a folder of its own, by name."""
     return lambda name, place=None: Repository((place or tmp_path_factory.mktemp("git")) / name)
-
-
-@pytest.fixture(scope="session")
-def wait_until():
-    def wait(condition, seconds):
-        deadline = time.monotonic() + seconds
-        while not condition() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return condition()
-
-    return wait
 
 
 @pytest.fixture(scope="session")

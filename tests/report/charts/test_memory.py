@@ -38,6 +38,13 @@ def test_measured_high_water_is_a_lighter_series():
     assert "small and dotted: resident high water as it was measured (outputs count too)" in notes
 
 
+def test_on_a_gpu_the_device_is_named_and_the_hosts_limit_is_no_line():
+    figures = {"device": "cuda", "memory": Memory(3 * 2**20), "static": {"cuda": static(2**20)}}
+    shown = words_of("memory", suite(record("scatter", K, 1e-3, **figures), baseline=""))
+    assert "• static figures are for target cuda" in shown
+    assert not any("limit" in text or "resident" in text or "host" in text for text in shown)
+
+
 def test_zero_bytes_stand_on_a_marked_floor():
     drawn = suite(record("broadcast", K, 1e-3, temp=2**20), record("scatter", K, 1e-3, temp=0))
     assert "0 B" in words_of("memory", drawn)

@@ -19,4 +19,8 @@ TRAITS = FrameworkTraits(
     compiles_calls=True,
     host_compiler="jaxlib",
     cross_compiler=XLA,
+    quicker_compile={
+        "cuda": "set XLA_FLAGS=--xla_gpu_experimental_enable_fusion_autotuner=false: XLA may spend minutes "
+        "on a Triton kernel for a large reduction, only to compare it with its own"
+    },
 )

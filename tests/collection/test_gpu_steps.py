@@ -1,0 +1,191 @@
+"""docs/machines/gpu.sh with a command that notes what it is asked, and gpu_check.py without packages."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.forked import HEEDING_CTRL_C
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT, CHECK = ROOT / "docs/machines/gpu.sh", ROOT / "docs/machines/gpu_check.py"
+STEPS = re.findall(r"^step (\w+) ", SCRIPT.read_text(), re.MULTILINE)
+FAKE = """#!/bin/sh
+echo "$@" >>asked
+echo "table of $2"
+for word; do
+  [ "$word" = "$REFUSED" ] && exit 2
+  [ "$word" = "$EMPTY" ] && exit 3
+  [ "$word" = "$BROKEN" ] && exit 5
+  [ "$word" = "$HANGS" ] && { trap 'exit 130' INT; touch hangs; while :; do sleep 0.1; done; }
+done
+exit 0
+"""
+
+
+@pytest.fixture
+def borrow(tmp_path):
+    """Runs gpu.sh, whose command ends at once, as on a machine that has everything."""
+    fake = tmp_path / "fake"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+
+    def run(*words, **environment):
+        (tmp_path / "asked").write_text("")
+        done = subprocess.run(
+            [SCRIPT, *words],
+            cwd=tmp_path,
+            env={**os.environ, "SEQSWEEP": str(fake), "PYTHON": "true", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return (tmp_path / "asked").read_text().splitlines(), done
+
+    return run
+
+
+def marks(folder, kind):
+    return {path.stem for path in (folder / "results/gpu").glob(f"*.{kind}")}
+
+
+def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
+    asked, done = borrow()
+    assert (len(asked), done.returncode) == (len(STEPS), 0)
+    assert all("--device cuda --results results/gpu --budget 250ms --timeout 20s" in words for words in asked)
+    assert done.stdout.count("table of ") == len(STEPS)
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "fake", "asked"}
+    again, done = borrow()
+    assert (again, done.returncode) == ([], 0)
+    assert done.stdout.count("measured before") == len(STEPS)
+
+
+def test_graphs_are_a_step_of_their_own_and_of_a_gpu_alone(borrow):
+    asked, _ = borrow()
+    assert [words.split()[1] for words in asked if "--graphs" in words] == ["attention_decode"]
+    assert not any("--graphs" in words for words in borrow(DEVICE="cpu", RESULTS="other")[0])
+
+
+def test_without_time_nothing_is_begun_and_all_is_left(borrow, tmp_path):
+    asked, done = borrow(MINUTES="0")
+    assert (asked, done.returncode) == ([], 1)
+    assert done.stdout.splitlines()[-1].startswith(f"left to measure: {' '.join(STEPS)}; to go on, ")
+    assert marks(tmp_path, "begun") == set()
+
+
+def test_a_step_that_measured_nothing_goes_on_where_it_stopped(borrow, tmp_path):
+    _, done = borrow(EMPTY="--max-seq")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("left to measure: longest;")
+    assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"longest"}
+    (longest,), done = borrow()
+    assert ("--resume" in longest.split(), done.returncode) == (True, 0)
+
+
+def test_a_step_that_is_refused_is_named_and_begins_anew(borrow, tmp_path):
+    asked, done = borrow(REFUSED="profile")
+    assert (len(asked), done.returncode) == (len(STEPS), 2)
+    assert done.stdout.splitlines()[-1].startswith("refused: stages;")
+    assert "stages" not in marks(tmp_path, "begun")
+    (stages,), done = borrow()
+    assert ("--resume" in stages.split(), done.returncode) == (False, 0)
+
+
+def test_where_there_is_nothing_to_resume_the_step_begins(borrow, tmp_path):
+    (tmp_path / "results/gpu").mkdir(parents=True)
+    (tmp_path / "results/gpu/topk.begun").touch()
+    asked, done = borrow(REFUSED="--resume")
+    topk = [words for words in asked if words.startswith("run topk ")]
+    assert ["--resume" in words.split() for words in topk] == [True, False]
+    assert (done.returncode, marks(tmp_path, "done")) == (0, set(STEPS))
+
+
+def test_a_machine_that_fails_ends_all_at_once(borrow):
+    asked, done = borrow(BROKEN="topk")
+    assert (len(asked), done.returncode) == (STEPS.index("topk") + 1, 5)
+
+
+@pytest.mark.parametrize(("words", "environment"), [(["mask"], {}), ([], {"MINUTES": "soon"})])
+def test_what_cannot_be_meant_is_refused_before_anything(borrow, words, environment):
+    asked, done = borrow(*words, **environment)
+    assert (asked, done.returncode) == ([], 2)
+    assert "MINUTES=9" in done.stdout
+
+
+def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
+    borrow(MINUTES="0")
+    running = subprocess.Popen(
+        [sys.executable, "-c", HEEDING_CTRL_C, SCRIPT],
+        cwd=tmp_path,
+        env={**os.environ, "SEQSWEEP": str(tmp_path / "fake"), "PYTHON": "true", "HANGS": "topk"},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (tmp_path / "hangs").exists():
+        assert running.poll() is None
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert out.splitlines()[-1] == (
+        "stopped; what was measured is in results/gpu. To go on, give the same command again"
+    )
+    asked, done = borrow()
+    assert (len(asked), done.returncode) == (len(STEPS) - STEPS.index("topk"), 0)
+    assert ["--resume" in words.split() for words in asked] == [True] + [False] * (len(asked) - 1)
+
+
+def check(*words, flags=(), **environment):
+    return subprocess.run(
+        [sys.executable, *flags, CHECK, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_packages_the_command_that_installs_them_is_said():
+    done = check("cpu", flags=("-I", "-S"))
+    assert done.returncode == 5
+    assert "no torch, no triton, no jax" in done.stdout
+    (missing,) = [line for line in done.stdout.splitlines() if line.startswith("missing: ")]
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for requirement in required:
+        assert (requirement in missing) is not requirement.startswith("jax")
+    assert f"{sys.executable} -m pip install 'typer" in missing
+
+
+def test_what_is_there_is_said_with_its_version_and_nothing_is_loaded(tmp_path):
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'NVIDIA H100 80GB HBM3, 580.159.04, 81559 MiB'\n")
+    smi.chmod(0o755)
+    done = check("cpu", flags=("-X", "importtime"), PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == 0
+    assert f"Python {sys.version.split()[0]}, {sys.executable}" in done.stdout
+    assert "GPU: NVIDIA H100 80GB HBM3, 580.159.04, 81559 MiB" in done.stdout
+    assert not re.search(r"\| +(torch|jax|triton|numpy)$", done.stderr, re.MULTILINE)
+
+
+def test_a_device_without_its_driver_is_missing(tmp_path):
+    nothing = {"PATH": str(tmp_path)}
+    done = check("cuda", **nothing)
+    assert done.returncode == 5
+    assert "missing: an NVIDIA GPU with its driver; DEVICE=cpu tries the steps without one" in done.stdout
+    assert check("tpu", **nothing).returncode == 2
+
+
+def test_gpu_sh_ends_with_what_the_check_says(tmp_path):
+    environment = {**os.environ, "PYTHON": sys.executable, "DEVICE": "tpu"}
+    done = subprocess.run(
+        [SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert done.stdout == "unknown device tpu: name cpu or cuda\n"
