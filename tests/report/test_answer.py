@@ -60,7 +60,7 @@ def test_times_of_another_clock_are_named_and_not_ranked(panel):
     fastest, other, *_ = answer(only)
     assert fastest.startswith("Fastest at 4Ki: threshold, ")
     assert fastest.endswith("as fast as the next, scatter.")
-    assert other == "Not ranked: broadcast, timed by another clock (wall, the others by cuda_events)."
+    assert other == "Not ranked: broadcast, timed by the host's clock, the others by the device's."
     assert winner_line(only) == "winner per length: 4Ki threshold"
 
 
