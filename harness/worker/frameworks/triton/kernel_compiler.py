@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
 STANDS_IN = (
-    "traced over the cpu's tensors, since this torch has no CUDA: where a call asks, it takes the cpu's way"
+    "traced over the cpu's tensors, because autograd on a GPU's tensors needs that GPU: code that depends on "
+    "the device of its inputs takes its path for the cpu"
 )
 
 
@@ -76,6 +78,7 @@ def use_absent_gpu(wanted: Target) -> None:
 
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a plan is the same where a GPU is, and takes none of its memory
     architecture = int(str(wanted.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
     # The cache key normally hashes all of Triton, which takes half a second. The version is enough for this
@@ -96,8 +99,9 @@ def compile_call(
     from harness.worker.frameworks.triton.framework import without_kernel_figures
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    # In a torch without CUDA, autograd kills the process when it meets a CUDA tensor, even a fake one.
-    stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
+    # Autograd meets a CUDA tensor, even a fake one, only where there is a device: a torch without CUDA ends
+    # the process, a CUDA build raises "hasPrimaryContext expects a valid device index".
+    stands_in = mode != "fwd"
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
 
     def bind(inputs: Mapping[str, Any], cotangent: Any) -> Any:
