@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -26,6 +27,8 @@ from harness.cubin.launched_kernel import launched_kernel
 from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
+
+PRODUCT = re.compile(r"\btt\.dot(?:_scaled)?\b")
 
 if TYPE_CHECKING:
     from harness.worker.frameworks.triton.launches import Recorder
@@ -153,7 +156,7 @@ def read_machine_code(recorders: Iterable[Recorder]) -> None:
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
     """The figures of one compiled kernel on this target: registers, shared memory, occupancy."""
-    metadata = launch.compiled.metadata
+    metadata, source = launch.compiled.metadata, launch.compiled.asm.get("ttir")
     return launched_kernel(
         machine_code.read(launch.compiled.asm["cubin"], machine_code.tools_folder()),
         wanted,
@@ -163,6 +166,7 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
         warps=metadata.num_warps,
         dynamic_shared_bytes=metadata.shared,
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
+        products=source and len(PRODUCT.findall(source)),
         launches=count,
         configuration=launch.configuration,
     )
