@@ -10,8 +10,8 @@ from harness.catalog.accelerators import Target, target
 from harness.core.grouped import collected
 from harness.core.kernel_figures import KernelFigures
 
-# Major compute capability → the path that is faster than a warp's matrix instructions, and its words. How far a
-# warp's get is published for Hopper alone: "about 2/3 the peak throughput of Hopper Tensor Cores" (note 1 of
+# Major compute capability → the path that is faster than a warp's matrix instructions, and its words. How far
+# these get is published for Hopper alone: "about 2/3 the peak throughput of Hopper Tensor Cores" (note 1 of
 # pytorch.org/blog/flashattention-3, after arXiv 2402.13499).
 FAST_PATHS = {
     "9": ("wgmma", "warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"),

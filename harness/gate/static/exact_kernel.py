@@ -51,7 +51,7 @@ class ExactKernel:
         then, now = before.matrix_paths or {}, self.matrix_paths or {}
         fewer = any(now.get(path, 0) < then.get(path, 0) for path in FASTER)
         moved = fewer and now.get(SLOWER, 0) > then.get(SLOWER, 0)
-        if not then or not (moved or (self.slow_path and not before.slow_path)):
+        if not then or not (moved or self.slow_path not in {"", before.slow_path}):
             return ""
         said = self.slow_path.format(s="s") or "moves products to a slower path"
         counts = [f"{path} {then.get(path, 0)} -> {now.get(path, 0)}" for path in {**then, **now}]
