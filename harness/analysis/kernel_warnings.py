@@ -45,6 +45,8 @@ def warning_sentences(kernels: Sequence[KernelFigures], name: str, owner: str = 
 
     `owner` is the case, as it follows a kernel's name: ` of triton_flash at 64Ki`.
     """
+    if not kernels:
+        return []  # as of the device of a run, which is no target
     gpu = target(name)
     found = collected((warn(kernel, gpu), kernel.label) for kernel in kernels for warn in (slow_path, idle))
     return [
