@@ -29,7 +29,7 @@ def slow_path(kernel: KernelFigures, gpu: Target) -> str:
 
 
 def idle(kernel: KernelFigures, gpu: Target) -> str:
-    """That multiprocessors get no block: all others run at once, so the kernel takes as long as one block.
+    """That multiprocessors get no block. All blocks then run at once, so the kernel takes as long as one.
 
     Waves below 1 alone say nothing: a persistent kernel has one block on each multiprocessor.
     """

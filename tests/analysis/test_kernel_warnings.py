@@ -57,3 +57,7 @@ def test_kernels_with_the_same_warning_share_a_sentence():
     (said,) = warning_sentences([*kernels, kernel_of(kernel="c")], "cuda:h100", " of flash at 4Ki")
     assert said.startswith("a and b of flash at 4Ki use no warp-group matrix instructions")
     assert warning_sentences([kernel_of()], "cuda:h100") == []
+
+
+def test_figures_of_a_runs_own_device_have_no_warnings():
+    assert warning_sentences([], "cuda") == []
