@@ -36,8 +36,8 @@ def kernel_of(**changed: Any) -> KernelFigures:
     figures = {
         "kernel": "attn", "source": "flash.py:12", "grid": (64, 8), "warps": 4, "registers": 168,
         "spilled_bytes": 0, "shared_bytes": 65536, "tensor_memory_columns": 0, "blocks_per_sm": 3,
-        "limiter": "registers", "waves": 1.29, "tail": 0.71, "instructions": {"matrix": 32, "global": 8},
-        "code_bytes": 640, "program": "sha256:1", "occupancy": 0.1875,
+        "limiter": "registers", "waves": 1.29, "tail": 0.71, "instructions": {"wgmma": 32, "global": 8},
+        "products": 2, "code_bytes": 640, "program": "sha256:1", "occupancy": 0.1875,
     }  # fmt: skip
     return KernelFigures(**{**figures, **changed})
 

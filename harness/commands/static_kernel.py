@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.kernel_warnings import warning_sentences
 from harness.catalog import child_process
 from harness.catalog.accelerators import target
 from harness.catalog.known_frameworks import NO_TRITON
@@ -52,7 +53,9 @@ def print_kernel(
     question = _question(word, targets, args, grid)
     figures = _plan(word, question, timeout_s * len(targets), CompileCache(results))
     if json:
-        print_json({"kernel": word, "static": {name: asdict(static) for name, static in figures.items()}})
+        warnings = {name: warning_sentences(static.kernels, name) for name, static in figures.items()}
+        static = {name: asdict(static) for name, static in figures.items()}
+        print_json({"kernel": word, "static": static, "kernel_warnings": warnings})
         return
     from harness.report.tables.kernels import answer_lines, configurations_table, kernel_paragraph
     from harness.report.tables.render import print_tables
@@ -62,6 +65,8 @@ def print_kernel(
             print_line(f"{name}: {static.unavailable['program']}")
         for line in answer_lines(name, [("", kernel) for kernel in static.kernels]):
             print_line(line)
+        for sentence in warning_sentences(static.kernels, name):
+            print_line(f"{name}: {sentence}.")
     print_line("")
     if full:
         for name, static in figures.items():

@@ -11,7 +11,11 @@ KERNEL_WORDS = {
     "spilled_bytes": "bytes spilled a thread",
     "shared_bytes": "bytes of shared memory a block",
 }
-MAY_BE_ABSENT = ("occupancy", "waves", "tail", "tensor_memory_columns")
+MAY_BE_ABSENT = ("occupancy", "waves", "tail", "tensor_memory_columns", "products")
+# Matrix instructions by path, as PTX names them: a warp group's (HGMMA), Blackwell's own (UTCHMMA), a warp's
+# (HMMA), and those of f64 (DMMA), which has one path.
+MATRIX_PATHS = ("wgmma", "tcgen05", "mma", "dmma")
+ALL_PATHS = "matrix"  # their sum, in records of earlier versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,14 @@ class KernelFigures:
     refused: str = ""
     spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])  # spill instructions by `file:line`
     occupancy: float | None = None  # share of a multiprocessor's warps that its blocks fill, 0 to 1
+    products: int | None = None  # matrix products in its source, each loop body once
     unavailable: Mapping[str, str] = field(
         default_factory=dict[str, str]
     )  # why a figure is None, by its name
 
     def __post_init__(self) -> None:
         absent = [name for name in MAY_BE_ABSENT if getattr(self, name) is None]
-        if absent:  # records of earlier versions know of no occupancy
+        if absent:  # from records of earlier versions
             object.__setattr__(
                 self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable}
             )
@@ -59,6 +64,13 @@ class KernelFigures:
     @property
     def label(self) -> str:
         return f"{self.kernel} ({self.configuration})" if self.configuration else self.kernel
+
+    @property
+    def matrix_paths(self) -> dict[str, int] | None:
+        """Its matrix instructions by path; None where the record knows their sum alone."""
+        if ALL_PATHS in self.instructions:
+            return None
+        return {path: count for path in MATRIX_PATHS if (count := self.instructions.get(path))}
 
 
 def by_need(kernel: KernelFigures) -> tuple[int, int]:

@@ -21,6 +21,7 @@ def launched_kernel(
     warps: int,
     dynamic_shared_bytes: int,
     tensor_memory_columns: int | None,
+    products: int | None,
     launches: int = 1,
     configuration: str = "",
 ) -> KernelFigures:
@@ -49,6 +50,7 @@ def launched_kernel(
         refused="" if held.blocks else _refusal(held, capability, warps, code.registers, shared),
         spilled_at=code.spilled_at,
         occupancy=held.share,
+        products=products,
         unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
     return on_device(alone, wanted)

@@ -24,7 +24,10 @@ INSTRUCTION_BYTES = 16  # from capability 7.0 on
 SPILLS = ("STL", "LDL")
 # The first class whose pattern an opcode begins with; all other opcodes are OTHER.
 CLASSES: Mapping[str, re.Pattern[str]] = {
-    "matrix": re.compile(r"(UTC)?[A-Z]{0,2}MMA(?!\w)"),
+    "wgmma": re.compile(r"[A-Z]GMMA(?!\w)"),
+    "tcgen05": re.compile(r"UTC[A-Z]*MMA(?!\w)"),
+    "dmma": re.compile(r"DMMA(?!\w)"),
+    "mma": re.compile(r"[A-Z]{0,2}MMA(?!\w)"),
     "tensor memory": re.compile(r"LDTM|STTM|LDT|STT|UTCCP"),
     "spill": re.compile("|".join(SPILLS)),
     "shared": re.compile(r"LDS|STS|ATOMS|LDSM|STSM"),
@@ -88,16 +91,14 @@ def read(cubin: bytes, tools: Path) -> MachineCode:
         file.flush()
         usage = _run([str(tools / "cuobjdump"), "-res-usage", file.name])
         listing = _run([str(tools / "nvdisasm"), "-c", "-g", "-gi", "-ndf", file.name])
-    resources = RESOURCES.search(usage)
-    if resources is None:
-        raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")
     return parse_listings(usage, listing)
 
 
 def parse_listings(usage: str, listing: str) -> MachineCode:
     """Parse what `cuobjdump -res-usage` and `nvdisasm -c -gi` print of a kernel."""
     resources = RESOURCES.search(usage)
-    assert resources is not None
+    if resources is None:
+        raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")
     opcodes: Counter[str] = Counter()
     spilled: Counter[str] = Counter()
     place, digest = "", sha256()

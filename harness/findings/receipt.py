@@ -16,6 +16,8 @@ from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
 from harness.report.answer import describe_model
+from harness.report.format import first_few
+from harness.report.tables.kernels import warning_lines
 from harness.report.tables.owners_table import longest_owned
 from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
@@ -97,7 +99,7 @@ class ReceiptPanel:
 
     `owners` are sentences on the owners of a planned peak, where these were asked for. They are no
     statements: `verify` compares the bytes of a plan, not its owners. `models` say where a model's fields
-    come from.
+    come from, `kernels` what the plans of GPU kernels warn of.
     """
 
     about: str
@@ -107,6 +109,7 @@ class ReceiptPanel:
     judged: tuple[JudgedCase, ...]
     owners: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -198,6 +201,9 @@ def _panel(verdict: PanelVerdict, shared: Sequence[str]) -> ReceiptPanel:
         judged=tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c),
         owners=tuple(longest_owned(panel)),
         models=tuple(map(describe_model, panel.models_here)),
+        kernels=tuple(
+            first_few([line for name in panel.compiled_targets for line in warning_lines(panel, name)], 6)
+        ),
     )
 
 

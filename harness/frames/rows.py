@@ -17,7 +17,7 @@ from harness.analysis.results import COUNTED, HOST, StepModel, body_only, label_
 from harness.analysis.suite_results import results_of
 from harness.core.fingerprint_identity import device_name
 from harness.core.grouped import collected
-from harness.core.kernel_figures import KernelFigures, by_need
+from harness.core.kernel_figures import ALL_PATHS, MATRIX_PATHS, KernelFigures, by_need
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.static_figures import AnyKernel
 from harness.core.tpu_kernel_figures import vmem_share
@@ -194,10 +194,14 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
 
 def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
     """A kernel's columns beside its figures' fields; those of the other kind of device are None."""
-    described: dict[str, Any] = dict.fromkeys((*CLASSES, OTHER, "grid_blocks", "instructions", "unaligned"))
+    described: dict[str, Any] = dict.fromkeys(
+        (*CLASSES, ALL_PATHS, OTHER, "grid_blocks", "instructions", "unaligned")
+    )
     if isinstance(kernel, KernelFigures):
         blocks, total = math.prod(kernel.grid), sum(kernel.instructions.values())
+        paths = kernel.matrix_paths
         described |= {**dict.fromkeys((*CLASSES, OTHER), 0), **kernel.instructions}
+        described |= dict.fromkeys(MATRIX_PATHS) if paths is None else {ALL_PATHS: sum(paths.values())}
         return {**described, "calls": kernel.launches, "grid_blocks": blocks, "instructions": total}
     unaligned = ", ".join(block.operand for block in kernel.blocks if block.is_padded)
     steps = None if kernel.steps < 0 else kernel.steps

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from harness.analysis.kernel_warnings import warning_sentences
 from harness.analysis.suite_results import CaseResult, SuiteResults, results_of
 from harness.core.record import Record
 
@@ -32,6 +33,12 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
         "crossovers": _figures(suites, "crossovers"),
         "document_losses": _figures(suites, "document_losses"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
+        "kernel_warnings": [
+            {"case": record.case, "target": name, "warning": sentence}
+            for record in records
+            for name, static in record.static.items()
+            for sentence in warning_sentences(static.kernels, name)
+        ],
         "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),
         "overhead": dict(info.get("overhead") or {}),

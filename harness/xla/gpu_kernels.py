@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -33,6 +32,7 @@ FOR_TPUS = (
 )
 GPU_PARAMETERS = ("pallas.triton", "pallas.mosaic_gpu")  # modules of compiler parameters for GPUs
 SAID = 160  # characters of jax's own words
+Sources = dict[str, tuple[str, int | None]]
 
 
 def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) -> Static:
@@ -71,16 +71,19 @@ def _without_kernels(static: Static, why: str) -> Static:
     return replace(static, program=None, unavailable=unavailable, warnings=(*static.warnings, said))
 
 
-def _sources(jaxpr: Any) -> dict[str, str]:
-    """The `file:line` of the kernels by name, several places joined."""
-    places: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for call in pallas_calls(jaxpr.jaxpr):
-        name, place = name_and_place(call)
-        places[name][place] = None
-    return {name: ", ".join(lines) for name, lines in places.items()}
+def _sources(jaxpr: Any) -> Sources:
+    """By name the `file:line` of a kernel, and its matrix products; several places joined, with the most."""
+    calls = [
+        (*name_and_place(call), str(call.params["jaxpr"]).count(" dot_general["))
+        for call in pallas_calls(jaxpr.jaxpr)
+    ]
+    return {
+        name: (", ".join(dict.fromkeys(place for _, place, _ in same)), max(count for *_, count in same))
+        for name, same in grouped(calls, lambda call: call[0]).items()
+    }
 
 
-def _kernels(compiled: Any, sources: dict[str, str], wanted: Target) -> tuple[KernelFigures, ...]:
+def _kernels(compiled: Any, sources: Sources, wanted: Target) -> tuple[KernelFigures, ...]:
     """The kernels in the order of their calls, equal ones merged; a call in a loop counts once."""
     executable = compiled.runtime_executable()
     (module,) = executable.hlo_modules()
@@ -97,16 +100,18 @@ def _kernels(compiled: Any, sources: dict[str, str], wanted: Target) -> tuple[Ke
     return tuple(_figures(launch, len(same), sources, wanted) for launch, same in alike.items())
 
 
-def _figures(launch: GpuLaunch, count: int, sources: dict[str, str], wanted: Target) -> KernelFigures:
+def _figures(launch: GpuLaunch, count: int, sources: Sources, wanted: Target) -> KernelFigures:
     code = machine_code.read(launch.cubin, machine_code.tools_folder())
+    place, products = sources.get(launch.kernel, ("", None))
     return launched_kernel(
         code,
         wanted,
         kernel=launch.kernel,
-        source=sources.get(launch.kernel, ""),
+        source=place,
         grid=launch.grid,
         warps=-(-launch.threads // THREADS_PER_WARP),
         dynamic_shared_bytes=launch.shared_bytes,
         tensor_memory_columns=None if "tensor memory" in code.by_class() else 0,
+        products=products,
         launches=count,
     )

@@ -33,7 +33,7 @@ def code_of(target="90a", shared=1024, folder="/somewhere", line=12):
 def test_resources_and_instructions():
     code = code_of()
     assert (code.registers, code.spilled_bytes, code.code_bytes) == (255, 1080, 7 * 16)
-    assert code.by_class() == {"spill": 3, "other": 2, "matrix": 1, "barrier": 1}
+    assert code.by_class() == {"spill": 3, "other": 2, "wgmma": 1, "barrier": 1}
     assert code.spilled_at == {"flash.py:12": 2, "flash.py:19": 1}
 
 
@@ -52,7 +52,9 @@ def test_a_program_is_the_same_wherever_its_source_lies():
 @pytest.mark.parametrize(
     ("opcode", "name"),
     [
-        *[(opcode, "matrix") for opcode in ("HMMA", "IMMA", "DMMA", "QGMMA", "UTCHMMA", "UTCQMMA")],
+        *[(opcode, "mma") for opcode in ("HMMA", "IMMA", "QMMA", "OMMA", "BMMA")],
+        *[("DMMA", "dmma"), ("HGMMA", "wgmma"), ("QGMMA", "wgmma"), ("IGMMA", "wgmma")],
+        *[(opcode, "tcgen05") for opcode in ("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCMXQMMA")],
         *[
             ("LDGSTS", "global"),
             ("STG", "global"),

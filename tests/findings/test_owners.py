@@ -11,7 +11,7 @@ from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import MOST_OWNED, read_receipt, to_text
 from tests.findings.kept import K, store_kept_run, sweep
 from tests.findings.test_document import page
-from tests.records import static_of
+from tests.records import kernel_of, static_of
 
 SCORE = Owner("fusion", "temp", 8 * K, "eq", "pred[8192]", "impls/mask/dense.py:22", 3, 5)
 PEAK = Owners(10 * K, 0, 2 * K, 4, 10, (SCORE,), (0, 0), ((0, 10 * K),))
@@ -61,3 +61,15 @@ def test_a_receipt_without_owners_says_nothing_of_them_and_one_with_many_counts_
     receipt = receipt_of(run_with_owners)
     many = replace(receipt.panels[0], owners=tuple(f"case {n}." for n in range(MOST_OWNED + 3)))
     assert "- And 3 more in the data." in to_text(replace(receipt, panels=(many,)))
+
+
+def test_a_receipt_has_what_the_plans_of_kernels_warn_of(tmp_path):
+    slow = kernel_of(instructions={"mma": 96})
+    plan = {
+        "cuda:h100": static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, kernels=(slow,))
+    }
+    records = [replace(record, static=plan) for record in sweep()]
+    receipt = receipt_of(store_kept_run(tmp_path, records))
+    text = to_text(receipt)
+    assert "attn of sparse at 16Ki uses no warp-group matrix instructions (HGMMA)" in text
+    assert read_receipt(text, "it") == (receipt, "")

@@ -155,8 +155,14 @@ def test_kernels_are_a_row_per_configuration_and_target(tmp_path: Path) -> None:
         "registers",
         0.1875,
     )
-    counted = ("instructions", "matrix_instructions", "global_instructions", "spill_instructions")
-    assert [row[name] for name in counted] == [40, 32, 8, 0]
+    counted = (
+        "instructions",
+        "matrix_instructions",
+        "wgmma_instructions",
+        "global_instructions",
+        "spill_instructions",
+    )
+    assert [row[name] for name in counted] == [40, 32, 32, 8, 0]
     assert [*by_target["kernels"].astype(object)] == [2, 1, pd.NA]
     assert by_target.loc["cuda:h100", ["kernel", "spilled_bytes"]].to_list() == ["attn (BM=128)", 64]
     assert by_target.loc["host", ["registers", "limiter"]].isna().all()

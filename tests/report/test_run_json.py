@@ -1,14 +1,20 @@
 import json
+from dataclasses import replace
 
 from harness.core.record import Cost, Record
 from harness.report.run_json import HEADER, run_data
+from tests.records import kernel_of, record_of, static_of
 from tests.report.charts.suites import FINGERPRINT
 from tests.report.charts.suites import record as record_on_machine
 from tests.rooflines import machine
 
-LISTS = "records comparisons throughput scaling crossovers document_losses programs turnings largest"
+LISTS = "records comparisons throughput scaling crossovers document_losses programs kernel_warnings"
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
-EMPTY = {**dict.fromkeys(HEADER), **{name: [] for name in LISTS.split()}, "overhead": {}}
+EMPTY = {
+    **dict.fromkeys(HEADER),
+    **{name: [] for name in [*LISTS.split(), "turnings", "largest"]},
+    "overhead": {},
+}
 
 
 def test_the_object_has_the_public_keys_and_is_json(info, run):
@@ -20,6 +26,16 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
     assert data["overhead"] == OVERHEAD
+
+
+def test_what_plans_of_kernels_warn_of_is_a_sentence_each():
+    kernel = kernel_of(instructions={"mma": 96})
+    record = record_of(
+        "flash", 4096, static={"cuda:h100": replace(static_of(temp_bytes=1), kernels=(kernel,))}
+    )
+    (warned,) = run_data({}, [record])["kernel_warnings"]
+    assert (warned["case"], warned["target"]) == (record.case, "cuda:h100")
+    assert warned["warning"].startswith("attn uses no warp-group matrix instructions (HGMMA)")
 
 
 def test_the_object_says_what_it_is_of(info, run):

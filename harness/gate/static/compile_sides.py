@@ -137,7 +137,7 @@ def _compile_for(targets: Sequence[str], context: GroupContext, state: CaseState
         for target in targets:
             answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
             static = from_plain(Static, answer["static"])
-            kernels[target] = tuple(map(ExactKernel.of, static.all_kernels))
+            kernels[target] = tuple(ExactKernel.of(kernel, target) for kernel in static.all_kernels)
     return kernels
 
 

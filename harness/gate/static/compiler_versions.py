@@ -165,7 +165,9 @@ def figures_of(records: Iterable[Record]) -> dict[tuple[str, str], StaticFigures
     return {
         (record.case, target): StaticFigures.of(
             static,
-            kernels={target: tuple(map(ExactKernel.of, static.all_kernels))} if static.all_kernels else {},
+            kernels={target: tuple(ExactKernel.of(kernel, target) for kernel in static.all_kernels)}
+            if static.all_kernels
+            else {},
             framework=record.framework,
             owners=static.owners,
             status="ok" if static.has_figures else record.status if record.status != "ok" else "unsupported",

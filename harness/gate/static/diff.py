@@ -208,6 +208,8 @@ def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[
                 place = kernel.most_spills if name == "spilled_bytes" and new > old else ""
                 sentence = f"{target}: {kernel.label}: {EXACT_WORDS[name]} {old} -> {new}{place}"
                 changes.append((new > old, sentence))
+        if lost := kernel.lost_path(before):
+            changes.append((True, f"{target}: {kernel.label} {lost}"))
         if kernel.refused and not before.refused:
             changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
     return changes
@@ -244,13 +246,18 @@ def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, flo
 
 
 def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
-    """Notes on what the candidate's figures no longer allow to compare."""
+    """Notes on figures that cannot be compared any more, and on grids that became too small."""
     notes: list[str] = []
     for name in EXACT_FIGURES:
         old, new = base.figures.get(name), candidate.figures.get(name)
         if old is not None and new is None:
             why = candidate.unavailable.get(name, "not given")
             notes.append(f"{WORDS[name]} cannot be compared any more: {why}")
+    notes += [
+        f"{target}: {kernel.label} {kernel.idle.format(s='s')}, and did not before"
+        for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels)
+        if kernel.idle and not before.idle and before.program
+    ]
     notes += [
         f"kernels on {target} cannot be compared any more: the candidate launches none that compiles; "
         f"seqsweep static --target {target} says why"

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from harness.analysis.kernel_warnings import idle, slow_path
+from harness.catalog.accelerators import target as target_of
 from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
 from harness.core.static_figures import AnyKernel
 from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS
 
 EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
+FASTER, SLOWER = ("wgmma", "tcgen05"), "mma"  # paths of matrix instructions
 
 
 @dataclass(frozen=True)
 class ExactKernel:
     """One kernel in one configuration on one target. The file keeps its label and figures alone.
 
-    The other fields would change without a change of the kernel: `spilled_at` with line numbers, `refused`
-    and `program` with the compiler's version.
+    The other fields would change without a change of the kernel: `spilled_at` with line numbers, all others
+    with the compiler's version. `slow_path` and `idle` are warnings.
     """
 
     label: str
@@ -25,14 +28,34 @@ class ExactKernel:
     spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])
     refused: str = ""
     program: str = ""
+    matrix_paths: Mapping[str, int] | None = None
+    slow_path: str = ""
+    idle: str = ""
 
     @classmethod
-    def of(cls, kernel: AnyKernel) -> ExactKernel:
-        words, spills = TPU_KERNEL_WORDS, {}
-        if isinstance(kernel, KernelFigures):
-            words, spills = KERNEL_WORDS, kernel.spilled_at
+    def of(cls, kernel: AnyKernel, target: str) -> ExactKernel:
+        on_gpu = isinstance(kernel, KernelFigures)
+        words = KERNEL_WORDS if on_gpu else TPU_KERNEL_WORDS
         known = {name: value for name in words if (value := getattr(kernel, name)) is not None}
-        return cls(kernel.label, known, spills, kernel.refused, kernel.program)
+        exact = cls(kernel.label, known, {}, kernel.refused, kernel.program)
+        if not on_gpu:
+            return exact
+        warned = {"slow_path": slow_path(kernel, target_of(target)), "idle": idle(kernel, target_of(target))}
+        return replace(exact, spilled_at=kernel.spilled_at, matrix_paths=kernel.matrix_paths, **warned)
+
+    def lost_path(self, before: ExactKernel) -> str:
+        """`uses no …: matrix instructions wgmma 24 -> 0, mma 0 -> 96`; empty where none was lost.
+
+        Fewer instructions of a fast path alone are no loss: they may be larger ones.
+        """
+        then, now = before.matrix_paths or {}, self.matrix_paths or {}
+        fewer = any(now.get(path, 0) < then.get(path, 0) for path in FASTER)
+        moved = fewer and now.get(SLOWER, 0) > then.get(SLOWER, 0)
+        if not then or not (moved or self.slow_path not in {"", before.slow_path}):
+            return ""
+        said = self.slow_path.format(s="s") or "moves products to a slower path"
+        counts = [f"{path} {then.get(path, 0)} -> {now.get(path, 0)}" for path in {**then, **now}]
+        return f"{said}: matrix instructions {', '.join(counts)}"
 
     @property
     def most_spills(self) -> str:

@@ -12,7 +12,7 @@ from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count, format_seconds
 from harness.report.format import ABSENT, short_bytes, short_label
 from harness.report.tables.cells import Cell, name_cell
-from harness.report.tables.kernel_rows import kernels_of
+from harness.report.tables.kernel_rows import kernels_of, longest
 from harness.report.tables.max_seq import length_cell
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import Column, TableData
@@ -43,10 +43,7 @@ def limits_table(panel: SuiteResults, largest: Entries) -> TableData:
     """
     sections: list[tuple[tuple[str], list[list[Cell | str]]]] = []
     for target, entries in _by_target(panel, largest).items():
-        known = {
-            record.as_case.label: (record, kernels)  # the longest comes last
-            for record, kernels in kernels_of(panel, target, KernelFigures)
-        }
+        known = longest(kernels_of(panel, target, KernelFigures))
         rows: list[list[Cell | str]] = []
         for entry in entries:
             label = entry["implementation"]

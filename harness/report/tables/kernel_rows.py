@@ -1,6 +1,6 @@
 """The layout of tables of kernels: a row per kernel, under its lengths and its implementation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from harness.analysis.results import static_of
@@ -24,6 +24,11 @@ def kernels_of(panel: SuiteResults, target: str, kind: type[Kernel]) -> Iterator
         kernels = [kernel for kernel in (figures.all_kernels if figures else ()) if isinstance(kernel, kind)]
         if kernels:
             yield records[0], kernels
+
+
+def longest(cases: Iterable[tuple[Record, list[Kernel]]]) -> dict[str, tuple[Record, list[Kernel]]]:
+    """Implementation → its longest case, which comes last."""
+    return {record.as_case.label: (record, kernels) for record, kernels in cases}
 
 
 def kernel_rows(

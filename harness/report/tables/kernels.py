@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.analysis.kernel_warnings import warning_sentences
 from harness.analysis.suite_results import SuiteResults
-from harness.core.kernel_figures import KernelFigures, by_need
+from harness.core.kernel_figures import ALL_PATHS, KernelFigures, by_need
 from harness.core.record import Record
 from harness.core.units import format_bytes, format_count
 from harness.report.format import short_bytes
 from harness.report.tables.cells import ABSENT, Cell, sentences
-from harness.report.tables.kernel_rows import kernel_rows, kernels_of, owner
+from harness.report.tables.kernel_rows import kernel_rows, kernels_of, longest, owner
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
@@ -33,7 +34,12 @@ COLUMNS = (
         caption="waves: how often the grid fills all multiprocessors; idle: of the last wave.",
     ),
     Column("idle", rank=7, ranged=True),
-    Column("matrix", rank=10, caption="matrix: matrix instructions in the code, each loop body once."),
+    Column(
+        "matrix",
+        rank=5,
+        caption="matrix: matrix instructions by path (wgmma: HGMMA; mma: HMMA and its like), each loop body "
+        "once; general: products without any.",
+    ),
 )
 
 
@@ -47,14 +53,18 @@ def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
 
 def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
     """The answer before the table: `cuda:h100: attn of triton_flash spills 1 080 B …` or that none spills."""
-    return answer_lines(
-        ", ".join(targets),
-        [
-            (owner(record), kernel)
-            for record, kernels in kernels_of(panel, targets[0], KernelFigures)
-            for kernel in kernels
-        ],
-    )
+    cases = kernels_of(panel, targets[0], KernelFigures)
+    called = [(owner(record), kernel) for record, kernels in cases for kernel in kernels]
+    return [*answer_lines(", ".join(targets), called), *warning_lines(panel, *targets)]
+
+
+def warning_lines(panel: SuiteResults, *targets: str) -> list[str]:
+    """What the plan warns of at the longest length of each implementation."""
+    return [
+        f"{', '.join(targets)}: {sentence}."
+        for record, kernels in longest(kernels_of(panel, targets[0], KernelFigures)).values()
+        for sentence in warning_sentences(kernels, targets[0], owner(record))
+    ]
 
 
 def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
@@ -104,6 +114,7 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
         f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
         f"  {_waves_text(kernel)}",
         f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
+        *(f"  {sentence}" for sentence in warning_sentences([kernel], target)),
         *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
         f"  {kernel.program}",
         *([f"  cannot be launched: {kernel.refused}"] if kernel.refused else []),
@@ -126,8 +137,16 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         kernel.limiter,
         waves,
         ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
-        str(kernel.instructions.get("matrix", 0)),
+        _matrix_text(kernel),
     ]
+
+
+def _matrix_text(kernel: KernelFigures) -> str:
+    """`24 wgmma`, `96 mma`, `general`; their sum where the record does not know their paths."""
+    if (paths := kernel.matrix_paths) is None:
+        return str(kernel.instructions[ALL_PATHS])
+    none = "general" if kernel.products else "0"
+    return ", ".join(f"{count} {path}" for path, count in paths.items()) or none
 
 
 def _tensor_cell(kernel: KernelFigures) -> Cell:

@@ -12,12 +12,17 @@ from tests.records import kernel_of, tpu_kernel_of
 KERNEL = kernel_of()
 PALLAS = tpu_kernel_of()
 BASE = StaticFigures(
-    {}, framework="triton", program="sha256:1", passed=True, kernels={"cuda:h100": (ExactKernel.of(KERNEL),)}
+    {},
+    framework="triton",
+    program="sha256:1",
+    passed=True,
+    kernels={"cuda:h100": (ExactKernel.of(KERNEL, "cuda:h100"),)},
 )
 
 
-def side(*kernels):
-    return replace(BASE, program="sha256:2", kernels={"cuda:h100": tuple(map(ExactKernel.of, kernels))})
+def side(*kernels, target="cuda:h100"):
+    exact = tuple(ExactKernel.of(kernel, target) for kernel in kernels)
+    return replace(BASE, program="sha256:2", kernels={target: exact})
 
 
 def verdict(candidate, base=BASE, accept=lambda _: None):
@@ -74,9 +79,7 @@ def test_kernels_that_compile_no_more_are_told():
 
 
 def of_tpu(**change):
-    return replace(
-        BASE, program="sha256:2", kernels={"tpu:v5p": (ExactKernel.of(replace(PALLAS, **change)),)}
-    )
+    return side(replace(PALLAS, **change), target="tpu:v5p")
 
 
 def test_vmem_is_held_as_registers_are():
@@ -89,12 +92,12 @@ def test_vmem_is_held_as_registers_are():
 @pytest.mark.parametrize("kernel", [KERNEL, PALLAS])
 def test_what_fits_no_more_is_a_regression_of_its_own(kernel):
     base, candidate = (
-        replace(BASE, kernels={"target": (ExactKernel.of(each),)})
+        replace(BASE, kernels={"cuda:h100": (ExactKernel.of(each, "cuda:h100"),)})
         for each in (kernel, replace(kernel, refused="too large"))
     )
     found = verdict(candidate, base=base)
     assert found.verdict == "regressed"
-    assert found.reason == f"target: {kernel.kernel} cannot be launched any more: too large"
+    assert found.reason == f"cuda:h100: {kernel.kernel} cannot be launched any more: too large"
     assert verdict(candidate, base=candidate).verdict == "unchanged"
 
 
@@ -103,6 +106,57 @@ def test_the_same_kernels_are_the_reason():
     assert verdict(pair[1], base=pair[0]).reason == "the same kernels"
     other = replace(of_tpu(program="sha256:9"), program=None)
     assert verdict(other, base=pair[0]).reason == "same figures"
+
+
+def by_path(**paths):
+    return replace(KERNEL, instructions={**paths, "global": 8})
+
+
+HGMMA_LOST = "uses no warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"
+
+GENERAL = "computes matrix products on general units, without matrix instructions"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "sentence"),
+    [
+        ({"wgmma": 24}, {"mma": 96}, f"{HGMMA_LOST}: matrix instructions wgmma 24 -> 0, mma 0 -> 96"),
+        (
+            {"wgmma": 24},
+            {"wgmma": 8, "mma": 64},
+            "moves products to a slower path: matrix instructions wgmma 24 -> 8, mma 0 -> 64",
+        ),
+        (
+            {"mma": 96},
+            {},
+            f"{GENERAL}: matrix instructions mma 96 -> 0",
+        ),
+    ],
+)
+def test_a_faster_path_of_products_that_is_lost_is_a_regression(then, now, sentence):
+    found = verdict(side(by_path(**now)), base=side(by_path(**then)))
+    assert (found.verdict, found.reason) == ("regressed", f"cuda:h100: attn {sentence}")
+    assert verdict(side(by_path(**then)), base=side(by_path(**now))).verdict == "unchanged"
+    assert verdict(side(by_path(**now)), base=side(by_path(**now))).verdict == "unchanged"
+    old = replace(KERNEL, instructions={"matrix": 24})  # of an earlier version, which knew no paths
+    assert verdict(side(by_path(**now)), base=side(old)).verdict == "unchanged"
+
+
+def test_fewer_and_larger_instructions_of_one_path_are_no_loss():
+    assert verdict(side(by_path(wgmma=12)), base=side(by_path(wgmma=24))).verdict == "unchanged"
+    added = replace(by_path(mma=4), products=1)
+    assert verdict(side(added), base=side(replace(by_path(), products=0))).verdict == "unchanged"
+
+
+def test_a_grid_that_leaves_multiprocessors_idle_is_a_note():
+    small = replace(KERNEL, grid=(64,), waves=0.16)
+    (note,) = verdict(side(small)).notes
+    assert note.startswith("cuda:h100: attn gives a block to 64 of 132 multiprocessors (48 %, 0.16 waves)")
+    assert verdict(side(small), base=side(small)).notes == ()
+    of_file = replace(
+        BASE, kernels={"cuda:h100": (ExactKernel("attn", side(KERNEL).kernels["cuda:h100"][0].figures),)}
+    )
+    assert verdict(side(small), base=of_file).notes == ()
 
 
 def test_a_missing_compiler_is_a_note(monkeypatch):

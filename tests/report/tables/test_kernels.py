@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from harness.analysis.suite_results import SuiteResults
 from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
 from tests.records import kernel_of, record_of, static_of
@@ -46,6 +48,34 @@ def test_where_none_spills_the_most_registers_are_said_and_what_cannot_be_launch
     assert first.startswith("cuda:h100: no kernel spills; attn of flash at 4Ki takes 168 registers")
     assert second == "cuda:h100: vast cannot be launched: a block needs 300000 B."
     assert kernel_lines(panel(), "cuda:h100") == []
+
+
+HMMA = kernel_of(kernel="attend", instructions={"mma": 96}, grid=(64, 1), waves=0.07)
+
+
+def test_warnings_are_said_of_the_longest_length_alone():
+    lines = kernel_lines(of_lengths(HMMA, HMMA, HMMA), "cuda:h100")
+    slow = "uses no warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"
+    idle = "gives a block to 64 of 132 multiprocessors (48 %, 0.07 waves): bound by the latency of one block"
+    assert lines[1:] == [f"cuda:h100: attend of flash at 16Ki {said}." for said in (slow, idle)]
+    assert len(kernel_lines(of_lengths(HMMA, HMMA, kernel_of(kernel="attend")), "cuda:h100")) == 1
+    assert f"  attend {slow}" in kernel_page(record(HMMA), "cuda:h100")
+
+
+@pytest.mark.parametrize(
+    ("instructions", "products", "text"),
+    [
+        ({"wgmma": 24}, 2, "24 wgmma"),
+        ({"global": 3, "mma": 96, "wgmma": 8}, 2, "8 wgmma, 96 mma"),
+        ({"float": 9}, 2, "general"),
+        ({"float": 9}, 0, "0"),
+        ({"float": 9}, None, "0"),
+        ({"matrix": 120}, None, "120"),  # of an earlier version
+    ],
+)
+def test_matrix_instructions_are_shown_by_path(instructions, products, text):
+    table = kernels_table(panel(kernel_of(instructions=instructions, products=products)), "cuda:h100")
+    assert table.rows[0][[column.title for column in table.columns].index("matrix")].text == text
 
 
 def test_waves_that_are_not_known_say_why():

@@ -19,7 +19,7 @@ def trace_operators(
 ) -> list[OperatorFigures]:
     """The self time of each operator in one call; another call counts the bytes."""
     activities = [ProfilerActivity.CPU]
-    on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
+    on_device = torch.cuda.is_initialized()  # not is_available(), which calls cuInit
     if on_device:
         activities.append(ProfilerActivity.CUDA)
     with profile(activities=activities) as profiler, recording(lambda name: record_function(SCOPE + name)):

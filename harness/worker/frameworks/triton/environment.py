@@ -9,16 +9,7 @@ from harness.catalog.known_frameworks import NO_TRITON
 from harness.core.errors import Unsupported
 from harness.core.version import version_of
 
-TOO_OLD = (
-    "1.",
-    "2.",
-    "3.0.",
-    "3.1.",
-    "3.2.",
-    "3.3.",
-    "3.4.",
-    "3.5.",
-)  # their interpreter hides launches
+TOO_OLD = ("1.", "2.", *(f"3.{minor}." for minor in range(6)))  # their interpreter hides launches
 
 
 def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:

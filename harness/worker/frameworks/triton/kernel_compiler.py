@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -26,12 +28,15 @@ from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
 
+PRODUCT = re.compile(r"\btt\.dot(?:_scaled)?\b")
+
 if TYPE_CHECKING:
     from harness.worker.frameworks.triton.launches import Recorder
 
 TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
 STANDS_IN = (
-    "traced over the cpu's tensors, since this torch has no CUDA: where a call asks, it takes the cpu's way"
+    "traced over the cpu's tensors, because autograd on a GPU's tensors needs that GPU: code that depends on "
+    "the device of its inputs takes its path for the cpu"
 )
 
 
@@ -76,6 +81,7 @@ def use_absent_gpu(wanted: Target) -> None:
 
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a plan is the same where a GPU is, and takes none of its memory
     architecture = int(str(wanted.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
     # The cache key normally hashes all of Triton, which takes half a second. The version is enough for this
@@ -96,8 +102,9 @@ def compile_call(
     from harness.worker.frameworks.triton.framework import without_kernel_figures
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
-    # In a torch without CUDA, autograd kills the process when it meets a CUDA tensor, even a fake one.
-    stands_in = mode != "fwd" and not torch.backends.cuda.is_built()
+    # Autograd meets a CUDA tensor, even a fake one, only where there is a device: a torch without CUDA ends
+    # the process, a CUDA build raises "hasPrimaryContext expects a valid device index".
+    stands_in = mode != "fwd"
     device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
 
     def bind(inputs: Mapping[str, Any], cotangent: Any) -> Any:
@@ -149,7 +156,7 @@ def read_machine_code(recorders: Iterable[Recorder]) -> None:
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
     """The figures of one compiled kernel on this target: registers, shared memory, occupancy."""
-    metadata = launch.compiled.metadata
+    metadata, source = launch.compiled.metadata, launch.compiled.asm.get("ttir")
     return launched_kernel(
         machine_code.read(launch.compiled.asm["cubin"], machine_code.tools_folder()),
         wanted,
@@ -159,6 +166,7 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
         warps=metadata.num_warps,
         dynamic_shared_bytes=metadata.shared,
         tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
+        products=source and len(PRODUCT.findall(source)),
         launches=count,
         configuration=launch.configuration,
     )

@@ -1,0 +1,63 @@
+"""What the plan of a kernel warns of: on which GPUs, and of which kernels nothing."""
+
+import pytest
+
+from harness.analysis.kernel_warnings import idle, slow_path, warning_sentences
+from harness.catalog.accelerators import target
+from tests.records import kernel_of
+
+HOPPER = "use{s} no warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"
+BLACKWELL = "use{s} no tcgen05 matrix instructions, only those of a warp (HMMA)"
+GENERAL = "compute{s} matrix products on general units, without matrix instructions"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "instructions", "products", "said"),
+    [
+        ("cuda:h100", {"mma": 96}, 2, HOPPER),
+        ("cuda:sm_90", {"mma": 96}, None, HOPPER),
+        ("cuda:h100", {"mma": 8, "wgmma": 24}, 2, ""),
+        ("cuda:h100", {"dmma": 96}, 2, ""),  # of f64, for which there is nothing else
+        ("cuda:b200", {"mma": 96}, 2, BLACKWELL),
+        ("cuda:b200", {"tcgen05": 8}, 2, ""),
+        ("cuda:a100", {"mma": 96}, 2, ""),
+        ("cuda:sm_120", {"mma": 96}, 2, ""),
+        ("cuda:a100", {"float": 9}, 1, GENERAL),
+        ("cuda:h100", {"float": 9}, 0, ""),  # a softmax, a top-k
+        ("cuda:h100", {"float": 9}, None, ""),
+        ("cuda:h100", {"matrix": 96}, 2, ""),  # an earlier version's record: by which path is not known
+    ],
+)
+def test_the_path_of_matrix_products(gpu, instructions, products, said):
+    assert slow_path(kernel_of(instructions=instructions, products=products), target(gpu)) == said
+
+
+def test_multiprocessors_without_a_block():
+    said = idle(kernel_of(grid=(64, 1), waves=0.0693), target("cuda:h100"))
+    assert said.format(s="s") == (
+        "gives a block to 64 of 132 multiprocessors (48 %, 0.0693 waves): bound by the latency of one block"
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "blocks", "waves"),
+    [
+        ("cuda:h100", 132, 0.5),  # a persistent kernel
+        ("cuda:sm_90", 64, None),  # how many multiprocessors there are is not known
+        ("cuda:a100", 64, None),  # no multiprocessor holds a block
+    ],
+)
+def test_a_grid_of_which_nothing_follows(gpu, blocks, waves):
+    assert idle(kernel_of(grid=(blocks,), waves=waves, tail=waves), target(gpu)) == ""
+
+
+def test_kernels_with_the_same_warning_share_a_sentence():
+    slow = {"instructions": {"mma": 96}}
+    kernels = [kernel_of(kernel="a", **slow), kernel_of(kernel="b", **slow), kernel_of(kernel="a", **slow)]
+    (said,) = warning_sentences([*kernels, kernel_of(kernel="c")], "cuda:h100", " of flash at 4Ki")
+    assert said.startswith("a and b of flash at 4Ki use no warp-group matrix instructions")
+    assert warning_sentences([kernel_of()], "cuda:h100") == []
+
+
+def test_figures_of_a_runs_own_device_have_no_warnings():
+    assert warning_sentences([], "cuda") == []
