@@ -29,6 +29,14 @@ class StubDriver:
         return [int(line.split()[1]) for line in lines if line.startswith(f"{what} ")]
 
 
+@pytest.fixture(scope="session")
+def cuda_build():
+    """What only torch's CUDA build can show: a CPU build never initialises CUDA."""
+    pytest.importorskip("triton")
+    if pytest.importorskip("torch").version.cuda is None:
+        pytest.skip("torch is a CPU build; make test-cuda-build has the other one")
+
+
 @pytest.fixture
 def driver(tmp_path):
     if shutil.which("cc") is None:

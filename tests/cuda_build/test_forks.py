@@ -1,7 +1,4 @@
-"""With torch's CUDA build, no process that forks has called cuInit: its children could not use CUDA.
-
-A CPU build of torch never calls cuInit, so there is nothing to see there.
-"""
+"""With torch's CUDA build, no process that forks has called cuInit: its children could not use CUDA."""
 
 import subprocess
 import sys
@@ -11,12 +8,7 @@ import pytest
 from harness.catalog.known_frameworks import BUILT_IN
 from harness.run.processes.fork_client import Server
 
-torch = pytest.importorskip("torch")
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.full,
-    pytest.mark.skipif(torch.version.cuda is None, reason="torch's CPU build never initialises CUDA"),
-]
+pytestmark = [pytest.mark.torch, pytest.mark.full, pytest.mark.usefixtures("cuda_build")]
 FEW = ["--seq", "256", "--budget", "20ms"]
 COMMANDS = {
     "run on the cpu": ["run", "attention", "--impl", "dense_sdpa,dense_jax,triton_flash", *FEW],

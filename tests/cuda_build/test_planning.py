@@ -9,6 +9,7 @@ from harness.catalog.discovery import builtin
 from tests.cli.conftest import call, records
 from tests.test_kernels_page import COMMANDS, KERNEL
 
+pytestmark = [pytest.mark.torch, pytest.mark.full, pytest.mark.usefixtures("cuda_build")]
 BF16 = "dtype=bf16"
 NO_BACKWARD = {"triton_flex", "triton_given_blocks_flex", "triton_select"}
 BACKWARD = {
@@ -20,13 +21,6 @@ BACKWARD = {
     "triton_given_blocks": f"{BF16},gated=false,stage=given_blocks",
     "triton_compress": f"{BF16},stage=compress",
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _cuda_build():
-    pytest.importorskip("triton")
-    if pytest.importorskip("torch").version.cuda is None:
-        pytest.skip("torch is no CUDA build")
 
 
 def fields(text):
@@ -47,9 +41,8 @@ def test_every_triton_implementation_of_attention_is_listed_here():
 def test_a_backward_has_its_figures(tmp_path, name):
     """A forward alone is traced over the GPU's fake tensors, with a backward over the cpu's."""
     words = ("attention", "--impl", name, *fields(BACKWARD[name]))
-    forward, both = static(tmp_path, *words, "--mode", "fwd,fwd_bwd")
-    alone, figures = (record["static"]["cuda:h100"] for record in (forward, both))
-    assert (forward["mode"], both["mode"]) == ("fwd", "fwd_bwd")
+    planned = {record["mode"]: record for record in static(tmp_path, *words, "--mode", "fwd,fwd_bwd")}
+    alone, figures = (planned[mode]["static"]["cuda:h100"] for mode in ("fwd", "fwd_bwd"))
     for field in ("argument_bytes", "output_bytes"):  # of both, with the cotangent and the gradients
         assert figures[field] > alone[field] > 0
     first, then = ([kernel["kernel"] for kernel in each["kernels"]] for each in (alone, figures))
