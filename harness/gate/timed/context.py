@@ -17,6 +17,8 @@ from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.group.verification import Verifier
+from harness.run.machine.device_memory import DeviceMemory
+from harness.run.machine.probes import probe_fingerprint
 from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
 from harness.sweep.settings import Settings
@@ -72,6 +74,8 @@ def set_up(
     device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
     executor = GateExecutor(references)
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
+    if device != "cpu":
+        run.device_memory = DeviceMemory.of(device, probe_fingerprint(device, 1)["fingerprint"])
     paired_cases: list[PairedCase] = []
     try:
         for group in groups:

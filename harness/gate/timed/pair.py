@@ -145,16 +145,18 @@ class Pair:
         self, paired_cases: Sequence[PairedCase]
     ) -> tuple[list[PairedCase], list[PairedCase]]:
         """(the cases whose memory on both sides fits together, the rest)."""
-        limit, planned = self.shared.settings.memory_bytes, 0
+        memory = self.shared.run.device_memory
+        limit = memory.limit(self.shared.settings.memory_bytes)
+        # Both sides' processes have a context, and so has the references'.
+        contexts = planned = len(BOTH) * memory.process_bytes + memory.context_bytes
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
         for paired in paired_cases:
             needs = sum(state.plan.needs_bytes(SETS) for state in paired.sides.values())
-            if needs > limit:
+            if contexts + needs > limit:
+                both, most = format_bytes(contexts + needs), format_bytes(limit)
                 paired.settle(
-                    NOT_ENOUGH,
-                    f"both sides together plan {format_bytes(needs)}; the limit is {format_bytes(limit)}: "
-                    "raise --memory",
+                    NOT_ENOUGH, f"both sides together plan {both}; the limit is {most}: raise --memory"
                 )
             elif planned + needs > limit:
                 waiting.append(paired)

@@ -18,6 +18,9 @@ class TestCuda:
     def cuda(self, monkeypatch):
         """torch.cuda as a list of what was asked of it; an event's time is its place in that list."""
         torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch import cuda_clock
+
+        cuda_clock.l2_buffer.cache_clear()
         done = []
 
         class Event:
@@ -42,7 +45,8 @@ class TestCuda:
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(L2_cache_size=100))
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("synchronize"))
         monkeypatch.setattr(torch, "empty", empty)
-        return done
+        yield done
+        cuda_clock.l2_buffer.cache_clear()
 
     @pytest.fixture
     def framework(self):

@@ -1,5 +1,6 @@
 """Device time of torch calls by CUDA events, with the L2 cache flushed before each call."""
 
+from functools import cache
 from time import perf_counter
 
 import torch
@@ -34,8 +35,9 @@ def cuda_events() -> Read:
     return read
 
 
+@cache
 def l2_buffer() -> torch.Tensor:
-    """A buffer of twice the L2 cache: writing it evicts everything else."""
+    """A buffer of twice the L2 cache, the process's only one: writing it evicts everything else."""
     size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     return torch.empty(2 * size, dtype=torch.int8, device="cuda")
 
