@@ -116,6 +116,7 @@ class FakeWorker:
 
     def kill(self) -> None:
         self.close()
+        self.executor.killed()
 
     def count_cores(self) -> int:
         return self.act.cores
@@ -227,6 +228,7 @@ class FakeExecutor:
         self.living: list[FakeWorker] = []
         self.freed: list[int] = []  # lengths of the processes whose end was waited for
         self.closed = False
+        self.killed: Callable[[], None] = lambda: None
         self.asked: list[tuple[str, int, str, dict[str, Any]]] = []
         self.results: dict[str, str] = {}  # what was handed over, by the name that the runner gave
         self.folder = Path()

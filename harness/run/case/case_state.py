@@ -90,6 +90,13 @@ class CaseState:
             self.reason, self.status = reason, status
         self.end()
 
+    def interrupt(self) -> None:
+        """Settle a case that is interrupted, and kill its process, for which another thread may wait."""
+        if self.status is None:
+            self.reason, self.status = NOT_REACHED, "skipped"
+        if self.worker is not None:
+            self.worker.kill()
+
     def end(self) -> None:
         """End its process, if it has one."""
         if self.worker is not None:

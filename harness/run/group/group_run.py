@@ -87,7 +87,7 @@ class GroupRun:
             if not context.group.several_inputs:
                 works.append(map(self.verifier.open, [context.states]))
             with context.share_time():
-                exhaust_in_threads(works, self._kill)
+                exhaust_in_threads(works, self._interrupt)
         elif any(state.side for state in context.states):
             in_order = list(grouped(context.states, lambda state: state.side).values())
         if len(in_order) == 1:
@@ -95,12 +95,11 @@ class GroupRun:
         else:
             exhaust_in_threads([map(compile_, states) for states in in_order])
 
-    def _kill(self) -> None:
+    def _interrupt(self) -> None:
         """Kill the group's processes, while threads may wait for them."""
-        self.verifier.kill()
         for state in self.context.states:
-            if (worker := state.worker) is not None:
-                worker.kill()
+            state.interrupt()
+        self.verifier.kill()
 
     def _measure(self) -> None:
         """Measure all cases together if their memory fits; else those of equal inputs, each set by itself."""

@@ -1,12 +1,15 @@
 """A group on an accelerator: contexts are created side by side, and inputs are drawn meanwhile."""
 
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 
 from harness.core.case import Case
 from harness.core.errors import Unsupported
+from harness.run.case.case_state import NOT_REACHED
 from harness.run.group.group_context import GroupContext
+from harness.run.group.group_run import Interrupted
+from harness.run.processes.executor import Ended
 from harness.sweep.schedule import Group
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import SETTINGS, context, measure
@@ -51,6 +54,21 @@ def test_the_time_of_all_threads_is_shared_out_and_not_added_up(tmp_path):
                 executor.clock.now += 3
         executor.clock.now -= 3  # the two ran at once
     assert shared.spent == pytest.approx({"startup": 1.5, "compile": 1.5})
+
+
+def test_ctrl_c_meanwhile_accuses_no_case_of_the_death_of_its_process(tmp_path):
+    killed = Event()
+
+    def wait_until_killed(_):
+        assert killed.wait(PATIENCE)
+        return Ended("crashed", "killed by SIGKILL", output="what it printed")
+
+    executor = FakeExecutor({"plain": Act(verbs={"prepare": wait_until_killed})})
+    executor.stop = (1, KeyboardInterrupt())  # by the first that is asked anything; the others may have begun
+    executor.killed = killed.set
+    with pytest.raises(Interrupted) as stopped:
+        measure(executor, tmp_path, group_on_cuda(*COMPILED, *TRACED))
+    assert {(record.status, record.reason) for record in stopped.value.records} == {("skipped", NOT_REACHED)}
 
 
 def test_a_group_that_no_framework_can_run_needs_no_reference(tmp_path):
