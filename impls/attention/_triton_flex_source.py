@@ -1,7 +1,7 @@
 """The Triton source that torch's inductor writes for FlexAttention, without the GPU that it writes it for.
 
 torch.compile cannot be asked: Dynamo ends at the first operator on a device that this torch was not built
-for. The operator that Dynamo would have found is traced by hand, and inductor lowers it (torch 2.13). What it
+for. The operator that Dynamo would have found is traced by hand, and inductor lowers it (torch 2.13 and 2.14). What it
 asks of the device is answered here, while it does.
 """
 
@@ -97,6 +97,7 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
     from torch._inductor.compile_fx import compile_fx_inner
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.nn.attention.flex_attention import BlockMask
 
     blocks = -(-w.seq // BLOCK)
     options = {"PRESCALE_QK": False, "ROWS_GUARANTEED_SAFE": False, "BLOCKS_ARE_CONTIGUOUS": False}
@@ -109,7 +110,8 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
         def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
             return score
 
-        block_mask = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, mask.visible)
+        # How many values the operator takes differs by torch's version: 13 in 2.11, 17 from 2.13 on.
+        block_mask = BlockMask((w.seq, w.seq), *lists, *lists, (BLOCK, BLOCK), mask.visible).as_tuple()
         kernel_options = {**options, **outputs}
         return flex_attention(q, k, v, score, block_mask, w.head_dim**-0.5, kernel_options, (), arrays)[:1]
 
