@@ -1,4 +1,4 @@
-"""The corners at which every Triton kernel must compile: of a workload, of an implementation's options, of modes.
+"""The corners at which every Triton kernel must compile: workloads, options and modes.
 
 The interpreter broadcasts where the compiler refuses, and a default hides it: 64 heads on tiles of 64 keys.
 So all registered kernels are put to narrow, wide and odd sizes, and the ones that `seqsweep new` writes, too.
@@ -35,7 +35,9 @@ def each(name, *values):
 
 DTYPES = each("dtype", "bf16", "f32", "f16")
 ALL_DTYPES = [*DTYPES, {"dtype": "f64"}]
-HEADS = [{"heads": heads, "kv_heads": shared} for heads, shared in ((8, 2), (1, 1), (16, 1), (64, 64), (64, 1))]
+HEADS = [
+    {"heads": heads, "kv_heads": shared} for heads, shared in ((8, 2), (1, 1), (16, 1), (64, 64), (64, 1))
+]
 WIDTHS = each("head_dim", 64, 72, 96, 128, 192, 256)
 ATTENTION = [HEADS, WIDTHS]
 BLOCKS = [{"block": block, "seq": seq} for block, seq in ((64, 4096), (16, 1008), (128, 4096), (24, 984))]
@@ -44,7 +46,10 @@ SPARSE = [*SELECTION, each("window", 512, 21), each("gated", True, False)]  # pa
 MLA = [
     ALL_DTYPES,
     each("heads", 16, 1, 8, 64, 24),
-    [{"nope": nope, "rope": rope, "v": v} for nope, rope, v in ((128, 64, 128), (72, 24, 96), (192, 64, 256))],
+    [
+        {"nope": nope, "rope": rope, "v": v}
+        for nope, rope, v in ((128, 64, 128), (72, 24, 96), (192, 64, 256))
+    ],
     each("kv_lora_rank", 512, 16, 64, 256),
     each("weights", "plain", "fp8_block"),
     each("seq", 4096, 1000),
@@ -104,8 +109,14 @@ def registered(folder):
 def axes_of(info):
     """The axes of an implementation: its workload's, its options', and its modes."""
     options = [each(option.name, *_values(option)) for option in info.options]
-    modes = each("mode", *(("fwd_bwd", "fwd", "bwd") if DIFFERENTIATED.fullmatch(info.name) else ("fwd",)))
-    return [*AXES.get("mla" if info.family == "mla" else info.semantics, AXES.get(info.family)), *options, modes]
+    modes = ("fwd_bwd", "fwd", "bwd") if DIFFERENTIATED.fullmatch(info.name) else ("fwd",)
+    if info.name == "triton_nsa_fla":  # its backward's kernels are those of triton_nsa_paper
+        modes = ("fwd", "fwd_bwd", "bwd")
+    return [
+        *AXES.get("mla" if info.family == "mla" else info.semantics, AXES.get(info.family)),
+        *options,
+        each("mode", *modes),
+    ]
 
 
 def _values(option):
@@ -130,14 +141,16 @@ def _case(info, values):
 
 
 def cover(axes, strength):
-    """Rows of a value per axis in which any so many axes meet in all of their values; the first is ordinary."""
+    """Rows of a value per axis. Any so many axes meet in all of their values; the first row is ordinary."""
     rows = [[0] * len(axes)]
     missing = {
         tuple(zip(chosen, values, strict=True))
         for chosen in combinations(range(len(axes)), strength)
         for values in product(*(range(len(axes[axis])) for axis in chosen))
     }
-    while missing := {pairs for pairs in missing if not all(rows[-1][axis] == value for axis, value in pairs)}:
+    while missing := {
+        pairs for pairs in missing if not all(rows[-1][axis] == value for axis, value in pairs)
+    }:
         row = dict(min(missing))
         for axis, values in enumerate(axes):
             if axis not in row:

@@ -2,14 +2,15 @@
 
     python -m tests.triton_matrix                                # with the installed Triton
     python -m tests.triton_matrix --tritons build/tritons/3.6.0 build/tritons/3.7.1
-    python -m tests.triton_matrix --cover each                   # every width, head count, dtype and option once
-    python -m tests.triton_matrix --all                          # every pair of them
+    python -m tests.triton_matrix --cover each                   # every width, head count, dtype, … once
+    python -m tests.triton_matrix --all                          # every pair of them: hours
 
 A folder of `--tritons` is what `pip install --target` has put a Triton into. Prints a row per implementation,
 and each case that does not compile; 1 where one does not.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -27,57 +28,63 @@ TARGETS = ("cuda:sm_80", "cuda:sm_90", "cuda:sm_100")
 REFUSED = "fake tensors cannot trace it: Unsupported: "  # by the call, not by its builder
 
 
-def compile_case(corner, target):
+def compile_case(corner, target, figures):
     """(compiled, refused or failed; what is worth knowing) of a case for a target."""
     from harness.catalog import loading
     from harness.catalog.build import build
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.triton.kernel_compiler import compile_call, gpu_of, use_absent_gpu
+    from harness.worker.frameworks.triton import kernel_compiler
 
-    wanted = gpu_of(target)
-    use_absent_gpu(wanted)
+    wanted = kernel_compiler.gpu_of(target)
+    kernel_compiler.use_absent_gpu(wanted)
+    mode, patience = corner.case.mode, Patience(600.0, 1 << 60)
     try:
         built = build(loading.load(corner.module), corner.case)
     except Unsupported as refusal:
         return "refused", str(refusal)
-    static = compile_call(built, corner.case.mode, wanted, Patience(600.0, 1 << 60))
-    if not static.kernels and static.temp_bytes is None:  # a call may also do without a kernel
-        reason = static.unavailable["temp_bytes"]
+    if figures:
+        static = kernel_compiler.compile_call(built, mode, wanted, patience)
+    else:
+        static, _ = kernel_compiler.compile_launches(built, mode, patience)
+    if static.argument_bytes is None:
+        reason = static.unavailable["argument_bytes"]
         return ("refused" if reason.startswith(REFUSED) else "failed"), reason.removeprefix(REFUSED)
-    unfit = [f"{kernel.kernel}: {kernel.refused}" for kernel in static.kernels if kernel.refused]
-    spills = [
-        f"{kernel.kernel} spills {kernel.spilled_bytes} B a thread"
-        for kernel in static.kernels
-        if kernel.spilled_bytes
-    ]
-    return "compiled", "; ".join([*unfit, *spills])
+    return "compiled", "; ".join(describe(kernel) for kernel in static.kernels if describe(kernel))
 
 
-def serve(pipe, triton, cache):
+def describe(kernel):
+    """What does not fit a multiprocessor, or spills."""
+    spilled = f"spills {kernel.spilled_bytes} B a thread" if kernel.spilled_bytes else ""
+    words = ", ".join(filter(None, (kernel.refused, spilled)))
+    return f"{kernel.kernel}: {words}" if words else ""
+
+
+def serve(pipe, triton, cache, figures):
     """Compile the jobs of a pipe, in a process that finds this Triton first; begins with its version."""
-    from harness.core.version import version_of
     from harness.worker.frameworks.triton.environment import prepare_environment
 
     if triton:
         sys.path.insert(0, str(triton))
     prepare_environment(interpret=False, cache=cache)
-    pipe.send(version_of("triton"))
+    import triton as installed  # not before, and by no parent: a process has one Triton
+
+    pipe.send(installed.__version__)
     for job in iter(pipe.recv, None):
-        begin = time.monotonic()
+        begin = sum(os.times()[:4])  # of this process and of those that it has waited for
         try:
-            outcome = compile_case(*job)
+            outcome = compile_case(*job, figures)
         except Exception as error:  # a compiler's passes may raise anything
             outcome = "failed", f"{type(error).__name__}: {error}".splitlines()[0]
-        pipe.send((*outcome, time.monotonic() - begin))
+        pipe.send((*outcome, sum(os.times()[:4]) - begin))
 
 
 class Compiler:
     """A process that compiles one job after the other, and the version of its Triton."""
 
-    def __init__(self, triton, cache):
-        self.made_of = triton, cache
+    def __init__(self, *made_of):
+        self.made_of = made_of
         self.pipe, theirs = get_context("fork").Pipe()
-        self.process = get_context("fork").Process(target=serve, args=(theirs, triton, cache), daemon=True)
+        self.process = get_context("fork").Process(target=serve, args=(theirs, *made_of), daemon=True)
         self.process.start()
         theirs.close()
         self.version = self.pipe.recv()
@@ -94,7 +101,7 @@ class Compiler:
             return outcome
 
 
-def compile_all(triton, jobs):
+def compile_all(triton, jobs, *, figures=False):
     """(the version of a Triton, the outcomes of the jobs), on all cores."""
     cores, idle = usable_cores(), SimpleQueue()
 
@@ -106,7 +113,7 @@ def compile_all(triton, jobs):
             idle.put(compiler)
 
     with tempfile.TemporaryDirectory() as cache, ThreadPoolExecutor(cores) as threads:
-        compilers = [Compiler(triton, Path(cache)) for _ in range(cores)]
+        compilers = [Compiler(triton, Path(cache), figures) for _ in range(cores)]
         for compiler in compilers:
             idle.put(compiler)
         outcomes = list(threads.map(compile_one, jobs))
@@ -117,22 +124,27 @@ def compile_all(triton, jobs):
 
 
 def print_matrix(jobs, outcomes, targets):
-    """A row per implementation, a column per Triton and target: how many cases compiled, and what did not."""
+    """A row per implementation, a column per Triton and target: how many of its cases compiled, or failed."""
     names = list(dict.fromkeys(corner.case.implementation for corner, _ in jobs))
     heads = [f"{triton} {target.partition(':')[2]}" for triton in outcomes for target in targets]
-    width = max(map(len, names)) + 2
-    print(" " * width, *(f"{head:>14}" for head in heads))
+    width = max(map(len, names))
+    print(f"{'cases compiled':{width}}", *heads, sep="  ")
     for name in names:
-        cells = []
-        for found in outcomes.values():
-            for target in targets:
-                count = Counter(
-                    outcome
-                    for (corner, at), (outcome, *_) in zip(jobs, found, strict=True)
-                    if corner.case.implementation == name and at == target
-                )
-                cells.append("FAILED" if count["failed"] else f"{count['compiled']} compiled")
-        print(f"{name:{width}}", *(f"{cell:>14}" for cell in cells))
+        counts = [
+            Counter(
+                outcome
+                for (corner, at), (outcome, *_) in zip(jobs, found, strict=True)
+                if corner.case.implementation == name and at == target
+            )
+            for found in outcomes.values()
+            for target in targets
+        ]
+        cells = [f"{count['failed']} FAILED" if count["failed"] else count["compiled"] for count in counts]
+        print(
+            f"{name:{width}}",
+            *(f"{cell:>{len(head)}}" for cell, head in zip(cells, heads, strict=True)),
+            sep="  ",
+        )
 
 
 def print_outcomes(jobs, outcomes, wanted):
@@ -149,7 +161,9 @@ def main():
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="implementations; default: all")
     parser.add_argument("--cover", choices=STRENGTHS, default="ordinary")
     parser.add_argument("--all", action="store_const", const="pairs", dest="cover")
-    parser.add_argument("--verbose", action="store_true", help="also print refusals, spills and what does not fit")
+    parser.add_argument(
+        "--figures", action="store_true", help="print refusals, spills and what does not fit, too"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         chosen = [
@@ -159,9 +173,9 @@ def main():
         ]
         jobs = [(corner, target) for corner in chosen for target in given.targets]
         begin = time.monotonic()
-        outcomes = dict(compile_all(triton, jobs) for triton in given.tritons)
+        outcomes = dict(compile_all(triton, jobs, figures=given.figures) for triton in given.tritons)
     print_matrix(jobs, outcomes, given.targets)
-    print_outcomes(jobs, outcomes, ("failed", "refused", "compiled") if given.verbose else ("failed",))
+    print_outcomes(jobs, outcomes, ("failed", "refused", "compiled") if given.figures else ("failed",))
     ends = [outcome for found in outcomes.values() for outcome, *_ in found]
     count = Counter(ends)
     print(

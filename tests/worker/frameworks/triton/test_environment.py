@@ -39,7 +39,8 @@ def test_an_interpreter_without_loops_is_refused_with_its_numpy(monkeypatch, num
 
 
 @pytest.mark.parametrize(
-    ("version", "numpy", "interpret"), [("3.6.0", "2.3.5", True), ("3.7.1", "2.4.6", True), ("3.6.0", "2.4.6", False)]
+    ("version", "numpy", "interpret"),
+    [("3.6.0", "2.3.5", True), ("3.7.1", "2.4.6", True), ("3.6.0", "2.4.6", False)],
 )
 def test_other_pairs_are_taken(monkeypatch, version, numpy, interpret):
     prepare(monkeypatch, version, numpy, interpret=interpret)
