@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-versions drill drill-cheats drill-faults drill-many drill-owners fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-many drill-owners fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -83,6 +83,14 @@ UV := build/versions/uv
 test-versions:  ## the quick tests under the oldest and newest torch and jax that are admitted, on two Pythons, by uv: an hour, 20 GB
 	@test -x $(UV)/bin/uv || { $(PYTHON) -m venv $(UV) && $(UV)/bin/pip install --quiet --disable-pip-version-check uv; }
 	@PATH="$(abspath $(UV))/bin:$$PATH" $(PYTHON) tests/versions.py $(ARGS)
+
+TRITONS := 3.6.0 3.7.1 3.8.0
+
+test-tritons: $(READY)  ## compile every Triton kernel, and run none, with the Tritons that torch 2.11, 2.13 and 2.14 pin: two minutes
+	@pip="$(BIN)/python -m pip"; $$pip --version >/dev/null 2>&1 || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
+	for version in $(TRITONS); do test -d build/tritons/$$version || \
+	$$pip install --quiet --disable-pip-version-check --no-deps --target build/tritons/$$version triton==$$version || exit; done
+	@$(BIN)/python -m tests.triton_matrix --tritons $(TRITONS:%=build/tritons/%) $(ARGS)
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)

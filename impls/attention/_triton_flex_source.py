@@ -1,8 +1,8 @@
 """The Triton source that torch's inductor writes for FlexAttention, without the GPU that it writes it for.
 
 torch.compile cannot be asked: Dynamo ends at the first operator on a device that this torch was not built
-for. The operator that Dynamo would have found is traced by hand, and inductor lowers it (torch 2.13). What it
-asks of the device is answered here, while it does.
+for. The operator that Dynamo would have found is traced by hand, and inductor lowers it. What it asks of the
+device is answered here, while it does.
 """
 
 import linecache
@@ -20,6 +20,7 @@ from harness import Unsupported, stage
 
 from .workload import AttentionWorkload
 
+KNOWN = ("2.13", "2.14")  # torch's versions with which this was tried
 BLOCK = 128  # queries and keys of a block of the mask
 DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
 
@@ -46,7 +47,15 @@ def flex_kernel(w: AttentionWorkload, mask: Mask, instead: str) -> Callable[...,
     `lists` are as BlockMask has them: of each row of blocks, how many hold a hidden pair, and which, and how
     many hold none, and which. Unsupported where a gradient is asked for: `instead` has one.
     """
-    kernel, options, rows = _kernel_of(_source(w, mask, _capability()))
+    try:
+        kernel, options, rows = _kernel_of(_source(w, mask, _capability()))
+    except Exception as error:
+        if ".".join(torch.__version__.split(".")[:2]) in KNOWN:
+            raise
+        raise Unsupported(
+            f"torch {torch.__version__} writes FlexAttention's kernel otherwise than {' and '.join(KNOWN)}; "
+            f"install one of them, or use {instead}"
+        ) from error
 
     def attend(q: torch.Tensor, k: Any, v: Any, lists: Any, *arrays: Any) -> torch.Tensor:
         if torch.is_grad_enabled() and q.requires_grad:
@@ -97,6 +106,7 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
     from torch._inductor.compile_fx import compile_fx_inner
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.nn.attention.flex_attention import BlockMask
 
     blocks = -(-w.seq // BLOCK)
     options = {"PRESCALE_QK": False, "ROWS_GUARANTEED_SAFE": False, "BLOCKS_ARE_CONTIGUOUS": False}
@@ -109,7 +119,8 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
         def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
             return score
 
-        block_mask = (w.seq, w.seq, *lists, *lists, *[None] * 4, BLOCK, BLOCK, mask.visible)
+        # How many values the operator takes differs by torch's version: 13 in 2.11, 17 from 2.13 on.
+        block_mask = BlockMask((w.seq, w.seq), *lists, *lists, (BLOCK, BLOCK), mask.visible).as_tuple()
         kernel_options = {**options, **outputs}
         return flex_attention(q, k, v, score, block_mask, w.head_dim**-0.5, kernel_options, (), arrays)[:1]
 

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from .keys import MEANS, keys_at, places_of, product
-from .tiles import list_of, load_rows, share_of, store_rows, tile_of
+from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
 
 
 @triton.jit
@@ -16,7 +16,7 @@ def attend_branch(
 
     A row that sees nothing gives 0. `base` is the number of the key head's first row.
     """
-    sums = tl.zeros((query.shape[0], P.columns), tl.float32)
+    sums = zero_rows(query.shape[0], P)
     most = tl.full((query.shape[0],), float("-inf"), tl.float32)
     total = tl.zeros((query.shape[0],), tl.float32)
     begin, end = places_of(first, last, picks, seq, means, KIND, P)
@@ -57,7 +57,7 @@ def attend(
     at = batch.to(tl.int64) * seq * P.kv_heads + head
     of_means = batch.to(tl.int64) * means * P.kv_heads + head
     lists = list_of(picks, batch, unit, tile, seq, P)
-    answer = tl.zeros((BM, P.columns), tl.float32)
+    answer = zero_rows(BM, P)
     for branch in tl.static_range(3):
         part = (branch if P.branches == 7 else 0) * count
         if BRANCHES >> branch & 1:
@@ -86,7 +86,7 @@ def add_gated(parts, gates, out, count, P: tl.constexpr, BM: tl.constexpr):
     """The gated sum of the branches in `parts`."""
     numbers = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
     exist = numbers < count
-    answer = tl.zeros((BM, P.columns), tl.float32)
+    answer = zero_rows(BM, P)
     for branch in tl.static_range(3):
         part = load_rows(parts, numbers + branch * count, exist, P).to(tl.float32)
         answer += part * share_of(gates, numbers, exist, branch, P)[:, None]

@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 from .keys import MEANS, keys_at, places_of, product
-from .tiles import list_of, load_rows, share_of, store_rows, tile_of
+from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
 
 
 @triton.jit
@@ -73,7 +73,7 @@ def query_gradients(
     at = batch.to(tl.int64) * seq * P.kv_heads + head
     of_means = batch.to(tl.int64) * means * P.kv_heads + head
     lists = list_of(picks, batch, unit, tile, seq, P)
-    of_query = tl.zeros((BM, P.columns), tl.float32)
+    of_query = zero_rows(BM, P)
     for branch in tl.static_range(3):
         if BRANCHES >> branch & 1:
             share = share_of(gates, numbers, exist, branch, P)

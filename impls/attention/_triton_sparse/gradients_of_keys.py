@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from .keys import product
-from .tiles import load_rows, share_of, store_rows
+from .tiles import load_rows, share_of, store_rows, zero_rows
 
 
 @triton.jit
@@ -47,8 +47,8 @@ def mean_gradients(
     base = batch * means * P.kv_heads + head // P.heads_of_key
     key = load_rows(means_k, base + mean.to(tl.int64) * P.kv_heads, inside, P)
     value = load_rows(means_v, base + mean.to(tl.int64) * P.kv_heads, inside, P)
-    of_key = tl.zeros((BN, P.columns), tl.float32)
-    of_value = tl.zeros((BN, P.columns), tl.float32)
+    of_key = zero_rows(BN, P)
+    of_value = zero_rows(BN, P)
     for row in range(first * P.stride + P.last, seq, BM):
         rows = row + tl.arange(0, BM)
         numbers = (batch * seq + rows) * P.heads + head
@@ -103,8 +103,8 @@ def further_gradients(
         value = load_rows(v, numbers, inside, P)
         edge = line * (blocks + 1) + block
         begin = tl.load(bounds + edge) + (piece - tl.load(further + edge) + 1) * PIECE
-        of_key = tl.zeros((BN, P.columns), tl.float32)
-        of_value = tl.zeros((BN, P.columns), tl.float32)
+        of_key = zero_rows(BN, P)
+        of_value = zero_rows(BN, P)
         of_key, of_value = add_readers(
             of_key, of_value, key, value, keys, begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)),
             lists + line * entries, batch, head, seq, q, grad, gates, logs, sums, count, P, BM,
@@ -133,8 +133,8 @@ def key_gradients(
     numbers_of_keys = (batch * seq + keys) * P.kv_heads + head
     key = load_rows(k, numbers_of_keys, inside, P)
     value = load_rows(v, numbers_of_keys, inside, P)
-    of_key = tl.zeros((BN, P.columns), tl.float32)
-    of_value = tl.zeros((BN, P.columns), tl.float32)
+    of_key = zero_rows(BN, P)
+    of_value = zero_rows(BN, P)
     if not ADD:
         line = batch * P.lists + head % P.lists
         edge = line * ((seq + P.block - 1) // P.block + 1) + block

@@ -33,8 +33,8 @@ def pick_tokens(
         found = tl.full((chunks, BN), NOTHING, tl.int64)
         for part in range(tl.minimum(chunks, (row - first) // BN + 1)):
             tokens = first + part * BN + tl.arange(0, BN)
-            place = index_k + (begin + tokens)[:, None] * WIDTH + column[None, :]
-            key = tl.load(place, mask=(tokens <= row)[:, None] & inside, other=0.0)
+            at = index_k + (begin + tokens)[:, None] * WIDTH + column[None, :]
+            key = tl.load(at, mask=(tokens <= row)[:, None] & inside, other=0.0)
             liked = tl.maximum(product(query, key), 0.0)
             scores = tl.where(tokens <= row, tl.sum(liked * weight[:, None], 0), float("-inf"))
             found = tl.where(chunk == part, rank_key(scores, tokens)[None, :], found)

@@ -36,6 +36,13 @@ def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
 
 
 @triton.jit
+def zero_rows(count: tl.constexpr, P: tl.constexpr):
+    """Rows of one head's width to add to, in f32."""
+    columns: tl.constexpr = P.columns  # of an object an attribute is no constant in a shape, up to Triton 3.7
+    return tl.zeros((count, columns), tl.float32)
+
+
+@triton.jit
 def load_rows(x, numbers, exist, P: tl.constexpr):
     """Rows of one head's width by their numbers, zeros where there are none and behind the width."""
     column = tl.arange(0, P.columns)

@@ -89,9 +89,9 @@ def use_absent_gpu(wanted: Target) -> None:
     cache.triton_key = lambda: triton.__version__
 
 
-def compile_call(
-    built: Built, mode: str, wanted: Target, patience: Patience, *, owners: bool = False
-) -> Static:
+def compile_launches(
+    built: Built, mode: str, patience: Patience, *, owners: bool = False
+) -> tuple[Static, Recorder]:
     """Trace a call over fake tensors of the absent device, and compile every kernel that it launches."""
     import torch
 
@@ -99,7 +99,6 @@ def compile_call(
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
-    from harness.worker.frameworks.triton.framework import without_kernel_figures
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
 
     # Autograd meets a CUDA tensor, even a fake one, only where there is a device: a torch without CUDA ends
@@ -123,6 +122,16 @@ def compile_call(
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
     if recorder.refusal is not None:
         raise recorder.refusal
+    return static, recorder
+
+
+def compile_call(
+    built: Built, mode: str, wanted: Target, patience: Patience, *, owners: bool = False
+) -> Static:
+    """The static figures of a call, with those of every kernel that it launches."""
+    from harness.worker.frameworks.triton.framework import without_kernel_figures
+
+    static, recorder = compile_launches(built, mode, patience, owners=owners)
     if not recorder.launches:
         return static
     kernels = compiled_kernels(recorder, wanted)

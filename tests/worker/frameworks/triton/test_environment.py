@@ -11,12 +11,14 @@ from harness.worker.frameworks.triton import environment
 PYPROJECT = Path(__file__).resolve().parents[4] / "pyproject.toml"
 
 
-def prepare(monkeypatch, version):
+def prepare(monkeypatch, version, numpy="2.4.6", *, interpret=False):
+    versions = {"triton": version, "numpy": numpy}
     monkeypatch.setattr(environment, "find_spec", lambda _: object())
-    monkeypatch.setattr(environment, "version_of", lambda _: version)
+    monkeypatch.setattr(environment, "version_of", versions.__getitem__)
+    monkeypatch.setattr(environment.sys, "modules", {})  # this process keeps its own Triton
     for name in ("TRITON_DEFAULT_FP_FUSION", "TRITON_INTERPRET"):
         monkeypatch.setenv(name, "0")
-    environment.prepare_environment(interpret=False)
+    environment.prepare_environment(interpret=interpret)
 
 
 @pytest.mark.parametrize("version", ["2.3.1", "3.1.0", "3.5.1"])
@@ -28,6 +30,20 @@ def test_an_old_one_is_refused_by_its_version(monkeypatch, version):
 @pytest.mark.parametrize("version", ["3.6.0", "3.9.0", "3.10.0", None])
 def test_others_are_taken(monkeypatch, version):
     prepare(monkeypatch, version)
+
+
+@pytest.mark.parametrize("numpy", ["2.4.0", "2.10.1"])
+def test_an_interpreter_without_loops_is_refused_with_its_numpy(monkeypatch, numpy):
+    with pytest.raises(Unsupported, match=rf"Triton 3.6.0 .* with numpy {numpy}; pip install 'numpy<2.4'"):
+        prepare(monkeypatch, "3.6.0", numpy, interpret=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "numpy", "interpret"),
+    [("3.6.0", "2.3.5", True), ("3.7.1", "2.4.6", True), ("3.6.0", "2.4.6", False)],
+)
+def test_other_pairs_are_taken(monkeypatch, version, numpy, interpret):
+    prepare(monkeypatch, version, numpy, interpret=interpret)
 
 
 def test_the_extra_asks_for_what_is_taken():
