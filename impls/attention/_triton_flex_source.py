@@ -20,7 +20,7 @@ from harness import Unsupported, stage
 
 from .workload import AttentionWorkload
 
-KNOWN = ("2.13", "2.14")  # torch's versions with which this was tried
+KNOWN = ("2.11", "2.13", "2.14")  # torch's versions with which this was tried
 BLOCK = 128  # queries and keys of a block of the mask
 DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
 
