@@ -138,7 +138,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     # From the longest length back: a lead that is lost again at a longer one is no crossover.
     while lead and timed[lead - 1][1] >= 0:
         lead -= 1
-    won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)
+    won = next((i for i in range(lead, len(timed)) if timed[i][2].side > 0), None)
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
@@ -178,11 +178,6 @@ def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None
     if any(c.side > 0 for c in compared[count:]):
         return None, None
     return compared[count - 1].seq, losses[0].seq
-
-
-def _wins(compared: Comparison) -> bool:
-    """Whether the whole interval is above 1; without an interval, whether the speedup itself is."""
-    return (compared.low if compared.low is not None else compared.speedup or 0) > 1
 
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:

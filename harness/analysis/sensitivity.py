@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.interval_reading import FASTER, SLOWER, UNDECIDED, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate, ratio, ratio_of_ratios, time_of
 from harness.core.grouped import grouped
@@ -24,7 +25,7 @@ from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
-FOUND, EXCLUDED, UNDECIDED, UNKNOWN = "found", "excluded", "undecided", "not known"
+FOUND, EXCLUDED, UNKNOWN = "found", "excluded", "not known"
 NO_PAIR = "two distributions have no time at one length"
 APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
 
@@ -88,8 +89,7 @@ class DrawnCase:
     @property
     def side(self) -> int:
         """1 where its joint interval is above 1, −1 where it is below, else 0."""
-        low, high = self.value.low, self.value.high
-        return 0 if low is None or high is None else int(low > 1) - int(high < 1)
+        return {FASTER: 1, SLOWER: -1}.get(read_interval(self.value.inverse), 0)
 
 
 @dataclass(frozen=True)

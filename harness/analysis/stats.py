@@ -53,6 +53,11 @@ class Estimate(NamedTuple):
         bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
         return self._replace(value=value, **bounds)
 
+    @property
+    def inverse(self) -> "Estimate":
+        """1 over it: of a speedup the case's time in units of the other's."""
+        return self.map(lambda value: 1 / value, falling=True)
+
     def flat_fields(self, value: str, *others: str) -> dict[str, Any]:
         """The value under another name, and the fields in `others`, for dataclasses that hold them flat."""
         return {value: self.value, **{name: getattr(self, name) for name in others}}

@@ -5,21 +5,16 @@ import pytest
 from harness.analysis.compare_runs import (
     APART,
     BOTH_INTERVALS,
-    FASTER,
-    NO_INTERVAL,
     OTHER_SOURCE,
-    SAME,
     SAME_OPERATORS,
     SAME_PROGRAM,
     SAME_UNEXPLAINED,
-    SLOWER,
-    UNDECIDED,
     UNKNOWN_SOURCE,
     across,
     describe_differences,
-    read_interval,
     within,
 )
+from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, read_interval
 from harness.analysis.stats import Estimate
 from harness.core.errors import UsageError
 

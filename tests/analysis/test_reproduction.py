@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, UNDECIDED
+from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, UNDECIDED
 from harness.analysis.reproduction import OTHER_CODE, reproductions
 from harness.analysis.results import SuiteRecords
 from harness.report import format as fmt

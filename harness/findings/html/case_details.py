@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from harness.analysis.compare_runs import read_interval
+from harness.analysis.interval_reading import read_interval
 from harness.analysis.results import HOST
 from harness.analysis.same_program import same_kind
 from harness.analysis.stats import ratio

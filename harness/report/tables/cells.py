@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
+from harness.analysis.interval_reading import FASTER, SLOWER
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roofline import UNMEASURED, RoofShare
 from harness.analysis.suite_results import CaseResult
@@ -176,9 +177,7 @@ def roof(row: CaseResult) -> Cell:
 
 
 def _speedup_style(comparison: Comparison) -> str:
-    if comparison.low is None or comparison.high is None:
-        return ""
-    return "green" if comparison.low > 1 else "red" if comparison.high < 1 else ""
+    return {FASTER: "green", SLOWER: "red"}.get(comparison.reading, "")
 
 
 def contract(row: CaseResult) -> Cell:
