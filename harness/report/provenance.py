@@ -5,11 +5,15 @@ from typing import Any
 
 from harness.core.clocks import METHODS
 from harness.core.fingerprint_identity import device_name
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 
 
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
-    """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`."""
+    """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`.
+
+    A run of `--quick` is said to be noisy at its end.
+    """
     everything = list(records)
     runs = _sorted_distinct(record.run for record in everything)
     dates = _sorted_distinct(record.started[:10] for record in everything)
@@ -21,6 +25,7 @@ def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
         f"fingerprint {', '.join(machine_label(known, info) for known in prints)}" if prints else "",
         "; ".join(ways),
+        *(note.rstrip(".") for note in quick_notes(info)),
     ]
     return " · ".join(filter(None, parts))
 
