@@ -1,5 +1,6 @@
 """One function per column of a suite's table: from a case to a text with its footnotes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -33,7 +34,7 @@ INCORRECT = "incorrect"
 class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen dataclass takes twice the time
     """A text, the sentences of its footnotes, and a style that only a colour terminal shows.
 
-    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each kind.
+    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each of these.
     """
 
     text: str
@@ -235,16 +236,13 @@ def status(row: CaseResult) -> Cell:
     record = row.record
     correctness = record.correctness
     failed = [other for other in row.records if other.status != record.status]
-    some = (
-        f"{len(failed)} of {len(row.records)} processes {failed[0].status}: {failed[0].reason}"
-        if failed
-        else None
-    )
+    ends = Counter(f"processes {other.status}: {other.reason}" for other in failed)
+    some = "; ".join(f"{count} of {len(row.records)} {end}" for end, count in ends.items())
     if record.status == "incorrect":
         text, style = ("incorrect (expected)", "dim") if record.expected else ("INCORRECT", "bold red")
     elif record.unexpected:
         text, style = "NOT INCORRECT", "bold red"
-        some = None if record.reason else "registered as incorrect, yet it meets its contract"
+        some = "" if record.reason else "registered as incorrect, yet it meets its contract"
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
     crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
@@ -253,7 +251,7 @@ def status(row: CaseResult) -> Cell:
     notes = sentences(record.reason, "checked on sampled rows" if sampled else None, some, crash)
     kinds: list[tuple[str, str]] = []
     if record.status == "incorrect" or record.unexpected:
-        kinds.append((INCORRECT, record.reason or some or ""))
+        kinds.append((INCORRECT, record.reason or some))
     if crash:
         kinds.append(("crashed", crash))
     count = f" {len(row.records) - len(failed)}/{len(row.records)}" if failed else ""
