@@ -77,8 +77,7 @@ class Comparison:
         Without an interval the speedup alone says it.
         """
         value = self.speedup or 1.0
-        alone = (value > 1) - (value < 1)
-        return {FASTER: 1, SLOWER: -1, NO_INTERVAL: alone}.get(self.reading, 0)
+        return {FASTER: 1, SLOWER: -1, NO_INTERVAL: (value > 1) - (value < 1)}.get(self.reading, 0)
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:

@@ -62,10 +62,7 @@ def history_of(
     verdicts: Sequence[GateVerdict] = (),
     quick: Collection[str] = (),
 ) -> CaseHistory:
-    """The history of a case from its records by run, oldest first, on the machine of the newest timed one.
-
-    `quick` are the runs of `--quick`.
-    """
+    """The history of a case from its records by run, oldest first, on the machine of the newest timed one."""
     firsts = {run: representative(records) for run, records in runs.items()}
     newest = next((r for r in reversed(firsts.values()) if r.timing), list(firsts.values())[-1])
     known = fingerprints.get(newest.fingerprint) or {}
@@ -82,13 +79,9 @@ def history_of(
         if clock and not is_one_clock(method, clock):
             last = Estimate(None, reason=f"timed by {method}, the run before by {clock}")
         ratio, clock = quotient(time, last), method
-        commit = _commit(environments.get(record.environment) or {})
-        medians.append(
-            RunMedian(
-                *(run, record.started, commit, record.status, time, ratio, record.reason or time.reason),
-                quick=run in quick,
-            )
-        )
+        commit, why = _commit(environments.get(record.environment) or {}), record.reason or time.reason
+        figures = record.started, commit, record.status, time, ratio, why
+        medians.append(RunMedian(run, *figures, quick=run in quick))
         last = last if time.value is None else time
     label = runs[medians[-1].run].label
     return CaseHistory(newest.case, label, newest.fingerprint, tuple(medians), left_out, tuple(verdicts))

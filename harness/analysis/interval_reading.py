@@ -8,10 +8,7 @@ SAME_UP_TO = 1.1  # an interval that contains 1 and reaches further from it leav
 
 
 def read_interval(times: Estimate) -> str:
-    """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL of a case, from its time in units of another's.
-
-    SAME needs an interval that lies within SAME_UP_TO either way: one that merely contains 1 shows nothing.
-    """
+    """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL of a case, from its time in units of another's."""
     if times.low is None or times.high is None:
         return NO_INTERVAL
     if not times.low <= 1 <= times.high:

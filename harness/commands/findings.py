@@ -109,10 +109,8 @@ def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) 
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
     if quick_notes(runs[0].info):
-        raise UsageError(
-            f"--pr: {runs[0].name} is a run of --quick, which is noisy, and a receipt is there to be quoted; "
-            "measure without --quick, or name another run with --run"
-        )
+        why = f"{runs[0].name} is a run of --quick, which is noisy, and receipts are there to be quoted"
+        raise UsageError(f"--pr: {why}; measure without --quick, or name another run with --run")
     if chart is not None:
         try:
             require_picture_url(chart)

@@ -1,8 +1,7 @@
 """The answer of a panel, in sentences before its table: the fastest, where others win, what did not run.
 
-Two cases are about the same where the interval of their ratio lies close around 1, or where they run one
-program. Where a wider interval contains 1, which of them is faster is undecided; so it is without an
-interval where eager torch dispatches the same operators for both.
+Two cases are about the same where the interval of their ratio lies close around 1, or they run one program;
+undecided where a wider one contains 1, or without any where eager torch dispatches the same operators.
 """
 
 import re
@@ -10,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from harness.analysis.compare import Comparison
 from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, read_interval
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
@@ -48,10 +46,7 @@ def answer(panel: SuiteResults) -> list[str]:
 
 
 def winner_line(panel: SuiteResults) -> str:
-    """`winner per length: 1Ki dense; 4Ki undecided: dense or sparse ≠; 16Ki sparse ≠ (dense)`.
-
-    Equal neighbours share an entry.
-    """
+    """`winner per length: 1Ki dense; 4Ki undecided: dense or sparse≠; 16Ki–64Ki sparse≠ (dense)`."""
     by_length = _correct(panel)
     winners = [(seq, text) for seq in sorted(by_length) if (text := _winner(panel, by_length[seq]))]
     entries: list[str] = []
@@ -61,12 +56,10 @@ def winner_line(panel: SuiteResults) -> str:
 
 
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
-    def place(row: CaseResult) -> int:
-        return panel.implementations.index(row.label)
-
+    place = {label: number for number, label in enumerate(panel.implementations)}
     own = [row for row in rows if _is_equivalent(panel, row)]
-    same, unsure = (sorted(group, key=place) for group in _winners(rows))
-    groups = sorted([same, *([row] for row in unsure)], key=lambda group: place(group[0]))
+    same, unsure = (sorted(group, key=lambda row: place[row.label]) for group in _winners(rows))
+    groups = sorted([same, *([row] for row in unsure)], key=lambda group: place[group[0].label])
     names = (" ≈ ".join(short_label(row.label) + OTHER * (row not in own) for row in g) for g in groups)
     aside = f" ({short_label(own[0].label)})" if own and not any(r in own for g in groups for r in g) else ""
     return f"{f'{UNDECIDED}: ' if unsure else ''}{' or '.join(names)}{aside}"
@@ -109,7 +102,8 @@ def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseRes
 
 def _level(row: CaseResult, best: CaseResult) -> str:
     """SAME or UNDECIDED where a case may be as fast as another one; empty where it is not."""
-    compared = _comparison_with(row, best) or _comparison_with(best, row)
+    pairs = ((row.compared, best), (best.compared, row))
+    compared = next((found for found, base in pairs if found and found.baseline == base.label), None)
     kind = same_kind(row.records, best.records, target=HOST)
     if kind == PROGRAM:
         return SAME
@@ -118,11 +112,6 @@ def _level(row: CaseResult, best: CaseResult) -> str:
     if reading == NO_INTERVAL:
         return UNDECIDED if kind else ""
     return reading if reading in _LEVEL else ""
-
-
-def _comparison_with(row: CaseResult, base: CaseResult) -> Comparison | None:
-    """The comparison of a case with another, which exists where the other is its baseline."""
-    return row.compared if row.compared and row.compared.baseline == base.label else None
 
 
 def _fastest(panel: SuiteResults) -> str:

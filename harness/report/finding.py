@@ -1,8 +1,7 @@
 """The finding of a panel in one sentence: what beats the baseline, from which length on, and by how much.
 
 No more is claimed than the intervals allow. A crossover has an interval that excludes 1 on either side of
-it. Both are about the same only where the interval lies close around 1; where a wider one contains 1, the
-sentence says that it is undecided.
+it. Where an interval lies close around 1 both are about the same; where a wider one contains 1, undecided.
 """
 
 from collections.abc import Iterable, Sequence
@@ -184,16 +183,15 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     certain = last == 0 or any(c.low is not None for c in run)
     verdict = {1: FASTER, -1: SLOWER}.get(last, _level(series[-1:])) if certain else UNDECIDED
     blank = PanelFinding(series[-1], verdict, semantics=semantics)
-    alike = last != 0 or len({c.reading for c in run}) == 1
-    if not certain or not alike:
+    if not certain or (last == 0 and len({c.reading for c in run}) > 1):
         return blank
     if not before:
         return replace(blank, everywhere=len(run) > 1)
     if apart is None:
         return replace(blank, before=(_level(before), before[-1].seq))
-    bounded = apart.low is not None and run[0].low is not None
-    if bounded and last > 0 > apart.side:
+    if (run[0].reading, apart.reading) == (FASTER, SLOWER):
         return replace(blank, faster_from=run[0].seq)
+    bounded = apart.low is not None and run[0].low is not None
     if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= apart.seq):
         return replace(blank, faster_until=apart.seq)
     return blank

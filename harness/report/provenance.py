@@ -10,10 +10,7 @@ from harness.core.record import Record
 
 
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
-    """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`.
-
-    A run of `--quick` is said to be noisy at its end.
-    """
+    """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`."""
     everything = list(records)
     runs = _sorted_distinct(record.run for record in everything)
     dates = _sorted_distinct(record.started[:10] for record in everything)

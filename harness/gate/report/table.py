@@ -41,7 +41,7 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(promise, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
-    for line in filter(None, [wording.same_code_line(outcome), *wording.history_lines(outcome)]):
+    for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
         console.print(Text(line, style="dim"))
     for note in outcome.notes:
         console.print(Text(f"! {note}", style="yellow"))

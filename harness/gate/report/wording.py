@@ -174,7 +174,7 @@ def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> s
     return (_NEXT_STATIC if outcome.kind == STATIC else _NEXT).get(verdict, "")
 
 
-def history_lines(outcome: GateOutcome) -> list[str]:
+def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
     reasons = grouped(outcome.left_out, outcome.left_out.__getitem__)
     lines = [

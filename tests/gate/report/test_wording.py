@@ -105,7 +105,7 @@ def test_static_figures_are_updated_not_explained(outcome):
 
 
 def test_many_reasons_are_cut_aloud(outcome):
-    lines = wording.history_lines(outcome([], left_out={f"m/{i}": f"reason {i}" for i in range(11)}))
+    lines = wording.left_out_lines(outcome([], left_out={f"m/{i}": f"reason {i}" for i in range(11)}))
     assert len(lines) == wording.LEFT_OUT_LINES + 1
     assert lines[-1] == "left out for other reasons, 3 more; --json has them"
 
