@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import (
     BODY_ONLY,
     HOST,
@@ -14,7 +13,16 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
-from harness.analysis.stats import Estimate, time_saved, unanimous_ratio
+from harness.analysis.stats import (
+    FASTER,
+    NO_INTERVAL,
+    SAME,
+    SLOWER,
+    Estimate,
+    read_interval,
+    time_saved,
+    unanimous_ratio,
+)
 from harness.core.clocks import is_one_clock
 from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound

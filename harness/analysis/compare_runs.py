@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT
-from harness.analysis.interval_reading import FASTER, SAME, SLOWER, read_interval
 from harness.analysis.kernel_pairs import kernel_pairs
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
-from harness.analysis.stats import Estimate, ratio, time_of
+from harness.analysis.stats import FASTER, SAME, SLOWER, Estimate, ratio, read_interval, time_of
 from harness.catalog.source_hash import same_hash_kind
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, Estimate, read_interval
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences, gpu_name
 from harness.core.grouped import grouped
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.analysis.compare import Comparison, panel_series
-from harness.analysis.interval_reading import FASTER, SLOWER
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, SLOWER, Estimate
 from harness.core.record import Record
 from harness.core.units import format_count
 

@@ -16,16 +16,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.interval_reading import FASTER, SLOWER, UNDECIDED, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import Estimate, ratio, ratio_of_ratios, time_of
+from harness.analysis.stats import FASTER, SLOWER, Estimate, ratio, ratio_of_ratios, read_interval, time_of
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
-FOUND, EXCLUDED, UNKNOWN = "found", "excluded", "not known"
+FOUND, EXCLUDED, UNDECIDED, UNKNOWN = "found", "excluded", "undecided", "not known"
 NO_PAIR = "two distributions have no time at one length"
 APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from harness.analysis.interval_reading import read_interval
-from harness.analysis.stats import Estimate, t_half_width
+from harness.analysis.stats import Estimate, read_interval, t_half_width
 from harness.catalog import child_process
 from harness.catalog.catalog import Catalog
 from harness.commands.output import print_table, progress_of

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.compare import Comparison
-from harness.analysis.interval_reading import FASTER, SLOWER, UNDECIDED
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Crossover, approx_length
+from harness.analysis.stats import FASTER, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part

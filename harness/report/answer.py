@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, read_interval
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import approx_length
-from harness.analysis.stats import ratio
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, ratio, read_interval
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.clocks import clock_of
 from harness.core.grouped import collected, grouped

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harness.analysis.compare import Comparison
-from harness.analysis.interval_reading import FASTER, SAME, SLOWER, UNDECIDED
 from harness.analysis.results import SuiteRecords
+from harness.analysis.stats import FASTER, SAME, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
 from harness.core.units import format_count

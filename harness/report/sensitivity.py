@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.interval_reading import UNDECIDED
-from harness.analysis.sensitivity import EXCLUDED, FOUND, UNKNOWN, DrawnCase, Largest, Sensitivity
+from harness.analysis.sensitivity import EXCLUDED, FOUND, UNDECIDED, UNKNOWN, DrawnCase, Largest, Sensitivity
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt

@@ -14,8 +14,7 @@ from harness.analysis.compare_runs import (
     describe_differences,
     within,
 )
-from harness.analysis.interval_reading import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, read_interval
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, Estimate, read_interval
 from harness.core.errors import UsageError
 
 SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]

@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from harness.analysis.interval_reading import SAME, SLOWER, UNDECIDED
+from harness.analysis.stats import SAME, SLOWER, UNDECIDED
 from harness.commands import self_check
 from harness.core.errors import MachineError
 from harness.run.doctor import DIFFERENCES

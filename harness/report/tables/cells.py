@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
-from harness.analysis.interval_reading import FASTER, SLOWER
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roofline import UNMEASURED, RoofShare
+from harness.analysis.stats import FASTER, SLOWER
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric

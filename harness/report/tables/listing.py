@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis.interval_reading import SAME
+from harness.analysis.stats import SAME
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.record import state_bound
