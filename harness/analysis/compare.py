@@ -13,7 +13,16 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
-from harness.analysis.stats import Estimate, time_saved, unanimous_ratio
+from harness.analysis.stats import (
+    FASTER,
+    NO_INTERVAL,
+    SAME,
+    SLOWER,
+    Estimate,
+    read_interval,
+    time_saved,
+    unanimous_ratio,
+)
 from harness.core.clocks import is_one_clock
 from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound
@@ -64,16 +73,19 @@ class Comparison:
         return (self.reason or "").removeprefix("n/a (").removesuffix(")")
 
     @property
+    def reading(self) -> str:
+        """The word for the interval, as :func:`read_interval` has it; with the baseline's program SAME."""
+        speedup = Estimate(self.speedup, self.low, self.high)
+        return SAME if self.same_program else read_interval(speedup.inverse)
+
+    @property
     def side(self) -> int:
         """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
 
-        Without an interval the speedup alone says it; with the baseline's own program it is always 0.
+        Without an interval the speedup alone says it.
         """
         value = self.speedup or 1.0
-        low, high = (value if bound is None else bound for bound in (self.low, self.high))
-        if self.same_program or low <= 1 <= high:
-            return 0
-        return 1 if low > 1 else -1
+        return {FASTER: 1, SLOWER: -1, NO_INTERVAL: (value > 1) - (value < 1)}.get(self.reading, 0)
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
@@ -191,11 +203,6 @@ _SAME = {PROGRAM: "a difference in time is noise", OPERATORS: "only the host's w
 _APART = "the interval excludes 1 all the same, for a reason outside of the program"
 
 
-def is_apart(ratio: Estimate) -> bool:
-    """Whether the whole interval is on one side of 1."""
-    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-
-
 def _notes(
     records: Sequence[Record], base: Sequence[Record], target: str, speedup: Estimate
 ) -> tuple[str, ...]:
@@ -209,6 +216,7 @@ def _notes(
     static, kind = static_of(records, target), same_kind(records, base, target=target)
     if static and static.program and kind:
         short = static.program.removeprefix("sha256:")[:8]
-        meaning = _SAME[kind] if kind == OPERATORS or not is_apart(speedup) else _APART
+        apart = kind != OPERATORS and read_interval(speedup.inverse) in {FASTER, SLOWER}
+        meaning = _APART if apart else _SAME[kind]
         notes.append(f"same {kind} as the baseline ({mine.mode} hash {short}): {meaning}")
     return tuple(notes)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from harness.analysis.compare import NOT_EQUIVALENT, is_apart
+from harness.analysis.compare import NOT_EQUIVALENT
 from harness.analysis.kernel_pairs import kernel_pairs
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
-from harness.analysis.stats import Estimate, ratio, time_of
+from harness.analysis.stats import FASTER, SAME, SLOWER, Estimate, ratio, read_interval, time_of
 from harness.catalog.source_hash import same_hash_kind
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest
@@ -33,8 +33,6 @@ APART = "same program on both sides, yet the times are apart: something outside 
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
-FASTER, SLOWER, SAME = "faster", "slower", "about the same"
-UNDECIDED, NO_INTERVAL = "undecided", "no interval"
 KERNEL_FIGURES: Mapping[type[AnyKernel], Sequence[str]] = {
     KernelFigures: (
         *("registers", "spilled_bytes", "shared_bytes", "blocks_per_sm", "limiter", "occupancy"),
@@ -44,8 +42,6 @@ KERNEL_FIGURES: Mapping[type[AnyKernel], Sequence[str]] = {
         *("vmem_bytes", "vmem_limit_bytes", "scratch_bytes", "semaphores", "steps", "refused", "program"),
     ),
 }
-SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
-
 
 Replicates = tuple[Record, ...]
 Compare = Callable[[Replicates, Replicates], Estimate]
@@ -57,8 +53,7 @@ class Change:
 
     `unit` is the interval's sampling unit: `rounds`, `processes`, or `both intervals` where the sides
     come from different runs (the widest that both sides' own 95 % intervals allow). `of_time` and `to_time`
-    are seconds per call. `reading` puts the ratio's interval into a word: FASTER, SLOWER, SAME, UNDECIDED,
-    or NO_INTERVAL.
+    are seconds per call. `reading` is the word for the ratio's interval, as :func:`read_interval` has it.
     """
 
     case: str
@@ -217,15 +212,6 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         **estimate.flat_fields("ratio", "low", "high", "unit", "samples", "reason"),
         warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
     )
-
-
-def read_interval(estimate: Estimate) -> str:
-    """The word for a ratio of times that its interval allows; the ratio alone decides nothing."""
-    if estimate.low is None or estimate.high is None:
-        return NO_INTERVAL
-    if is_apart(estimate):
-        return FASTER if estimate.high < 1 else SLOWER
-    return SAME if estimate.low >= 1 / SAME_UP_TO and estimate.high <= SAME_UP_TO else UNDECIDED
 
 
 def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:

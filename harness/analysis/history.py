@@ -1,6 +1,6 @@
 """History of a case: its median in every run on one machine, each beside the one before. A trend."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ class RunMedian:
     """A case in one run: the median in seconds, and its ratio to the last run before that has one.
 
     `commit` is that of the repository it ran in, with `+` behind it where there were uncommitted changes.
-    `reason` says why there is no time.
+    `reason` says why there is no time. `quick`: the run was one of `--quick`, which is noisy.
     """
 
     run: str
@@ -27,6 +27,7 @@ class RunMedian:
     time: Estimate
     ratio: Estimate
     reason: str | None
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def history_of(
     fingerprints: Facts,
     environments: Facts,
     verdicts: Sequence[GateVerdict] = (),
+    quick: Collection[str] = (),
 ) -> CaseHistory:
     """The history of a case from its records by run, oldest first, on the machine of the newest timed one."""
     firsts = {run: representative(records) for run, records in runs.items()}
@@ -77,10 +79,9 @@ def history_of(
         if clock and not is_one_clock(method, clock):
             last = Estimate(None, reason=f"timed by {method}, the run before by {clock}")
         ratio, clock = quotient(time, last), method
-        commit = _commit(environments.get(record.environment) or {})
-        medians.append(
-            RunMedian(run, record.started, commit, record.status, time, ratio, record.reason or time.reason)
-        )
+        commit, why = _commit(environments.get(record.environment) or {}), record.reason or time.reason
+        figures = record.started, commit, record.status, time, ratio, why
+        medians.append(RunMedian(run, *figures, quick=run in quick))
         last = last if time.value is None else time
     label = runs[medians[-1].run].label
     return CaseHistory(newest.case, label, newest.fingerprint, tuple(medians), left_out, tuple(verdicts))

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, Estimate, read_interval
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences, gpu_name
 from harness.core.grouped import grouped
 
@@ -76,7 +75,7 @@ class MachineRatio:
             return NO_INTERVAL
         if any(r.compared.same_program for r in self.replications):
             return SAME
-        return read_interval(self.speedup.map(lambda speedup: 1 / speedup, falling=True))
+        return read_interval(self.speedup.inverse)
 
     @property
     def caches(self) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, SLOWER, Estimate
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -138,7 +138,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     # From the longest length back: a lead that is lost again at a longer one is no crossover.
     while lead and timed[lead - 1][1] >= 0:
         lead -= 1
-    won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)
+    won = next((i for i in range(lead, len(timed)) if timed[i][2].side > 0), None)
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
@@ -150,8 +150,8 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
     if won is not None and lead > 0:
-        lost = any(_excludes_one(c) and c.side < 0 for _, _, c in timed[:lead])
-        interpolated = crossings[-1] if lost and _excludes_one(timed[won][2]) else None
+        lost = any(c.reading == SLOWER for _, _, c in timed[:lead])
+        interpolated = crossings[-1] if lost and timed[won][2].reading == FASTER else None
         if interpolated is None:
             reasons.append("no interval excludes 1 on both sides of a crossing")
     elif last_win is not None and first_loss is not None:
@@ -162,27 +162,18 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     return Crossover(*named, first_win, interpolated, reason, last_win)
 
 
-def _excludes_one(compared: Comparison) -> bool:
-    return compared.low is not None and compared.side != 0
-
-
 def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None, None]:
     """The last length of a lead that begins with the shortest, and the first certain loss behind it.
 
     Both have intervals that exclude 1, and nothing behind the lead is faster.
     """
     count = next((i for i, c in enumerate(compared) if c.side <= 0), len(compared))
-    losses = [c for c in compared[count:] if _excludes_one(c) and c.side < 0]
-    if not count or not losses or not _excludes_one(compared[count - 1]):
+    losses = [c for c in compared[count:] if c.reading == SLOWER]
+    if not count or not losses or compared[count - 1].reading != FASTER:
         return None, None
     if any(c.side > 0 for c in compared[count:]):
         return None, None
     return compared[count - 1].seq, losses[0].seq
-
-
-def _wins(compared: Comparison) -> bool:
-    """Whether the whole interval is above 1; without an interval, whether the speedup itself is."""
-    return (compared.low if compared.low is not None else compared.speedup or 0) > 1
 
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:

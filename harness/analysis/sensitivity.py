@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import Estimate, ratio, ratio_of_ratios, time_of
+from harness.analysis.stats import FASTER, SLOWER, Estimate, ratio, ratio_of_ratios, read_interval, time_of
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.core.record import Record
@@ -88,8 +88,7 @@ class DrawnCase:
     @property
     def side(self) -> int:
         """1 where its joint interval is above 1, −1 where it is below, else 0."""
-        low, high = self.value.low, self.value.high
-        return 0 if low is None or high is None else int(low > 1) - int(high < 1)
+        return {FASTER: 1, SLOWER: -1}.get(read_interval(self.value.inverse), 0)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,10 @@ PROCESSES = 4
 ROUNDS = "rounds"
 BY_PROCESS = "processes"
 
+FASTER, SLOWER, SAME = "faster", "slower", "about the same"
+UNDECIDED, NO_INTERVAL = "undecided", "no interval"
+SAME_UP_TO = 1.1  # an interval that contains 1 and reaches further from it leaves open whether they differ
+
 
 Process = tuple[str, int]  # run and replicate
 
@@ -53,9 +57,23 @@ class Estimate(NamedTuple):
         bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
         return self._replace(value=value, **bounds)
 
+    @property
+    def inverse(self) -> "Estimate":
+        """1 over it: of a speedup the case's time in units of the other's."""
+        return self.map(lambda value: 1 / value, falling=True)
+
     def flat_fields(self, value: str, *others: str) -> dict[str, Any]:
         """The value under another name, and the fields in `others`, for dataclasses that hold them flat."""
         return {value: self.value, **{name: getattr(self, name) for name in others}}
+
+
+def read_interval(times: Estimate) -> str:
+    """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL of a case, from its time in units of another's."""
+    if times.low is None or times.high is None:
+        return NO_INTERVAL
+    if not times.low <= 1 <= times.high:
+        return FASTER if times.high < 1 else SLOWER
+    return SAME if times.low >= 1 / SAME_UP_TO and times.high <= SAME_UP_TO else UNDECIDED
 
 
 @lru_cache(maxsize=256)

@@ -26,8 +26,7 @@ def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoic
 def print_dispatch(choices: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
     """Print the function, or write it; problems of the stored run go to standard error."""
     code = choose_function(choices, stored.info)
-    for problem in stored.problems:
-        output.print_note(problem)
+    output.print_problems(stored)
     if into is not None:
         output.write_data(code.encode(), into, "--into")
     if json:

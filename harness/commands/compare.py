@@ -7,6 +7,7 @@ from harness.analysis.compare_runs import SideBySide, across, describe_differenc
 from harness.analysis.reproduction import Reproduction, reproductions
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
+from harness.core.quick_run import quick_notes
 from harness.findings.kept_run import read_kept
 from harness.store.find import all_runs, find
 from harness.store.run_summary import summarise
@@ -59,7 +60,7 @@ def _timed_suites(
         except UsageError as error:
             tell(str(error))
             continue
-        for problem in kept.problems:
+        for problem in (*quick_notes(kept.info), *kept.problems):
             tell(f"{folder.id}: {problem}")
         known.update(suite.name for suite in kept.suites)
         if kept.depth == "run":
@@ -79,8 +80,8 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
             f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
         )
     only = {pair[0]: matched.only_of, pair[1]: matched.only_to}
-    runs = {"run": summarise(folder)}
-    return SideBySide(False, TOGETHER, *pair, runs, matched.changes, only, kernels=matched.kernels)
+    heading, runs = _heading(TOGETHER, folder), {"run": summarise(folder)}
+    return SideBySide(False, heading, *pair, runs, matched.changes, only, kernels=matched.kernels)
 
 
 def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
@@ -98,10 +99,16 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
     matched = across(first.read().records, second.read().records)
     if not matched.changes:
         raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
-    runs = {EARLIER: summarise(first), LATER: summarise(second)}
+    heading, runs = _heading(TREND, first, second), {EARLIER: summarise(first), LATER: summarise(second)}
     only = {EARLIER: matched.only_to, LATER: matched.only_of}
     changes, kernels = matched.changes, matched.kernels
-    return SideBySide(True, TREND, LATER, EARLIER, runs, changes, only, differences, kernels)
+    return SideBySide(True, heading, LATER, EARLIER, runs, changes, only, differences, kernels)
+
+
+def _heading(kind: str, *folders: RunFolder) -> str:
+    """How the sides were measured, with a sentence where their times are noisy."""
+    notes = (note for folder in folders for note in quick_notes(folder.readable_info([])))
+    return "; ".join(dict.fromkeys([kind, *notes]))
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.output import print_note
+from harness.commands.output import print_note, print_problems
 from harness.commands.stored import read_run
 from harness.core.errors import MachineError
+from harness.core.quick_run import quick_notes
 from harness.core.shown_text import clean_line, escape_json
 from harness.store.find import find
 
@@ -26,6 +27,8 @@ def export_rows(
     from harness.frames.load import RunFrames
 
     folder = find(project.results, name)
+    for note in quick_notes(folder.readable_info([])):
+        print_note(note)
     frame = getattr(RunFrames(folder.path, (folder,), selection, baseline, print_note), table)()
     return _csv(frame) if form == "csv" else _parquet(frame)
 
@@ -56,8 +59,7 @@ def export_summary(
         from harness.report.markdown import run_markdown
 
         return run_markdown(stored.info, stored.records, stored.problems).encode()
-    for problem in stored.problems:
-        print_note(problem)
+    print_problems(stored)
     return _benchmarks(stored, form)
 
 

@@ -15,6 +15,7 @@ from harness.commands.output import print_json, print_note, write_data
 from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError, nearest
 from harness.core.plain_data import plain_number
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.core.regular_file import NOT_REGULAR, read_regular
 from harness.core.shown_text import escape_json
@@ -107,6 +108,9 @@ def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) 
     """The receipt of one run, with the verdict of the newest stored gate of the same code."""
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
+    if quick_notes(runs[0].info):
+        why = f"{runs[0].name} is a run of --quick, which is noisy, and receipts are there to be quoted"
+        raise UsageError(f"--pr: {why}; measure without --quick, or name another run with --run")
     if chart is not None:
         try:
             require_picture_url(chart)

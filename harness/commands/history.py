@@ -11,6 +11,7 @@ from harness.commands.compare import TREND
 from harness.commands.output import console, print_json, write_data
 from harness.core.errors import UsageError
 from harness.core.patterns import matches, matching_ids
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.gate.report.wording import change, in_words, interval
 from harness.gate.store import gates
@@ -36,8 +37,11 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
     kept: dict[str, dict[str, list[Record]]] = {}
     fingerprints: dict[str, Any] = {}
     environments: dict[str, Any] = {}
+    quick: set[str] = set()
     for folder in all_runs(results) or [find(results)]:
         problems: list[str] = []
+        if quick_notes(folder.readable_info([])):
+            quick.add(folder.id)
         for record in folder.records(problems):
             if record.side is None and (record.timing is not None or record.status != "ok"):
                 known[record.case] = None
@@ -62,7 +66,7 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
         replicates = {
             run: CaseRecords(sorted(records, key=lambda r: r.replicate)) for run, records in runs.items()
         }
-        histories.append(history_of(replicates, fingerprints, environments, verdicts.get(case, ())))
+        histories.append(history_of(replicates, fingerprints, environments, verdicts.get(case, ()), quick))
     return Histories(tuple(histories), fingerprints)
 
 

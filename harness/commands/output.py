@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness.commands.known_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
+from harness.core.quick_run import quick_notes
 from harness.core.shown_text import escape_json
 from harness.core.units import format_bytes
 
@@ -65,6 +66,12 @@ def print_note(text: str) -> None:
     print_line(text, err=True)
 
 
+def print_problems(stored: Stored) -> None:
+    """Print on standard error what a reader of a run's figures must know, and what could not be read."""
+    for problem in (*quick_notes(stored.info), *stored.problems):
+        print_note(problem)
+
+
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
     print_stored(stored_of(done, columns), columns, json=json, notes=notes)
@@ -85,8 +92,7 @@ def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, not
     if json:
         from harness.report.run_json import run_data
 
-        for problem in problems:
-            print_line(problem, err=True)
+        print_problems(stored)
         print_json(run_data(info, records))
     else:
         from harness.report import run_report

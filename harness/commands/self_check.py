@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from harness.analysis.stats import t_half_width
+from harness.analysis.stats import Estimate, read_interval, t_half_width
 from harness.catalog import child_process
 from harness.catalog.catalog import Catalog
 from harness.commands.output import print_table, progress_of
@@ -45,7 +45,7 @@ class Agreement:
     ratio_low: float
     ratio_high: float
     pairs: int
-    agrees: bool  # the 95 % interval of the ratio contains 1
+    reading: str  # of the harness against the loop, by the 95 % interval of the ratio
 
 
 def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) -> Agreement:
@@ -54,7 +54,7 @@ def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) ->
     mean, half = statistics.fmean(ratios), t_half_width(statistics.stdev(ratios), len(ratios))
     interval = (math.exp(mean), math.exp(mean - half), math.exp(mean + half))
     medians = statistics.median(harness), statistics.median(plain)
-    return Agreement(case, *medians, *interval, len(ratios), abs(mean) <= half)
+    return Agreement(case, *medians, *interval, len(ratios), read_interval(Estimate(*interval)))
 
 
 def check_self(project: Project, *, json: bool) -> None:

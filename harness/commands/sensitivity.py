@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import FIELD, count_pairs, level_of, sensitivities
-from harness.commands.output import console, print_json, print_note
+from harness.commands.output import console, print_json, print_problems
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.sweep.schedule import interleave
@@ -49,8 +49,7 @@ def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: 
     from harness.report.sensitivity import RULE, sentence
     from harness.report.tables.sensitivity_table import print_sensitivities
 
-    for problem in stored.problems:
-        print_note(problem)
+    print_problems(stored)
     suites = by_suite(stored.info, stored.records)
     known = project.catalog.families
     defaults = {

@@ -39,8 +39,7 @@ def show(
     if stored.info.get("depth") == "profile" and not columns:
         from harness.commands.profile import print_profile
 
-        for problem in stored.problems:
-            output.print_note(problem)
+        output.print_problems(stored)
         print_profile(stored.records, project.results, json=json)
         return
     output.print_stored(stored, columns, json=json, notes=tables.notes)

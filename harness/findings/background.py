@@ -9,11 +9,11 @@ from typing import Any
 
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import device_name
+from harness.core.quick_run import quick_notes
 from harness.core.units import format_bytes
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
 from harness.report.provenance import provenance
-from harness.report.run_report import QUICK, QUICK_NOTE
 
 DIRTY = "It ran with uncommitted changes, so that its commit alone may give other figures."
 METHOD = (
@@ -48,10 +48,9 @@ def replay_part(run: KeptRun, lock: Path | None) -> Part:
 def errors_part(run: KeptRun) -> Part | None:
     """The known errors of a run: the notes kept with it, and what could not be read."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
-    quick = [QUICK_NOTE] if QUICK in command_of(run).split() else []
     dirty = [DIRTY] if commit_of(run)[1] else []
     interrupted = [] if run.info.get("finished") else ["It was interrupted, so that cases may be missing."]
-    lines = (*noted, *run.problems, *quick, *dirty, *interrupted)
+    lines = (*noted, *run.problems, *quick_notes(run.info), *dirty, *interrupted)
     return Part(heading=run.name, sentences=lines) if lines else None
 
 

@@ -6,13 +6,14 @@ from functools import cached_property
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Crossover, approx_length
+from harness.analysis.stats import FASTER, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
 from harness.report import format as fmt
 from harness.report.answer import answer, describe_finding
-from harness.report.finding import UNCLEAR, PanelFinding, panel_finding
+from harness.report.finding import PanelFinding, panel_finding
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import machine_label
@@ -82,7 +83,7 @@ class PanelVerdict:
         """`sparse beats dense from 8Ki: 2.67× at 16Ki, 95 % [2.46, 2.85]; on cpu; holds from 8Ki to 16Ki.`"""
         sample, last = self.panel.records[0], finding.compared.seq
         lengths = f"from {format_count(self.first)} to" if self.first < last else "at"
-        holds = "no verdict" if finding.verdict == UNCLEAR else f"holds {lengths} {format_count(last)}"
+        holds = "no verdict" if finding.verdict == UNDECIDED else f"holds {lengths} {format_count(last)}"
         machine = f"on {sample.device}, {machine_label(sample.fingerprint, self.run.info)}"
         return f"{finding.sentence()}{self._interval(finding)}; {machine}; {holds}."
 
@@ -148,7 +149,7 @@ class PanelVerdict:
     def _doubts(self, finding: PanelFinding) -> list[str]:
         compared = finding.compared
         last, pair = format_count(compared.seq), f"{finding.implementation} and {finding.baseline}"
-        if finding.verdict in {"faster", "slower"}:
+        if finding.verdict in {FASTER, SLOWER}:
             at = " or ".join(dict.fromkeys((format_count(self.first), last)))
             lines = [f"An interval of the ratio of {pair} at {at}, on this device, that reaches 1."]
         else:

@@ -1,7 +1,7 @@
 """The answer of a panel, in sentences before its table: the fastest, where others win, what did not run.
 
-Two cases are about the same where the interval of their ratio contains 1, or where they run one program;
-without an interval also where eager torch dispatches the same operators for both.
+Two cases are about the same where the interval of their ratio lies close around 1, or they run one program;
+undecided where a wider one contains 1, or without any where eager torch dispatches the same operators.
 """
 
 import re
@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import approx_length
-from harness.analysis.stats import ratio
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, ratio, read_interval
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.clocks import clock_of
 from harness.core.grouped import collected, grouped
@@ -28,7 +27,8 @@ OTHER_CAPTION = (
     f"{OTHER}: not mathematically equivalent to the baseline; the fastest that is stands in brackets."
 )
 MOST_LENGTHS = 6
-_ORDER = ("faster", "about the same", "undecided", "slower")
+_ORDER = (FASTER, SAME, UNDECIDED, SLOWER)
+_LEVEL = (SAME, UNDECIDED)
 _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
@@ -45,7 +45,7 @@ def answer(panel: SuiteResults) -> list[str]:
 
 
 def winner_line(panel: SuiteResults) -> str:
-    """`winner per length: 1Ki–4Ki dense; 16Ki sparse ≠ (dense)`; equal neighbours share an entry."""
+    """`winner per length: 1Ki dense; 4Ki undecided: dense or sparse≠; 16Ki–64Ki sparse≠ (dense)`."""
     by_length = _correct(panel)
     winners = [(seq, text) for seq in sorted(by_length) if (text := _winner(panel, by_length[seq]))]
     entries: list[str] = []
@@ -55,11 +55,13 @@ def winner_line(panel: SuiteResults) -> str:
 
 
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
+    place = {label: number for number, label in enumerate(panel.implementations)}
     own = [row for row in rows if _is_equivalent(panel, row)]
-    leaders = sorted(_winners(rows), key=lambda row: panel.implementations.index(row.label))
-    names = [short_label(row.label) + ("" if row in own else OTHER) for row in leaders]
-    aside = f" ({short_label(own[0].label)})" if own and not any(row in own for row in leaders) else ""
-    return f"{' ≈ '.join(names)}{aside}"
+    same, unsure = (sorted(group, key=lambda row: place[row.label]) for group in _winners(rows))
+    groups = sorted([same, *([row] for row in unsure)], key=lambda group: place[group[0].label])
+    names = (" ≈ ".join(short_label(row.label) + OTHER * (row not in own) for row in g) for g in groups)
+    aside = f" ({short_label(own[0].label)})" if own and not any(r in own for g in groups for r in g) else ""
+    return f"{f'{UNDECIDED}: ' if unsure else ''}{' or '.join(names)}{aside}"
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
@@ -90,49 +92,52 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
     return baseline_semantics(panel) in {None, row.record.semantics}
 
 
-def _winners(rows: Sequence[CaseResult]) -> list[CaseResult]:
-    """The fastest of the cases of one length (sorted by time), and those about as fast."""
-    return [row for row in rows if row is rows[0] or _is_about_the_same(row, rows[0])]
+def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseResult]]:
+    """(the fastest of the cases of one length, sorted by time, and those about as fast; the undecided)."""
+    readings = [SAME if row is rows[0] else _level(row, rows[0]) for row in rows]
+    same, unsure = ([row for row, word in zip(rows, readings, strict=True) if word == w] for w in _LEVEL)
+    return same, unsure
 
 
-def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
-    """Whether two cases run one program, or the interval of their ratio contains 1."""
-    compared = _comparison_with(row, best) or _comparison_with(best, row)
-    if compared is not None and compared.same_program:
-        return True
+def _level(row: CaseResult, best: CaseResult) -> str:
+    """SAME or UNDECIDED where a case may be as fast as another one; empty where it is not."""
+    pairs = ((row.compared, best), (best.compared, row))
+    compared = next((found for found, base in pairs if found and found.baseline == base.label), None)
     kind = same_kind(row.records, best.records, target=HOST)
-    # An interval contains 1 in either direction, so a comparison that is known already serves for both.
-    known = compared if compared is not None and compared.speedup is not None else None
-    times = known or ratio(row.records, best.records)
-    if times.low is None or times.high is None:
-        return kind is not None
-    return kind == PROGRAM or times.low <= 1 <= times.high
-
-
-def _comparison_with(row: CaseResult, base: CaseResult) -> Comparison | None:
-    """The comparison of a case with another, which exists where the other is its baseline."""
-    return row.compared if row.compared and row.compared.baseline == base.label else None
+    if kind == PROGRAM:
+        return SAME
+    # SAME and UNDECIDED hold in either direction, so a comparison that is known already serves for both.
+    reading = compared.reading if compared else read_interval(ratio(row.records, best.records))
+    if reading == NO_INTERVAL:
+        return UNDECIDED if kind else ""
+    return reading if reading in _LEVEL else ""
 
 
 def _fastest(panel: SuiteResults) -> str:
     """The fastest at the longest timed length, among those equivalent to the baseline if there are any."""
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
-    won = _winners([row for row in rows if _is_equivalent(panel, row)]) or _winners(rows)
-    if not won:
+    if not rows:
         return f"Nothing that was timed at {format_count(at)} is as registered."
     longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
-    names = _list([short_label(row.label) for row in won])
-    about = ", about the same" if len(won) > 1 else ""
-    text = f"Fastest at {format_count(at)}{beyond}: {names}{about}, {_time(won[0])}"
+    same, unsure = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
+    won = [*same, *unsure]
+    text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, unsure)}, {_time(won[0])}"
     text += _margin(panel, rows, won)
-    faster = [row for row in rows[: rows.index(won[0])] if not _is_about_the_same(row, won[0])]
+    faster = [row for row in rows[: rows.index(won[0])] if not _level(row, won[0])]
     if faster:
         gain = _gain(faster[0], won[0])
         name = short_label(faster[0].label)
         text += f"; faster still, but not mathematically equivalent: {name}, {gain} that"
     return f"{text}."
+
+
+def _name_winners(same: Sequence[CaseResult], unsure: Sequence[CaseResult]) -> str:
+    """`a and b, about the same, or c (undecided)`."""
+    level, open_ = ([short_label(row.label) for row in rows] for rows in (same, unsure))
+    text = f"{_list(level)}, {SAME}{',' * bool(open_)}" if len(level) > 1 else level[0]
+    return f"{text} or {_list(open_, 'or')} ({UNDECIDED})" if open_ else text
 
 
 def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
@@ -141,7 +146,7 @@ def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseR
     if base is not None and base not in won:
         return f", {_gain(won[0], base)} {short_label(base.label)}"
     slower = rows[rows.index(won[0]) + 1 :]
-    behind = next((row for row in slower if not _is_about_the_same(row, won[0])), None)
+    behind = next((row for row in slower if not _level(row, won[0])), None)
     if behind is None:
         return ""
     return f", {_gain(won[0], behind)} the next, {short_label(behind.label)}"
@@ -190,16 +195,17 @@ def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
     about = f" ({approx_length(crossing)})" if crossing is not None else ""
     at = format_count(finding.compared.seq)
     match finding.verdict:
-        case "unclear":
-            return f"{finding.tendency}, too few for an interval" if finding.tendency else "undecided"
+        case _ if finding.tendency:
+            return f"{finding.tendency}, too few for an interval"
         case _ if finding.faster_from is not None:
             return f"faster from {format_count(finding.faster_from)}{about}"
         case _ if finding.faster_until is not None:
             return f"faster until {format_count(finding.faster_until)}{about}"
-        case "about the same":
-            return "about the same" if finding.everywhere else f"about the same at {at}"
-        case verdict if finding.same_until is not None:
-            return f"about the same until {format_count(finding.same_until)}, then {verdict}"
+        case "about the same" | "undecided" as verdict:
+            without = verdict == UNDECIDED and finding.compared.low is None
+            return verdict if finding.everywhere or without else f"{verdict} at {at}"
+        case verdict if finding.before:
+            return f"{finding.beginning}{verdict}"
         case verdict:
             return f"{verdict} at every length to {at}" if finding.everywhere else f"{verdict} at {at}"
 
@@ -207,12 +213,12 @@ def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
     """The finding for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
     match finding.verdict:
-        case "faster" if finding.faster_from is None and finding.same_until is not None:
-            return f"beyond {format_count(finding.same_until)}"
+        case "faster" if finding.before:
+            return f"beyond {format_count(finding.before[1])}"
         case "faster" if finding.everywhere:
             return "always"
-        case "unclear":
-            return finding.tendency.removeprefix("faster ") or "undecided"
+        case _ if finding.tendency:
+            return finding.tendency.removeprefix("faster ")
         case "slower" if finding.faster_until is None:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
@@ -284,5 +290,5 @@ def _range(lengths: Sequence[int]) -> str:
     return first if first == last else f"{first}–{last}"
 
 
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _list(names: Sequence[str], last: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -1,7 +1,7 @@
 """The finding of a panel in one sentence: what beats the baseline, from which length on, and by how much.
 
 No more is claimed than the intervals allow. A crossover has an interval that excludes 1 on either side of
-it; where an interval contains 1, the sentence says that both are about the same.
+it. Where an interval lies close around 1 both are about the same; where a wider one contains 1, undecided.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,11 @@ from itertools import takewhile
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import SuiteRecords
+from harness.analysis.stats import FASTER, SAME, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report import format as fmt
-
-FASTER, SLOWER, SAME, UNCLEAR = "faster", "slower", "about the same", "unclear"
 
 
 @dataclass(frozen=True)
@@ -23,10 +22,10 @@ class PanelFinding:
     """The fastest implementation at the longest length that it and the baseline were timed at.
 
     `compared` is its comparison there: labels, length, speedup with its interval. `verdict` is FASTER,
-    SLOWER, SAME, or UNCLEAR where no length has an interval that could tell. At most one of three lengths
-    is given: `faster_from` (slower before), `faster_until` (faster at every length up to it, and no longer
-    beyond), or `same_until` (about the same at every length up to it). `everywhere`: the verdict holds at
-    every length, of two or more. `semantics` is what its result means where that is not equivalent to
+    SLOWER, SAME, or UNDECIDED where no interval tells. At most one of three is given: `faster_from`
+    (slower before), `faster_until` (faster at every length up to it, and no longer beyond), or `before`
+    (SAME or UNDECIDED, and the length up to which it holds). `everywhere`: the verdict holds at every
+    length, of two or more. `semantics` is what its result means where that is not equivalent to
     the baseline. `step` says what it saves in a model's step, where the panel is of a model.
     """
 
@@ -34,7 +33,7 @@ class PanelFinding:
     verdict: str
     faster_from: int | None = None
     faster_until: int | None = None
-    same_until: int | None = None
+    before: tuple[str, int] | None = None
     everywhere: bool = False
     semantics: str | None = None
     step: str = ""
@@ -66,37 +65,42 @@ class PanelFinding:
     def tendency(self) -> str:
         """`faster in each of 3 rounds`: without an interval, but with all samples on one side of 1."""
         compared = self.compared
-        if self.verdict != UNCLEAR or not compared.unanimous:
+        if self.verdict != UNDECIDED or compared.low is not None or not compared.unanimous:
             return ""
         return f"{FASTER if compared.side > 0 else SLOWER} in each of {compared.samples} {compared.unit}"
 
     def _why_no_interval(self) -> str:
         if self.compared.low is not None:
             return ""
-        return f"no interval: {self.compared.reason}" if self.verdict == UNCLEAR else "no interval"
+        return f"no interval: {self.compared.reason}" if self.verdict == UNDECIDED else "no interval"
+
+    @property
+    def beginning(self) -> str:
+        """`about the same until 4Ki, then `; empty where the verdict begins otherwise."""
+        return f"{self.before[0]} until {format_count(self.before[1])}, then " if self.before else ""
 
     def _claim(self) -> str:
         """The sentence's claim: what beats what, from which length on, and by how much."""
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
         beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
-        same = f"about the same until {format_count(self.same_until)}, then " if self.same_until else ""
         match self.verdict:
-            case "unclear":
-                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
             case _ if self.faster_until is not None:
-                then = " only" if self.verdict == SLOWER else ", then about the same"
+                then = " only" if self.verdict == SLOWER else f", then {self.verdict}"
                 return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
+            case "undecided":
+                return f"{name} against {base}: {self.tendency or UNDECIDED}, {last}"
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
-            case "slower" if same:
-                return f"{same}nothing beats {base}: {name} is closest, {last}"
+            case "slower" if self.before:
+                return f"{self.beginning}nothing beats {base}: {name} is closest, {last}"
             case "slower":
                 return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
             case _ if self.faster_from == self.compared.seq:
                 return f"{beats} from {at}: {self.ratio}"
             case _:
                 since = f" from {format_count(self.faster_from)}" if self.faster_from else ""
-                return f"{same}{beats}{since}{' at every length' if self.everywhere else ''}: {last}"
+                whole = " at every length" if self.everywhere else ""
+                return f"{self.beginning}{beats}{since}{whole}: {last}"
 
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
@@ -155,7 +159,7 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
     if len(findings) < 2:
         return next((finding.sentence() for finding in findings), None)
     subjects = {(finding.implementation, finding.baseline, finding.verdict) for finding in findings}
-    if len(subjects) > 1 or findings[0].verdict == UNCLEAR:
+    if len(subjects) > 1 or findings[0].verdict == UNDECIDED:
         return None
     first = findings[0]
     ordered = sorted(findings, key=lambda finding: finding.compared.speedup or 0.0)
@@ -177,20 +181,25 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     before = series[: len(series) - len(run)]
     apart = next((c for c in reversed(before) if c.side), None)
     certain = last == 0 or any(c.low is not None for c in run)
-    verdict = {1: FASTER, -1: SLOWER, 0: SAME}[last] if certain else UNCLEAR
+    verdict = {1: FASTER, -1: SLOWER}.get(last, _level(series[-1:])) if certain else UNDECIDED
     blank = PanelFinding(series[-1], verdict, semantics=semantics)
-    if verdict == UNCLEAR:
+    if not certain or (last == 0 and len({c.reading for c in run}) > 1):
         return blank
     if not before:
         return replace(blank, everywhere=len(run) > 1)
     if apart is None:
-        return replace(blank, same_until=before[-1].seq)
-    bounded = apart.low is not None and run[0].low is not None
-    if bounded and last > 0 > apart.side:
+        return replace(blank, before=(_level(before), before[-1].seq))
+    if (run[0].reading, apart.reading) == (FASTER, SLOWER):
         return replace(blank, faster_from=run[0].seq)
+    bounded = apart.low is not None and run[0].low is not None
     if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= apart.seq):
         return replace(blank, faster_until=apart.seq)
     return blank
+
+
+def _level(compared: Iterable[Comparison]) -> str:
+    """SAME where all are about the same, else UNDECIDED: of comparisons of which none is faster or slower."""
+    return SAME if all(c.reading == SAME for c in compared) else UNDECIDED
 
 
 def step_saving(panel: SuiteRecords, compared: Comparison) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.core.shown_text import escape_markdown
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
@@ -23,7 +24,7 @@ UNTIMED = ("seq", "implementation", "contract", "temp", "fits", "status")
 
 def run_markdown(info: Mapping[str, Any], records: Sequence[Record], problems: Iterable[str] = ()) -> str:
     """The Markdown of a run, ending in a newline; `problems` are sentences on what could not be read."""
-    parts = [f"> ! {escape_markdown(problem)}" for problem in problems]
+    parts = [f"> ! {escape_markdown(problem)}" for problem in (*quick_notes(info), *problems)]
     for suite in results_of(info, records):
         for panel in suite.panels.values():
             parts += _panel_parts(info, panel)

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.core.clocks import METHODS
 from harness.core.fingerprint_identity import device_name
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 
 
@@ -21,6 +22,7 @@ def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
         f"fingerprint {', '.join(machine_label(known, info) for known in prints)}" if prints else "",
         "; ".join(ways),
+        *(note.rstrip(".") for note in quick_notes(info)),
     ]
     return " · ".join(filter(None, parts))
 

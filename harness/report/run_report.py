@@ -11,6 +11,7 @@ from harness.analysis.history import CaseHistory
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.grouped import collected
+from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
@@ -20,7 +21,7 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.documents import loss_lines, loss_table, rows_table
-from harness.report.tables.history import history_table, left_out_lines
+from harness.report.tables.history import history_lines, history_table
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.launch_lines import launch_lines
@@ -45,10 +46,6 @@ from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_tabl
 
 WORK = ("compile", "warmup", "contract", "samples")
 _TOTALS = {"wall_s", "work_s"}
-QUICK = "--quick"
-QUICK_NOTE = (
-    "--quick is noisy: two lengths and a tenth of the budget, to see that all runs; quote no number of it."
-)
 
 
 def print_run(
@@ -67,8 +64,8 @@ def print_run(
     """
     suites = results_of(info, records)
     legend = Legend()
-    if QUICK in info.get("command", ()):
-        console.print(Text(QUICK_NOTE, style="yellow"))
+    for note in quick_notes(info):
+        console.print(Text(note, style="yellow"))
     largest = info.get("largest") or ()
     _print_lines(console, longest_context_lines(suites, largest))
     if (table := longest_context_table(suites, largest)).rows:
@@ -218,7 +215,7 @@ def print_history(console: Console, histories: Sequence[CaseHistory], heading: s
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for history in histories:
         print_tables(console, history_table(history))
-        _print_lines(console, left_out_lines(history))
+        _print_lines(console, history_lines(history))
 
 
 def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:

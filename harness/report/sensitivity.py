@@ -36,11 +36,12 @@ def sentence(member: Sensitivity, factor: float) -> str:
         parts = [f"{name}, the baseline", _varies("its own time", member.largest, factor)]
     else:
         parts = [_claim(member, name, factor), _varies("the speedup", member.largest, factor)]
-    failed = grouped((c for c in member.cases if c.record.status != "ok"), lambda case: case.record.status)
-    for status, cases in failed.items():
+    failed = (case for case in member.cases if case.record.status != "ok")
+    ends = grouped(failed, lambda case: (case.record.status, case.record.reason))
+    for (status, reason), cases in ends.items():
         lengths = ", ".join(format_count(seq) for seq in dict.fromkeys(case.seq for case in cases))
         where = f"{fmt.status_words(status)} at {lengths} on {_names(cases)}"
-        parts.append(f"{where}: {cases[0].record.reason}")
+        parts.append(f"{where}: {reason}")
     return "; ".join(parts)
 
 

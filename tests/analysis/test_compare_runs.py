@@ -5,22 +5,16 @@ import pytest
 from harness.analysis.compare_runs import (
     APART,
     BOTH_INTERVALS,
-    FASTER,
-    NO_INTERVAL,
     OTHER_SOURCE,
-    SAME,
     SAME_OPERATORS,
     SAME_PROGRAM,
     SAME_UNEXPLAINED,
-    SLOWER,
-    UNDECIDED,
     UNKNOWN_SOURCE,
     across,
     describe_differences,
-    read_interval,
     within,
 )
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, Estimate, read_interval
 from harness.core.errors import UsageError
 
 SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, UNDECIDED
 from harness.analysis.reproduction import OTHER_CODE, reproductions
 from harness.analysis.results import SuiteRecords
+from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, UNDECIDED
 from harness.report import format as fmt
 from harness.report.tables.reproductions_table import agreement, answer_of, sentence
 from tests.records import PASSED, record_of, timing_of

@@ -69,7 +69,7 @@ def test_the_table_is_headed_as_a_trend(results, capsys, monkeypatch):
     assert [line.split()[0] for line in lines[:4]] == [RUNS[1], RUNS[2], GATE, RUNS[3]]
     assert "gate: regressed +49.2 %, 98 % [+35.0 %, +64.9 %]" in lines[2]
     assert "1.500× [1.500, 1.500]" in lines[3]
-    assert f"left out, of another fingerprint: 1 run, {RUNS[0]}: threads (4, 2)" in out
+    assert f"1 run, {RUNS[0]}: left out, of another fingerprint: threads (4, 2)" in out
     assert "plans 33 GiB" in out
 
 

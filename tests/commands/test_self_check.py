@@ -5,6 +5,7 @@ import tempfile
 
 import pytest
 
+from harness.analysis.stats import SAME, SLOWER, UNDECIDED
 from harness.commands import self_check
 from harness.core.errors import MachineError
 from harness.run.doctor import DIFFERENCES
@@ -49,14 +50,19 @@ def agreements(monkeypatch):
 
 def test_equal_times_agree(agreements):
     (found,), order = agreements([1.01, 0.99, 1.0, 1.02, 0.98])
-    assert found.agrees
+    assert found.reading == SAME
     assert found.ratio == pytest.approx(1.0, abs=1e-3)
     assert order == ["plain", "harness", "harness", "plain"] * 2 + ["plain", "harness"]
 
 
+def test_a_restless_loop_shows_no_agreement(agreements):
+    (found,), _ = agreements([0.5, 2.0, 1.0, 1.5, 0.7])
+    assert found.reading == UNDECIDED
+
+
 def test_a_slower_harness_differs(agreements):
     (found,), _ = agreements([1.2, 1.21, 1.19, 1.2, 1.22])
-    assert not found.agrees
+    assert found.reading == SLOWER
     assert found.ratio_low > 1.15
     assert math.log(found.ratio) == pytest.approx(math.log(1.204), abs=1e-3)
 

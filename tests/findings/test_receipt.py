@@ -12,9 +12,12 @@ from harness.claims.answers import Compiled
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
 from harness.core.shown_text import NO_WIDTH
+from harness.findings.panel_verdict import PanelVerdict
 from harness.findings.receipt import TargetPlans, TimedRatio, receipt_of, require_picture_url
 from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
+from harness.report.charts.grid import CaseGrid
+from harness.report.charts.speedup import speedup
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -52,6 +55,23 @@ def test_a_models_receipt_names_where_its_fields_come_from(receipt):
     assert f"\n\n{from_where}\n\n" in visible_of(told)
     assert read_receipt(to_text(told), "it") == (told, "")
     assert "Fields of" not in visible_of(receipt)
+
+
+def test_a_wide_interval_is_undecided_in_receipt_document_and_chart_title(tmp_path):
+    jumpy = timing_of([2e-4, 8e-3] * 8)
+    made = [
+        timed("dense", 4 * K, 1e-3, baseline=True),
+        record_of("sparse", 4 * K, timing=jumpy, correctness=PASSED),
+    ]
+    run = store_kept_run(tmp_path, made)
+    (panel,) = receipt_of(run).panels
+    undecided = "sparse against dense: undecided, ≈0.8×"
+    assert panel.answer.startswith(f"{undecided} at 4Ki, 95 % [0.1")
+    assert "about the same" not in to_text(receipt_of(run))
+    (verdict,) = (PanelVerdict(run, panel).verdict_part() for panel in run.panels)
+    assert verdict.lead.startswith(undecided)
+    assert verdict.lead.endswith("; no verdict.")
+    assert speedup(CaseGrid.of(run.suites[0])).title.startswith(undecided)
 
 
 def test_it_reads_answer_table_memory_correctness_replay_machine_in_this_order(receipt):

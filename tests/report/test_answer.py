@@ -5,8 +5,10 @@ import pytest
 from harness.core.record import Correctness
 from harness.report.answer import answer, describe_briefly, winner_line
 from harness.report.finding import finding_of
+from tests.records import static_of
 
 NOISE = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
+CLOSE = (0.97, 1.03, 1.0, 0.98, 1.02, 1.0, 1.0)
 WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
 
 REASONS = {
@@ -15,6 +17,12 @@ REASONS = {
     "timeout": "no answer within 60 s",
     "unsupported": "needs more rows",
 }
+
+
+def _noise(noise, name, seq):
+    """The factors of a case's samples: of an implementation, or of one of its lengths."""
+    own = noise.get(name, NOISE)
+    return own[seq] if isinstance(own, dict) else own
 
 
 @pytest.fixture
@@ -29,7 +37,7 @@ def panel(record, suite, timing):
                 name,
                 seq,
                 timing=timing(
-                    [taken * n for n in (noise or {}).get(name, NOISE)],
+                    [taken * n for n in _noise(noise or {}, name, seq)],
                     method=(methods or {}).get(name, "wall"),
                 ),
                 semantics=(semantics or {}).get(name, "exact"),
@@ -77,12 +85,50 @@ def test_until_is_as_good_a_finding_as_from(panel):
     assert second == "Against broadcast: faster until 1Ki (≈ 2Ki): scatter."
 
 
-def test_an_interval_that_contains_one_is_about_the_same(panel):
-    only = panel({"broadcast": {1024: 2.0, 4096: 2.0}, "scatter": {1024: 1.9, 4096: 1.9}}, {"scatter": WIDE})
+def test_an_interval_close_around_one_is_about_the_same(panel):
+    times = {"broadcast": {1024: 2.0, 4096: 2.0}, "scatter": {1024: 1.98, 4096: 1.98}}
+    only = panel(times, {"scatter": CLOSE})
     first, second = answer(only)
     assert first.startswith("Fastest at 4Ki: scatter and broadcast, about the same, ")
     assert second == "Against broadcast: about the same: scatter."
     assert winner_line(only) == "winner per length: 1Ki–4Ki broadcast ≈ scatter"
+
+
+def test_a_wide_interval_that_contains_one_is_undecided(panel):
+    only = panel({"broadcast": {1024: 2.0, 4096: 2.0}, "scatter": {1024: 1.9, 4096: 1.9}}, {"scatter": WIDE})
+    first, second = answer(only)
+    assert first.startswith("Fastest at 4Ki: scatter or broadcast (undecided), 1.9 s [")
+    assert second == "Against broadcast: undecided: scatter."
+    assert winner_line(only) == "winner per length: 1Ki–4Ki undecided: broadcast or scatter"
+
+
+def test_some_may_be_about_the_same_and_others_undecided(panel):
+    times = {"broadcast": {4096: 2.0}, "scatter": {4096: 2.0}, "sort": {4096: 2.1}, "slow": {4096: 4.0}}
+    only = panel(times, {"scatter": CLOSE, "sort": WIDE})
+    first, second = answer(only)
+    assert first.startswith("Fastest at 4Ki: broadcast and scatter, about the same, or sort (undecided), 2.0")
+    assert first.endswith("as fast as the next, slow.")
+    words = "about the same at 4Ki: scatter; undecided at 4Ki: sort; slower at 4Ki: slow"
+    assert second == f"Against broadcast: {words}."
+    assert winner_line(only) == "winner per length: 4Ki undecided: broadcast ≈ scatter or sort"
+
+
+def test_a_verdict_at_the_end_is_not_of_lengths_that_are_undecided(panel):
+    times = dict.fromkeys((1024, 4096, 16384), 2.0)
+    noises = {1024: CLOSE, 4096: WIDE, 16384: CLOSE}
+    only = panel({"broadcast": times, "scatter": times}, {"scatter": noises})
+    assert answer(only)[1] == "Against broadcast: about the same at 16Ki: scatter."
+
+
+def test_equal_operators_without_an_interval_are_undecided(record, suite, timing):
+    """Eager torch dispatches the same operators for both; the host's work between them may differ."""
+    static = {"host": static_of(program="sha256:1a2b3c4d")}
+    records = [
+        record(name, 4096, timing=timing([taken]), framework="torch", static=static)
+        for name, taken in (("broadcast", 2.0), ("scatter", 1.0))
+    ]
+    (only,) = suite(records).panels.values()
+    assert answer(only)[0].startswith("Fastest at 4Ki: scatter or broadcast (undecided), 1.0 s (no interval)")
 
 
 def test_exact_by_fallback_never_crosses(panel):

@@ -46,12 +46,15 @@ def test_a_column_is_explained_where_it_is_shown(info, run):
     assert (rates in narrow, rates in page(info, run, 160)) == (False, True)
 
 
-def test_several_causes_of_one_kind_are_counted(record, describe):
+def test_every_reason_has_its_footnote_and_equal_ones_share_it(record, describe):
     wrong = {"correctness": Correctness("exact", False, "whole")}
     good = record("a", 4096, timing=timing_of([1.0] * 6))
-    bad = [record(n, 4096, "incorrect", reason=f"{n} differs", **wrong) for n in ("b", "c", "d")]
-    records = [good, *bad]
-    assert "¹ incorrect: b differs; 2 more with --notes" in page(describe(records, None), records)
+    reasons = {"b": "rows differ", "c": "NaN", "d": "rows differ"}
+    bad = [record(name, 4096, "incorrect", reason=why, **wrong) for name, why in reasons.items()]
+    text = page(describe([good, *bad], None), [good, *bad])
+    assert re.findall("INCORRECT([¹²])", text) == ["¹", "¹", "²", "²", "¹", "¹"]
+    assert "¹ incorrect: rows differ\n² incorrect: NaN\n" in text
+    assert "more footnotes" not in text, "nothing is left out"
 
 
 def test_a_quick_run_says_first_that_it_is_noisy(info, run):

@@ -70,6 +70,14 @@ def test_a_contract_that_fails_on_some_data_is_told_with_its_reason():
     wrong = record("scatter", "ties", status="incorrect", reason="12 columns are open", correctness=FAILED)
     said = sentences_of(*against(iid=0.5, zeros=0.5), record("broadcast", "ties", 1.0), wrong)["mask/scatter"]
     assert said.endswith("; incorrect at 4Ki on ties: 12 columns are open")
+    others = [
+        record("scatter", data, status="incorrect", reason=why, correctness=FAILED)
+        for data, why in (("zeros", "NaN"), ("ones", "12 columns are open"))
+    ]
+    said = sentences_of(*against(iid=0.5, tied=0.5), wrong, *others)["mask/scatter"]
+    assert said.endswith(
+        "; incorrect at 4Ki on ties, ones: 12 columns are open; incorrect at 4Ki on zeros: NaN"
+    )
 
 
 def test_no_time_beside_the_baseline_is_said_so():

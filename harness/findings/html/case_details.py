@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from harness.analysis.compare_runs import read_interval
 from harness.analysis.results import HOST
 from harness.analysis.same_program import same_kind
-from harness.analysis.stats import ratio
+from harness.analysis.stats import ratio, read_interval
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.record import Record
 from harness.findings.kept_run import KeptRun

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from harness.analysis.compare_runs import SAME_UP_TO, Change, SideBySide
-from harness.analysis.stats import Estimate
+from harness.analysis.compare_runs import Change, SideBySide
+from harness.analysis.stats import SAME_UP_TO, Estimate
 from harness.core.grouped import grouped
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.scales import RATIO

@@ -13,7 +13,7 @@ from harness.report.charts.model import Chart, Outcome, Panel, Series, points
 from harness.report.charts.notes import interval_notes
 from harness.report.format import short_label, status_words
 from harness.report.provenance import machine_label
-from harness.report.tables.history import left_out_lines
+from harness.report.tables.history import history_lines
 
 MOST = 100  # runs that a page has room for
 GATE = "gate"  # the row of the outcome strip in which verdicts stand
@@ -40,7 +40,7 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
         ),
         notes=(
             *interval_notes(median.time for history in histories for median in history.medians),
-            *dict.fromkeys(line for history in histories for line in left_out_lines(history)),
+            *dict.fromkeys(line for history in histories for line in history_lines(history)),
             *([f"a {GATE}'s verdict stands at the last run before it"] if _have_verdicts(histories) else []),
             *([f"{left} earlier runs are left out"] if left else []),
         ),

@@ -147,12 +147,10 @@ def _expectations(grid: CaseGrid) -> Iterable[Remark]:
 
 
 def _failures(grid: CaseGrid) -> Iterable[Remark]:
-    """The failures with the reason at the first length of each implementation and status."""
-    reasons: dict[tuple[str, str], str] = {}
+    """The failures, each with its own reason."""
     for cell in grid.cells:
         if cell.failed:
-            reason = reasons.setdefault((cell.label, cell.status), _cause(cell.failed.reason or ""))
-            planned = planned_text(cell) if cell.status == "oom" else ""
+            reason, planned = _cause(cell.failed.reason or ""), planned_text(cell) * (cell.status == "oom")
             said = planned.removesuffix(" planned") in reason
             yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", "" if said else planned)
 

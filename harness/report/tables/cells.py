@@ -1,5 +1,6 @@
 """One function per column of a suite's table: from a case to a text with its footnotes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roofline import UNMEASURED, RoofShare
+from harness.analysis.stats import FASTER, SLOWER
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
@@ -32,7 +34,7 @@ INCORRECT = "incorrect"
 class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen dataclass takes twice the time
     """A text, the sentences of its footnotes, and a style that only a colour terminal shows.
 
-    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each kind.
+    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each of these.
     """
 
     text: str
@@ -176,9 +178,7 @@ def roof(row: CaseResult) -> Cell:
 
 
 def _speedup_style(comparison: Comparison) -> str:
-    if comparison.low is None or comparison.high is None:
-        return ""
-    return "green" if comparison.low > 1 else "red" if comparison.high < 1 else ""
+    return {FASTER: "green", SLOWER: "red"}.get(comparison.reading, "")
 
 
 def contract(row: CaseResult) -> Cell:
@@ -236,16 +236,13 @@ def status(row: CaseResult) -> Cell:
     record = row.record
     correctness = record.correctness
     failed = [other for other in row.records if other.status != record.status]
-    some = (
-        f"{len(failed)} of {len(row.records)} processes {failed[0].status}: {failed[0].reason}"
-        if failed
-        else None
-    )
+    ends = Counter(f"processes {other.status}: {other.reason}" for other in failed)
+    some = "; ".join(f"{count} of {len(row.records)} {end}" for end, count in ends.items())
     if record.status == "incorrect":
         text, style = ("incorrect (expected)", "dim") if record.expected else ("INCORRECT", "bold red")
     elif record.unexpected:
         text, style = "NOT INCORRECT", "bold red"
-        some = None if record.reason else "registered as incorrect, yet it meets its contract"
+        some = "" if record.reason else "registered as incorrect, yet it meets its contract"
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
     crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
@@ -254,7 +251,7 @@ def status(row: CaseResult) -> Cell:
     notes = sentences(record.reason, "checked on sampled rows" if sampled else None, some, crash)
     kinds: list[tuple[str, str]] = []
     if record.status == "incorrect" or record.unexpected:
-        kinds.append((INCORRECT, record.reason or some or ""))
+        kinds.append((INCORRECT, record.reason or some))
     if crash:
         kinds.append(("crashed", crash))
     count = f" {len(row.records) - len(failed)}/{len(row.records)}" if failed else ""

@@ -1,4 +1,4 @@
-"""Footnotes of tables: every sentence under its number, or one footnote for each kind of reservation."""
+"""Footnotes of tables: every sentence under its number, or one for each kind and cause of reservation."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Footnotes:
-    """The footnotes of some cells: all sentences, or with `few` one for each kind, with its first cause.
+    """The footnotes of some cells: all sentences, or with `few` one for each kind and cause of reservation.
 
     `left_out` are the sentences that stand behind no kind's footnote.
     """
@@ -19,19 +19,15 @@ class Footnotes:
     def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
         self.few = few
         self.left_out: dict[str, None] = {}
-        self._causes: dict[str, dict[str, None]] = {}
-        noted = [cell for cell in cells if cell.notes or cell.kinds]
-        for cell in noted if few else ():
-            for kind, cause in cell.kinds:
-                self._causes.setdefault(kind, {}).update({cause: None} if cause else {})
-        self.restrict(noted)
+        self.restrict(cells)
 
     def restrict(self, cells: Iterable[Cell]) -> None:
         """Number the footnotes of the cells that are shown anew, in the order of reading."""
         shown = [cell for cell in cells if cell.notes or cell.kinds]
-        self.numbers = self._number(shown)
+        used = dict.fromkeys(note for cell in shown for note in self._of(cell))
+        self.numbers = {note: place for place, note in enumerate(used, 1)}
         if self.few:
-            said = (note for cell in shown for note in cell.notes if (note, "") not in cell.kinds)
+            said = (note for cell in shown for note in cell.notes if not any(note in k for k in cell.kinds))
             self.left_out = dict.fromkeys(said)
 
     def marks(self, cell: Cell) -> str:
@@ -43,24 +39,14 @@ class Footnotes:
 
     def lines(self) -> list[tuple[int, str]]:
         """Each number with its sentence."""
-        return [(number, self._sentence(note)) for note, number in self.numbers.items()]
-
-    def _number(self, cells: Iterable[Cell]) -> dict[str, int]:
-        used = dict.fromkeys(note for cell in cells for note in self._of(cell))
-        return {note: place for place, note in enumerate(used, 1)}
+        return [(number, note) for note, number in self.numbers.items()]
 
     def _of(self, cell: Cell) -> Iterable[str]:
-        """A cell's footnotes: kinds, or sentences as they are shown, each once."""
+        """A cell's footnotes as they are shown, each once."""
         if self.few:
-            return dict.fromkeys(kind for kind, _ in cell.kinds) if cell.kinds else ()
+            named = (f"{kind}: {cause}" if cause else kind for kind, cause in cell.kinds)
+            return dict.fromkeys(map(shorten, named)) if cell.kinds else ()
         return dict.fromkeys(map(shorten, cell.notes)) if cell.notes else ()
-
-    def _sentence(self, note: str) -> str:
-        causes = self._causes.get(note)
-        if not causes:
-            return note
-        more = f"; {len(causes) - 1} more with --notes" if len(causes) > 1 else ""
-        return shorten(f"{note}: {next(iter(causes))}") + more
 
 
 def superscripts(numbers: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from harness.analysis.history import CaseHistory, GateVerdict, RunMedian
 from harness.core.grouped import collected
+from harness.core.quick_run import QUICK, QUICK_NOTE
 from harness.report import format as fmt
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.table_data import Column, TableData
@@ -26,18 +27,17 @@ def history_table(history: CaseHistory) -> TableData:
     return TableData(history.case, COLUMNS, rows)
 
 
-def left_out_lines(history: CaseHistory) -> list[str]:
-    """Lines on the runs of other machines, grouped by what differs."""
-    runs = collected((why, run) for run, why in history.left_out.items())
-    return [
-        f"left out, of another fingerprint: {len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"
-        for why, ids in runs.items()
-    ]
+def history_lines(history: CaseHistory) -> list[str]:
+    """Lines on the runs that are noisy, and on those of other machines, grouped by what differs."""
+    whys = [(QUICK_NOTE, median.run) for median in history.medians if median.quick]
+    whys += [(f"left out, of another fingerprint: {why}", run) for run, why in history.left_out.items()]
+    runs = collected(whys)
+    return [f"{len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}" for why, ids in runs.items()]
 
 
 def _median_cells(median: RunMedian) -> tuple[Cell, ...]:
     time, ratio = median.time, median.ratio
-    status = median.status if median.status != "ok" else ""
+    status = " ".join([median.status] * (median.status != "ok") + [QUICK] * median.quick)
     heads = (Cell(median.run), Cell(fmt.minute(median.started)), Cell(median.commit or ABSENT))
     if time.value is None:
         return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, sentences(median.reason)))

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from harness.analysis.stats import SAME
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.record import state_bound
@@ -163,7 +164,7 @@ def agreements_table(agreements: Sequence[Any]) -> Group:
             format_seconds(agreement.harness_s, 3),
             format_seconds(agreement.plain_s, 3),
             f"{agreement.ratio:.3f} [{agreement.ratio_low:.3f}, {agreement.ratio_high:.3f}]",
-            Text("agrees", style="green") if agreement.agrees else Text("differs", style="yellow"),
+            Text(agreement.reading, style="green" if agreement.reading == SAME else "yellow"),
         )
     pairs = min((agreement.pairs for agreement in agreements), default=0)
     return Group(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.compare_runs import NO_INTERVAL
 from harness.analysis.reproduction import MachineRatio, Replication, Reproduction, kinds
+from harness.analysis.stats import NO_INTERVAL
 from harness.core.fingerprint_identity import cache_texts, fingerprint_differences
 from harness.core.grouped import grouped
 from harness.core.median_interval import median

@@ -83,3 +83,15 @@ def test_intervals_are_over_rounds_of_one_process_or_over_processes():
 def test_static_figures_alone_are_no_timing():
     only = record("scatter", 4 * K, static={"host": static(2**20)}, correctness=None)
     assert "nothing was timed" in words_of("latency", suite(only))
+
+
+def test_failures_for_different_reasons_are_told_apart():
+    grown = suite(
+        record("broadcast", 4 * K, 1e-3),
+        record("broadcast", 16 * K, status="crashed", reason="ValueError: no rows"),
+        record("broadcast", 32 * K, status="crashed", reason="ValueError: no rows"),
+        record("broadcast", 64 * K, status="crashed", reason="killed by signal 11"),
+    )
+    notes = latency(CaseGrid.of(grown)).notes
+    assert "broadcast at 16Ki, 32Ki: crashed: ValueError: no rows" in notes
+    assert "broadcast at 64Ki: crashed: killed by signal 11" in notes

@@ -86,6 +86,16 @@ def test_a_process_that_failed_is_counted(record, suite, timing):
     assert notes(table, "status", 0) == ["1 of 4 processes timeout: took too long"]
 
 
+def test_processes_that_failed_differently_have_a_reason_each(record, suite, timing):
+    ends = [("timeout", "took too long"), ("oom", "killed at its limit"), ("timeout", "took too long")]
+    records = [record("broadcast", 4096, timing=timing([1.0] * 6))]
+    records += [
+        record("broadcast", 4096, end, replicate=i, reason=why) for i, (end, why) in enumerate(ends, 1)
+    ]
+    timeouts, out = "2 of 4 processes timeout: took too long", "1 of 4 processes oom: killed at its limit"
+    assert notes(table_of(suite(records)), "status", 0) == [f"{timeouts}; {out}"]
+
+
 def test_what_was_only_checked_shows_its_contract(record, suite):
     uncounted = Correctness("exact", False, "whole", {"mismatches": None})  # a result of another shape
     other = record("b", 4096, status="incorrect", correctness=uncounted, reason="result has another shape")

@@ -1,0 +1,106 @@
+"""A run of `--quick` says so wherever its numbers are shown; other runs do not."""
+
+import re
+
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.core.quick_run import QUICK_NOTE, quick_notes
+from tests.records import PASSED, record_of, timing_of
+from tests.stores import store
+
+RUNS = ["20261120T113000Z-aaaaaaa", "20261121T113000Z-aaaaaaa"]
+NOISY = re.sub(r"\W+", "", QUICK_NOTE)
+PAIR = ("--impl", "scatter,base")
+
+
+def timed(name, seconds):
+    timing = timing_of([seconds] * 6)
+    return record_of(name, 4096, timing=timing, correctness=PASSED, started="2026-11-20T11:30:00Z")
+
+
+@pytest.fixture
+def call(tmp_path, capsysbinary, monkeypatch):
+    """All that a command writes, to either stream or to SVGs, on two runs that `made_by` has made."""
+    (tmp_path / "bench.yaml").write_text("default: [mask]\nsuites:\n  mask: {family: mask, seq: [4Ki]}\n")
+    monkeypatch.chdir(tmp_path)
+
+    def run(made_by, words, **info):
+        for name in RUNS:
+            folder = store(tmp_path / "results", name, [timed("base", 2.0), timed("scatter", 1.0)])
+            folder.update_info(run=name, command=["seqsweep", *made_by.split()], **info)
+        code = call_app(app, words)
+        drawn = [path.read_bytes() for path in tmp_path.glob("**/*.svg")]
+        return code, b"".join([*capsysbinary.readouterr(), *drawn]).decode()
+
+    return run
+
+
+def says_noisy(text):
+    """Whether a text has the sentence, however its lines are broken and its characters are escaped."""
+    return NOISY in re.sub(r"<[^>]*>|&\w+;|\W+", "", text)
+
+
+SHOWN = {
+    "tables": ["show"],
+    "tables as JSON": ["show", "--json"],
+    "Markdown": ["export", "--to", "markdown"],
+    "rows": ["export", "--to", "csv"],
+    "the JSON of a service": ["export", "--to", "bencher"],
+    "a function": ["dispatch"],
+    "a function as JSON": ["dispatch", "--json"],
+    "charts": ["chart"],
+    "a history": ["history", "mask/base@*"],
+    "a drawn history": ["history", "mask/base@*", "--out", "h.svg", "--json"],
+    "implementations": ["compare", "latest", *PAIR],
+    "implementations as JSON": ["compare", "latest", *PAIR, "--json"],
+    "drawn implementations": ["compare", "latest", *PAIR, "--out", "c.svg"],
+    "two runs": ["compare", *RUNS],
+    "machines": ["compare", "--across"],
+    "a document": ["report"],
+}
+
+
+@pytest.mark.parametrize("words", SHOWN.values(), ids=SHOWN)
+def test_its_numbers_are_shown_with_the_sentence(call, words):
+    code, text = call("run mask --quick", words)
+    assert (code, says_noisy(text)) == (0, True)
+
+
+@pytest.mark.parametrize("words", SHOWN.values(), ids=SHOWN)
+def test_other_runs_are_shown_without_it(call, words):
+    code, text = call("run mask", words)
+    assert (code, says_noisy(text)) == (0, False)
+
+
+def test_its_function_has_the_sentence_in_its_text(call, tmp_path):
+    assert call("run mask --quick", ["dispatch", "--into", "choose.py"])[0] == 0
+    assert says_noisy((tmp_path / "choose.py").read_text())
+
+
+def test_a_history_marks_the_runs_that_are_noisy(call):
+    code, text = call("run mask --quick", ["history", "mask/base@*"])
+    rows = [line for line in text.splitlines() if line.lstrip().startswith("20")]
+    assert (code, [line.rstrip().endswith("--quick") for line in rows]) == (0, [True, True])
+    assert f"2 runs, {RUNS[1]}: --quick is noisy" in text
+
+
+def test_a_history_as_data_marks_them_too(call):
+    code, text = call("run mask --quick", ["history", "mask/base@*", "--json"])
+    assert (code, text.count('"quick":true')) == (0, 2)
+
+
+def test_it_gets_no_receipt(call):
+    code, text = call("run mask --quick", ["report", "--pr"])
+    assert code == 2
+    assert text.startswith(f"seqsweep: --pr: {RUNS[1]} is a run of --quick, which is noisy")
+    assert "name another run with --run" in text
+
+
+def test_exact_figures_are_not_noisy(call):
+    assert call("static mask --quick", ["report", "--pr"], depth="static")[0] == 0
+    quick = {"command": ["seqsweep", "check", "--quick"]}
+    assert quick_notes({"depth": "check", **quick}) == ()
+    assert quick_notes(quick) == (QUICK_NOTE,), "older runs have no depth"
+    assert quick_notes({"command": None}) == ()
