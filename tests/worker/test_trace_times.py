@@ -1,6 +1,8 @@
 """Traces whose every interval is known."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
 
@@ -34,3 +36,36 @@ def test_every_instant_is_shared_by_the_operators_that_run(intervals, seconds):
 
 def test_busy_time_counts_no_instant_twice():
     assert busy_s(runs((0, 3, "dot"), (1, 2, "add"), (2, 4, "add"), (6, 7, "dot"))) == 5.0
+
+
+@st.composite
+def any_runs(draw):
+    """Runs in any order: of equal times, without length, nested, overlapping, and with ends before begins."""
+    times = st.integers(0, 6)
+    names = st.sampled_from([*STAGES, "unheard-of"])
+    return draw(st.lists(st.builds(OperatorRun, times, times, names), max_size=8))
+
+
+def share_instant(open_):
+    """Parts of one instant by stage, as :func:`times_by_stage` describes them."""
+    working = [run for run in open_ if run.operator != "loop"]
+    latest = max(run.start_ns for run in open_)
+    parts = working or [next(run for run in open_ if run.start_ns == latest)]
+    named = [stage for run in parts if (stage := STAGES.get(run.operator, ""))] or [""]
+    return {stage: named.count(stage) / len(named) for stage in named}
+
+
+@given(any_runs())
+@example([OperatorRun(3, 3, "dot")])
+@example([OperatorRun(3, 3, "dot"), OperatorRun(0, 3, "dot"), OperatorRun(3, 5, "dot")])
+@example([OperatorRun(4, 2, "dot"), OperatorRun(0, 6, "loop")])
+def test_stages_share_the_busy_time_of_any_trace(runs):
+    found = times_by_stage(runs, STAGES, {"loop"})
+    assert all(time.seconds >= 0 and time.beside >= 0 for time in found.values())
+    assert sum(time.seconds for time in found.values()) == pytest.approx(busy_s(runs))
+    expected = {}
+    for instant in range(6):
+        if open_ := [run for run in runs if run.start_ns <= instant < run.end_ns]:
+            for stage, part in share_instant(open_).items():
+                expected[stage] = expected.get(stage, 0) + part / S
+    assert {stage: time.seconds for stage, time in found.items()} == pytest.approx(expected)
