@@ -1,8 +1,7 @@
 """Building a case: from a registered name to its callable, the first step of every worker."""
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,6 +11,7 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.bounds import Promise, contract_of
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import Implementation
+from harness.catalog.named_inputs import named_inputs
 from harness.catalog.own_semantics import OwnSemantics
 from harness.core.case import Case
 from harness.core.errors import Unsupported
@@ -54,9 +54,20 @@ def build(module: ModuleType, case: Case) -> Built:
     if case.mode not in family.modes:
         raise Unsupported(f"family {family.name} has no mode {case.mode}; use {', '.join(family.modes)}")
     shapes = family.shapes_of(implementation.semantics, workload)
-    function = implementation(workload, **dict(case.options))
-    names = named_inputs(function, shapes)
+    function, names = build_callable(implementation, workload, dict(case.options), shapes)
     return Built(case, family, implementation, workload, shapes, function, names)
+
+
+def build_callable(
+    implementation: Implementation, workload: Any, options: Mapping[str, Any], shapes: Shapes
+) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """(what the builder returns, the inputs that it names). Unsupported, with its line, where it has none."""
+    function = implementation(workload, **options)
+    try:
+        return function, named_inputs(function, shapes)
+    except Unsupported as refusal:
+        place = f"{loading.file_of(implementation).name}:{loading.line_of(implementation)}"
+        raise Unsupported(f"{place}: {refusal}") from None
 
 
 def find(module: ModuleType, identity: str) -> Implementation:
@@ -91,29 +102,3 @@ def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
         return Semantics(name, own.reference, own.contract, own.gradient, own.framework, cost=cost)
     theirs = family.semantics[own.reference or family.first_semantics]
     return dataclasses.replace(theirs, name=name, contract=own.contract, gradient=own.gradient, cost=cost)
-
-
-def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
-    """The family's inputs that a callable takes, by parameter name."""
-    if not callable(function):
-        came = type(function).__name__
-        raise TypeError(f"the builder returned {came}; return the callable that is timed")
-    offered = ", ".join(shapes)
-    remedy = (
-        f"return a function that names its inputs, of {offered}, as in lambda {next(iter(shapes), '')}: …"
-    )
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of most functions written in C
-        raise TypeError(f"the parameters of the callable cannot be read; {remedy}") from None
-    names = []
-    for parameter in parameters:
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:  # as a torch.nn.Module does
-            raise TypeError(f'the callable takes "{parameter}", whatever that is; {remedy}')
-        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
-            raise TypeError(f'the callable takes "{parameter.name}" by its place alone; {remedy}')
-        if parameter.name in shapes:
-            names.append(parameter.name)
-        elif parameter.default is inspect.Parameter.empty:
-            raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
-    return tuple(names)

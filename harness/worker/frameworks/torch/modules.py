@@ -1,0 +1,45 @@
+"""The modules behind a callable: what it is, wraps, has bound, closes over or holds as an attribute."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import torch
+
+INNER = ("__wrapped__", "__self__", "__func__")  # of a decorated function, and of a bound method
+
+
+def modules_of(function: Callable[..., Any]) -> list[torch.nn.Module]:
+    """The outermost modules behind a callable, each once."""
+    found: dict[int, Any] = {}
+    waiting: list[Any] = [function]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += _behind(each)
+    return [each for each in found.values() if isinstance(each, torch.nn.Module)]
+
+
+def trained_parameters(function: Callable[..., Any]) -> list[torch.nn.Parameter]:
+    """The parameters of its modules that require a gradient, each once."""
+    parameters = (each for module in modules_of(function) for each in module.parameters())
+    return list({id(each): each for each in parameters if each.requires_grad}.values())
+
+
+def _behind(each: Any) -> Iterator[Any]:
+    if isinstance(each, (list, tuple)):
+        yield from each
+    if isinstance(each, torch.nn.Module) or not callable(each):
+        return
+    if isinstance(each, partial):
+        yield from (each.func, *each.args, *each.keywords.values())
+        return
+    inner = [getattr(each, name) for name in INNER if hasattr(each, name)]
+    yield from inner
+    if not inner:  # else these are a decorator's own
+        for cell in getattr(each, "__closure__", None) or ():
+            with suppress(ValueError):  # a variable that is not assigned yet
+                yield cell.cell_contents
+        yield from (value for value in getattr(each, "__dict__", {}).values() if not isinstance(each, type))
