@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ from harness.catalog.implementation import Implementation
 from harness.catalog.named_inputs import named_inputs
 from harness.catalog.own_semantics import OwnSemantics
 from harness.core.case import Case
-from harness.core.errors import Unsupported
+from harness.core.errors import Unsupported, family_code
 from harness.core.plain_data import plain
 from harness.core.record import Cost
 from harness.core.static_figures import Static
@@ -35,10 +36,12 @@ class Built:
     def describe(self, static: Static) -> dict[str, Any]:
         """The description of a compiled case that its runner receives, as plain data."""
         implementation, expect = self.implementation, self.implementation.expect
+        with nullcontext() if implementation.own else family_code(f"the cost of family {self.family.name}"):
+            cost = self.family.cost_of(implementation.semantics, self.workload)
         facts = implementation.facts(self.workload, static, dict(self.case.options))
         return {
             "static": dataclasses.asdict(static),
-            "cost": dataclasses.asdict(self.family.cost_of(implementation.semantics, self.workload)),
+            "cost": dataclasses.asdict(cost),
             "facts": {name: plain(value) for name, value in facts.items()},
             "expected": bool(expect and expect.when(self.workload)),
             "expectation": expect.reason if expect else None,
@@ -71,9 +74,10 @@ def build_callable(
 
 
 def find(module: ModuleType, identity: str) -> Implementation:
-    name = identity.split("/", 1)[1]
+    """The implementation `family/name` of a module, where several families may have one of this name."""
+    family, name = identity.split("/", 1)
     for implementation in loading.implementations_in(module):
-        if implementation.name == name:
+        if implementation.name == name and loading.family_of(implementation).name == family:
             return implementation
     raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
 

@@ -53,9 +53,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         found, unreadable = None, error
     if isinstance(function, functools.partial):
         return _signature_of_partial(function)
-    if isinstance(function, MethodType) and callable(owner := function.__self__):
-        if function.__func__ is type(owner).__call__:
-            return signature_of(owner)
+    owner: Any = function.__self__ if isinstance(function, MethodType) else None
+    if isinstance(function, MethodType) and callable(owner) and function.__func__ is type(owner).__call__:
+        return signature_of(owner)
     for name in INNER:
         if callable(inner := getattr(function, name, None)):
             return signature_of(inner)
