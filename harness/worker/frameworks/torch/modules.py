@@ -1,8 +1,8 @@
 """The modules behind a callable: what it is, wraps, has bound, closes over or holds as an attribute."""
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
+from types import CellType
 from typing import Any
 
 import torch
@@ -28,18 +28,15 @@ def trained_parameters(function: Callable[..., Any]) -> list[torch.nn.Parameter]
     return list({id(each): each for each in parameters if each.requires_grad}.values())
 
 
-def _behind(each: Any) -> Iterator[Any]:
+def _behind(each: Any) -> list[Any]:
     if isinstance(each, (list, tuple)):
-        yield from each
-    if isinstance(each, torch.nn.Module) or not callable(each):
-        return
+        return list(each)
     if isinstance(each, partial):
-        yield from (each.func, *each.args, *each.keywords.values())
-        return
-    inner = [getattr(each, name) for name in INNER if hasattr(each, name)]
-    yield from inner
-    if not inner:  # else these are a decorator's own
-        for cell in getattr(each, "__closure__", None) or ():
-            with suppress(ValueError):  # a variable that is not assigned yet
-                yield cell.cell_contents
-        yield from (value for value in getattr(each, "__dict__", {}).values() if not isinstance(each, type))
+        return [each.func, *each.args, *each.keywords.values()]
+    if isinstance(each, (torch.nn.Module, type)) or not callable(each):
+        return []
+    if inner := [getattr(each, name) for name in INNER if hasattr(each, name)]:
+        return inner  # the closure is its decorator's
+    cells = getattr(each, "__closure__", None) or ()
+    closed_over = [cell.cell_contents for cell in cells if cell != CellType()]  # but not those still empty
+    return [*closed_over, *getattr(each, "__dict__", {}).values()]
