@@ -56,7 +56,8 @@ def build(module: ModuleType, case: Case) -> Built:
     workload = family.workload(**dict(case.workload))
     if case.mode not in family.modes:
         raise Unsupported(f"family {family.name} has no mode {case.mode}; use {', '.join(family.modes)}")
-    shapes = family.shapes_of(implementation.semantics, workload)
+    with family_code(f"the inputs of family {family.name}"):
+        shapes = family.shapes_of(implementation.semantics, workload)
     function, names = build_callable(implementation, workload, dict(case.options), shapes)
     return Built(case, family, implementation, workload, shapes, function, names)
 

@@ -70,8 +70,9 @@ class ReferenceWorker:
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
-        self.count = self.family.rows(self.workload) if self.family.rows else None
-        self.tile = self.family.tile(self.workload)
+        with family_code():
+            self.count = self.family.rows(self.workload) if self.family.rows else None
+            self.tile = self.family.tile(self.workload)
         for index in range(sets):
             self._draw(f"set{index}", self._random(index), write=write)
         return {}

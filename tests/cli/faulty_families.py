@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from seqsweep import Array, Contract, Cost, Family, Semantics, Workload, axis, exact, implementation
 
 
-def broken(name, *, cost=lambda w: Cost(), inputs=None, reference=None, contract=None):
+def broken(name, *, cost=lambda w: Cost(), shapes=None, inputs=None, reference=None, contract=None):
     """(family, two implementations) of one question, with a part of its own."""
 
     @dataclass(frozen=True)
@@ -20,7 +20,7 @@ def broken(name, *, cost=lambda w: Cost(), inputs=None, reference=None, contract
         name,
         "Does it double?",
         Points,
-        lambda w: {"x": Array((w.seq,), "f32")},
+        shapes or (lambda w: {"x": Array((w.seq,), "f32")}),
         inputs or draw,
         {"double": meaning},
         cost,
@@ -47,6 +47,10 @@ def judges(evidence):
     return evidence.workload.bound
 
 
+def describes(w):
+    return {"x": Array((w.seq,), "f32" if w.seq < 5000 else missing)}  # noqa: F821 - its mistake
+
+
 def draws(w, rng):
     return {"x": 1 / 0}
 
@@ -58,3 +62,4 @@ ContractWorkload, CONTRACT, contract_adds, contract_multiplies = broken(
     "contract", contract=Contract("mine", judges)
 )
 InputsWorkload, INPUTS, inputs_adds, inputs_multiplies = broken("inputs", inputs=draws)
+ShapesWorkload, SHAPES, shapes_adds, shapes_multiplies = broken("shapes", shapes=describes)

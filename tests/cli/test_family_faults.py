@@ -7,7 +7,7 @@ import pytest
 FILE = Path(__file__).with_name("faulty_families.py")
 LINES = {
     text: FILE.read_text().partition(text)[0].count("\n") + 1
-    for text in ("raise ValueError", "return evidence", "1 / 0")
+    for text in ("raise ValueError", "return evidence", "1 / 0", "missing")
 }
 REASONS = {
     "reference": "the reference double of family reference cannot be computed: "
@@ -16,6 +16,8 @@ REASONS = {
     f"attribute 'bound' (faulty_families.py:{LINES['return evidence']})",
     "inputs": "the inputs of family inputs cannot be computed: ZeroDivisionError: division by zero "
     f"(faulty_families.py:{LINES['1 / 0']})",
+    "shapes": "the inputs of family shapes: NameError: name 'missing' is not defined "
+    f"(faulty_families.py:{LINES['missing']})",
 }
 BENCH = """\
 plugins: [{file}]

@@ -149,7 +149,8 @@ class References:
         A reference or contract that an implementation's author brings fails as that implementation's crash.
         """
         for state in states:
-            if isinstance(end, Ended) and end.status == UNJUDGED and _brought_by(state):
+            own = state.info.bounds and state.info.promise is None
+            if own and isinstance(end, Ended) and end.status == UNJUDGED:
                 end = Ended("crashed", end.reason, alive=True, output=end.output)
             if isinstance(end, Ended) and end.status in {"oom", "timeout"}:
                 why = f"not run: {what} cannot be computed ({end.status}: {end})"
