@@ -1,5 +1,7 @@
 """Traces whose every interval is known."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -69,3 +71,14 @@ def test_stages_share_the_busy_time_of_any_trace(runs):
             for stage, part in share_instant(open_).items():
                 expected[stage] = expected.get(stage, 0) + part / S
     assert {stage: time.seconds for stage, time in found.items()} == pytest.approx(expected)
+
+
+@pytest.mark.jax
+def test_no_time_is_outside_of_stages_that_last_longer_than_the_call_by_the_hosts_clock(monkeypatch):
+    pytest.importorskip("jax")
+    from harness.worker.frameworks.jax import framework
+
+    monkeypatch.setattr(framework, "trace_call", lambda call, sync: (4e-9, [OperatorRun(0, 5, "dot")]))
+    program = SimpleNamespace(staged=SimpleNamespace(stages=STAGES, containers=set()))
+    times = framework.Jax().time_stages(lambda: None, SimpleNamespace(program=program))
+    assert {stage: span.seconds for stage, span in times.items()} == {"a": pytest.approx(5e-9), "": 0.0}
