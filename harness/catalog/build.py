@@ -1,8 +1,8 @@
 """Building a case: from a registered name to its callable, the first step of every worker."""
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,9 +12,10 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.bounds import Promise, contract_of
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import Implementation
+from harness.catalog.named_inputs import named_inputs
 from harness.catalog.own_semantics import OwnSemantics
 from harness.core.case import Case
-from harness.core.errors import Unsupported
+from harness.core.errors import Unsupported, family_code
 from harness.core.plain_data import plain
 from harness.core.record import Cost
 from harness.core.static_figures import Static
@@ -35,10 +36,12 @@ class Built:
     def describe(self, static: Static) -> dict[str, Any]:
         """The description of a compiled case that its runner receives, as plain data."""
         implementation, expect = self.implementation, self.implementation.expect
+        with nullcontext() if implementation.own else family_code(f"the cost of family {self.family.name}"):
+            cost = self.family.cost_of(implementation.semantics, self.workload)
         facts = implementation.facts(self.workload, static, dict(self.case.options))
         return {
             "static": dataclasses.asdict(static),
-            "cost": dataclasses.asdict(self.family.cost_of(implementation.semantics, self.workload)),
+            "cost": dataclasses.asdict(cost),
             "facts": {name: plain(value) for name, value in facts.items()},
             "expected": bool(expect and expect.when(self.workload)),
             "expectation": expect.reason if expect else None,
@@ -53,16 +56,29 @@ def build(module: ModuleType, case: Case) -> Built:
     workload = family.workload(**dict(case.workload))
     if case.mode not in family.modes:
         raise Unsupported(f"family {family.name} has no mode {case.mode}; use {', '.join(family.modes)}")
-    shapes = family.shapes_of(implementation.semantics, workload)
-    function = implementation(workload, **dict(case.options))
-    names = named_inputs(function, shapes)
+    with family_code(f"the inputs of family {family.name}"):
+        shapes = family.shapes_of(implementation.semantics, workload)
+    function, names = build_callable(implementation, workload, dict(case.options), shapes)
     return Built(case, family, implementation, workload, shapes, function, names)
 
 
+def build_callable(
+    implementation: Implementation, workload: Any, options: Mapping[str, Any], shapes: Shapes
+) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """(what the builder returns, the inputs that it names). Unsupported, with its line, where it has none."""
+    function = implementation(workload, **options)
+    try:
+        return function, named_inputs(function, shapes)
+    except Unsupported as refusal:
+        place = f"{loading.file_of(implementation).name}:{loading.line_of(implementation)}"
+        raise Unsupported(f"{place}: {refusal}") from None
+
+
 def find(module: ModuleType, identity: str) -> Implementation:
-    name = identity.split("/", 1)[1]
+    """The implementation `family/name` of a module, where several families may have one of this name."""
+    family, name = identity.split("/", 1)
     for implementation in loading.implementations_in(module):
-        if implementation.name == name:
+        if implementation.name == name and loading.family_of(implementation).name == family:
             return implementation
     raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
 
@@ -91,29 +107,3 @@ def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
         return Semantics(name, own.reference, own.contract, own.gradient, own.framework, cost=cost)
     theirs = family.semantics[own.reference or family.first_semantics]
     return dataclasses.replace(theirs, name=name, contract=own.contract, gradient=own.gradient, cost=cost)
-
-
-def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
-    """The family's inputs that a callable takes, by parameter name."""
-    if not callable(function):
-        came = type(function).__name__
-        raise TypeError(f"the builder returned {came}; return the callable that is timed")
-    offered = ", ".join(shapes)
-    remedy = (
-        f"return a function that names its inputs, of {offered}, as in lambda {next(iter(shapes), '')}: …"
-    )
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of most functions written in C
-        raise TypeError(f"the parameters of the callable cannot be read; {remedy}") from None
-    names = []
-    for parameter in parameters:
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:  # as a torch.nn.Module does
-            raise TypeError(f'the callable takes "{parameter}", whatever that is; {remedy}')
-        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
-            raise TypeError(f'the callable takes "{parameter.name}" by its place alone; {remedy}')
-        if parameter.name in shapes:
-            names.append(parameter.name)
-        elif parameter.default is inspect.Parameter.empty:
-            raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
-    return tuple(names)

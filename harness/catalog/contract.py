@@ -75,13 +75,15 @@ class Contract:
     """A named judge of results. `name` goes into records: `exact`, `tolerance`, `recall` or a family's own.
 
     `bound` says what it allows, if the name does not: `rel rms ≤ 0.02`. `limit` is the number of a contract
-    of :mod:`harness.catalog.bounds`, from which any process can rebuild it.
+    of :mod:`harness.catalog.bounds`, from which any process can rebuild it. One that is `by_dtype` reads the
+    workload's dtype.
     """
 
     name: str
     judge: Callable[[Evidence], Judgement]
     bound: str = ""
     limit: float | None = None
+    by_dtype: bool = False
 
     def __post_init__(self) -> None:
         """UsageError for what cannot be used."""
@@ -228,7 +230,9 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
 
-        bound = relative_rms[evidence.workload.dtype]
+        bound = relative_rms.get(dtype := evidence.workload.dtype)
+        if bound is None:
+            raise ValueError(f"tolerance(…) has no bound for {dtype}; add one, or refuse this dtype")
         pairs, failed = paired_leaves(evidence)
         if failed:
             return failed
@@ -247,7 +251,7 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
         return Judgement(not reason, figures, reason)
 
     bounds = ", ".join(f"{bound:.2g} in {dtype}" for dtype, bound in relative_rms.items())
-    return Contract("tolerance", judge, f"rel rms ≤ {bounds}")
+    return Contract("tolerance", judge, f"rel rms ≤ {bounds}", by_dtype=True)
 
 
 def _deviation(

@@ -42,6 +42,7 @@ from harness.core.workload import MODES, Field, fields_of
 PLUGIN_SECONDS = 60.0
 ENTRY_POINTS = "seqsweep.implementations"
 
+NO_DTYPE = "tolerance(…) has bounds by dtype, and its workload has no dtype: add that field, or use within(…)"
 SIDE_SECONDS = 120.0
 SHORT_SEQ = 4096  # a length that every built-in family supports
 
@@ -61,6 +62,7 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
             f"references are written in {REFERENCES}",
         ),
         (len(beside_numpy) > 1, f"its references are in {' and '.join(beside_numpy)}: keep to one of them"),
+        (any(map(family.lacks_dtype, family.semantics.values())), NO_DTYPE),
     ):
         if wrong:
             raise UsageError(f'{file_of(family)}: family "{family.name}" cannot be used: {problem}')
@@ -80,12 +82,15 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
 
 
 def _input_names(family: Family, fields: Iterable[Field]) -> tuple[str, ...]:
-    """The names of the inputs of a short workload with default fields; empty if that is invalid."""
+    """The names of the inputs of a short default workload, which also has a cost; empty if it is invalid."""
     values = {f.name: SHORT_SEQ if f.name == "seq" else f.minimum for f in fields if f.required}
     try:
-        return tuple(family.shapes(family.workload(**values)))
+        workload = family.workload(**values)
+        names = tuple(family.shapes_of(family.first_semantics, workload))
     except Exception:  # a plugin's code may raise anything; the names only fill templates
         return ()
+    family.cost_of(family.first_semantics, workload)
+    return names
 
 
 def describe_implementation(implementation: Implementation, source: str) -> ImplementationInfo:
@@ -127,6 +132,8 @@ def _find_problem(implementation: Implementation, family: Family) -> str | None:
     own, name = implementation.own, implementation.semantics
     if own is None:
         wanted = name
+    elif family.lacks_dtype(own):
+        return NO_DTYPE
     elif name in family.semantics:
         return f'semantics "{name}" is one of family {family.name}: give OwnSemantics another name='
     else:

@@ -1,14 +1,14 @@
 """A family: one question, with one workload type and one set of inputs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from harness.catalog.arrays import Array, Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
 from harness.catalog.models import Model, ModelWorkload, Phase
-from harness.catalog.own_semantics import COST
+from harness.catalog.own_semantics import COST, OwnSemantics
 from harness.core.declared import Rule, is_word, require_usable
 from harness.core.errors import UsageError
 from harness.core.plain_data import plain
@@ -119,6 +119,11 @@ class Family:
     def first_semantics(self) -> str:
         """The default semantics: what own semantics without a reference approximate."""
         return next(iter(self.semantics))
+
+    def lacks_dtype(self, meaning: Semantics | OwnSemantics) -> bool:
+        """Whether a contract reads the workload's dtype, which is no field or property of it."""
+        by_dtype = any(contract and contract.by_dtype for contract in (meaning.contract, meaning.gradient))
+        return by_dtype and "dtype" not in {*dir(self.workload), *(f.name for f in fields(self.workload))}
 
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
         """The inputs of a workload. Unsupported where it is invalid, or this semantics not defined for it."""

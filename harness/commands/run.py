@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
-from harness.core.record import PLANNED, TIMED
+from harness.core.errors import UsageError
+from harness.core.record import PLANNED, TIMED, UNJUDGED
 from harness.core.typed_command import resuming_command, typed_command
 from harness.core.version import VERSION
 
@@ -101,8 +102,13 @@ def end_run(done: Done, *, strict: bool) -> int:
         return STOPPED
     if _is_empty_shard(done):
         return 0
+    faults = {record.family: record.reason for record in records if record.status == UNJUDGED}
+    for family, reason in faults.items():
+        print_line(f"unjudged: {reason}; mend family {family}", err=True)
     if any(record.unexpected for record in records):
         return INCORRECT
+    if faults:
+        return UsageError.exit_code
     if depth == "static":
         known = any(static.has_figures for record in records for static in record.static.values())
         return _code_of(records, "compiled", known, strict=strict)

@@ -123,9 +123,9 @@ FORMS: Mapping[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the worker's, or of the implementation's."""
+    """An exception of the worker's, or of the implementation's; `unjudged`: of its family's own code."""
 
-    kind: Literal["oom", "crashed"]
+    kind: Literal["oom", "crashed", "unjudged"]
     reason: str
     traceback: str = ""
 

@@ -5,7 +5,8 @@ exception: see :mod:`harness.core.record`.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 
 class SeqsweepError(Exception):
@@ -38,6 +39,21 @@ class ScratchFull(Exception):  # noqa: N818 - a statement by a worker about its 
 
 class Unsupported(Exception):  # noqa: N818 - a statement by an implementation, not an error of it
     """Raised by an implementation or a workload that cannot take a point; names what is refused."""
+
+
+class FamilyFault(Exception):  # noqa: N818 - a statement by a worker about a family, not an error of it
+    """Raised by a worker where a family's own code fails; it names the part, and its cause is the error."""
+
+
+@contextmanager
+def family_code(part: str = "") -> Generator[None]:
+    """Blame the family for what its own code raises, unless that is a refusal."""
+    try:
+        yield
+    except Unsupported:
+        raise
+    except Exception as error:
+        raise FamilyFault(part) from error
 
 
 OOM_WORDS = (

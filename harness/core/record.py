@@ -19,7 +19,8 @@ from harness.core.workload import Value
 SCHEMA = 1
 
 PLANNED = "planned"  # judged by an interpreter, or compiled alone: nothing here could time it
-STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED)
+UNJUDGED = "unjudged"  # its family's own code failed, which says nothing about the implementation
+STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED, UNJUDGED)
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COUNTED_MODE = "fwd"  # the formulas of costs count no backward

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.catalog.build import Built, named_inputs
+from harness.catalog.build import Built, build_callable
 from harness.worker import array_files
 from harness.worker.frameworks.base import Framework, Patience, Prepared
 
@@ -35,8 +35,8 @@ class CheckedCalls:
     def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
         implementation = self.built.implementation
         shapes = self.built.family.shapes_of(implementation.semantics, workload)
-        function = implementation(workload, **dict(self.built.case.options))
-        names = named_inputs(function, shapes)
+        options = dict(self.built.case.options)
+        function, names = build_callable(implementation, workload, options, shapes)
         return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
 
     def _call(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:

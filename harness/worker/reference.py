@@ -4,7 +4,6 @@ References of cases on a GPU are evaluated there, where their framework can: row
 seconds on a host. f64 is IEEE's on both, so only the order of sums differs.
 """
 
-import inspect
 import traceback
 from collections.abc import Callable, Mapping
 from time import perf_counter
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog.family import Semantics
+from harness.catalog.named_inputs import signature_of
 from harness.core.errors import Unsupported
 from harness.worker import array_files
 from harness.worker.frameworks.base import Framework, Patience
@@ -68,7 +68,7 @@ class Reference:
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         if not callable(function):
             raise TypeError(f"it returns {type(function).__name__}, not a callable over the inputs")
-        names = tuple(name for name in inspect.signature(function).parameters if name in self.inputs)
+        names = tuple(name for name in signature_of(function).parameters if name in self.inputs)
         for name in names:
             if name not in self.wide:
                 wide = array_files.map_leaves(self.inputs[name], widen)

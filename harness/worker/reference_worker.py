@@ -18,6 +18,7 @@ from harness.catalog import loading
 from harness.catalog.arrays import FLOATING, short_name
 from harness.catalog.bounds import Promise
 from harness.catalog.build import with_own_semantics, with_promise
+from harness.core.errors import family_code
 from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
@@ -69,16 +70,18 @@ class ReferenceWorker:
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
-        self.count = self.family.rows(self.workload) if self.family.rows else None
-        self.tile = self.family.tile(self.workload)
+        with family_code():
+            self.count = self.family.rows(self.workload) if self.family.rows else None
+            self.tile = self.family.tile(self.workload)
         for index in range(sets):
             self._draw(f"set{index}", self._random(index), write=write)
         return {}
 
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
         """Draw inputs, and write them to a folder or use those that another process has written there."""
-        drawn = draw_inputs(self.family, self.workload, random)
-        require_described(self.family.name, drawn, self.family.shapes(self.workload))
+        with family_code():
+            drawn = draw_inputs(self.family, self.workload, random)
+            require_described(self.family.name, drawn, self.family.shapes(self.workload))
         if write:
             array_files.write(self.folder / name, drawn)
         self.inputs[name] = array_files.read(self.folder / name)
@@ -95,7 +98,8 @@ class ReferenceWorker:
         reference = self._reference(semantics, FIRST)
         seed = partial(self._random, ROWS)
         if self.count is not None:
-            self.costs[semantics] = measure_cost(self.count, self.tile, reference.time_result, seed)
+            with family_code():
+                self.costs[semantics] = measure_cost(self.count, self.tile, reference.time_result, seed)
         expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -137,8 +141,9 @@ class ReferenceWorker:
         """The reference's answer: whole if that is within the effort, else on some rows."""
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         rows = rows_to_judge(self.count or 0, self.tile, self.costs.get(semantics), passes, effort, seed)
-        expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
-        require_rows(expected)
+        with family_code():
+            expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
+            require_rows(expected)
         return expected
 
     def _dtype(self) -> Any:
@@ -153,7 +158,8 @@ class ReferenceWorker:
         """The answer with its gradients under a drawn cotangent, which is written under `name`."""
         whole, rows = expected.masked_cotangent(draw_cotangents(expected, self._dtype(), random))
         array_files.write(self.folder / name, whole)
-        return replace(expected, gradients=reference.gradients(expected.rows, rows))
+        with family_code():
+            return replace(expected, gradients=reference.gradients(expected.rows, rows))
 
     def do_judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         """Judge a case's result on `inputs` by its contract; the result's folder is removed.

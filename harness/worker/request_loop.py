@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
-from harness.core.errors import ScratchFull, SideError, Unsupported
+from harness.core.errors import FamilyFault, ScratchFull, SideError, Unsupported
 from harness.core.paths import PACKAGE
 from harness.core.shown_text import message_of
 from harness.worker import resource_limits
@@ -78,7 +78,8 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failure_answer(error: BaseException) -> dict[str, Any]:
-    kind = "oom" if resource_limits.is_oom(error) else "crashed"
+    kind = "unjudged" if isinstance(error, FamilyFault) else "crashed"
+    kind = "oom" if resource_limits.is_oom(error) else kind
     failed = {"kind": kind, "reason": sentence(error), "traceback": _traceback(error)}
     with suppress(Exception):  # an implementation may have replaced sys.stdout
         sys.stdout.flush()  # into the output that is kept beside the traceback
@@ -95,6 +96,8 @@ def _traceback(error: BaseException) -> str:
 
 def sentence(error: BaseException) -> str:
     """The exception in one line, with the innermost place outside of the harness and libraries."""
+    if isinstance(error, FamilyFault) and error.__cause__ is not None:
+        return ": ".join(filter(None, [str(error), sentence(error.__cause__)]))
     text, place = message_of(error), ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename

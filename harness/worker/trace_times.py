@@ -27,10 +27,13 @@ def times_by_stage(
 
     Where several operators run at once, each gets an equal part of the time. Containers, such as loops, get
     time only where nothing else runs, and then the innermost one. Operators without a stage get time only
-    where no operator with a stage runs.
+    where no operator with a stage runs. A run that ends when it begins, by the trace's clock, takes none.
     """
     ends = [
-        (time, begins, run) for run in runs for time, begins in ((run.start_ns, True), (run.end_ns, False))
+        (time, begins, run)
+        for run in runs
+        if run.end_ns > run.start_ns
+        for time, begins in ((run.start_ns, True), (run.end_ns, False))
     ]
     ends.sort(key=lambda end: end[:2])
     seconds: dict[str, float] = defaultdict(float)

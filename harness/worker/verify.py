@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.catalog.contract import Evidence, Judgement, require_judgement
+from harness.catalog.contract import Contract, Evidence, Judgement, paired_leaves, require_judgement
 from harness.catalog.family import Semantics
-from harness.core.errors import Unsupported
+from harness.core.errors import FamilyFault, Unsupported
 from harness.worker import array_files
 
 COMPARED_BYTES = 1 << 24
@@ -122,7 +122,17 @@ def _judge_result(
     evidence = Evidence(
         workload, inputs, result, expected.result, expected.rows, expected.ambiguous, meaning.layout
     )
-    return require_judgement(meaning.contract.judge(evidence))
+    return _ask_contract(meaning.contract, evidence)
+
+
+def _ask_contract(contract: Contract, evidence: Evidence) -> Judgement:
+    """A contract's verdict. Its family is blamed where it raises over a result of the reference's form."""
+    try:
+        return require_judgement(contract.judge(evidence))
+    except Exception as error:
+        if isinstance(error, Unsupported) or paired_leaves(evidence)[1] is not None:
+            raise
+        raise FamilyFault from error
 
 
 def _judge_gradients(
@@ -135,6 +145,6 @@ def _judge_gradients(
         text = "none of its gradients is one that the reference has, so nothing can be judged"
         return Judgement(False, {}, text)
     mine, theirs = ({name: tree[name] for name in common} for tree in (gradients, references))
-    verdict = require_judgement(meaning.gradient.judge(Evidence(workload, inputs, mine, theirs)))
+    verdict = _ask_contract(meaning.gradient, Evidence(workload, inputs, mine, theirs))
     figures = {f"gradient_{name}": value for name, value in verdict.figures.items()}
     return Judgement(verdict.passed, figures, f"gradient of {verdict.reason}" if verdict.reason else "")

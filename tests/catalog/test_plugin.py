@@ -363,6 +363,22 @@ CHECK = 'Check("named", "?", lambda trial: None)'
             "a tuple of texts",
         ),
         (
+            FAMILY.replace("exact())", "tolerance({'f32': 1e-6}))").replace("exact,", "tolerance,") + USES,
+            'family "points" cannot be used: tolerance(…) has bounds by dtype, and its workload has no dtype',
+        ),
+        (
+            ("from seqsweep import tolerance\n" + FAMILY + USES).replace(
+                'semantics="double"', "semantics=tolerance({'f32': 1e-6})"
+            ),
+            "tolerance(…) has bounds by dtype, and its workload has no dtype",
+        ),
+        (
+            "from seqsweep import Cost\n"
+            + FAMILY.replace("semantics={", "cost=lambda w: Cost(flops=-w.seq), semantics={")
+            + USES,
+            "my_impls.py:16: ValueError: a cost of -4096: work is a number from 0 on",
+        ),
+        (
             FAMILY.replace("axis()", "axis()\n    far: float = 1e999") + USES,
             "default of far must be a finite",
         ),

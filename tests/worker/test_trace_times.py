@@ -1,6 +1,10 @@
 """Traces whose every interval is known."""
 
+from types import SimpleNamespace
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
 
@@ -34,3 +38,47 @@ def test_every_instant_is_shared_by_the_operators_that_run(intervals, seconds):
 
 def test_busy_time_counts_no_instant_twice():
     assert busy_s(runs((0, 3, "dot"), (1, 2, "add"), (2, 4, "add"), (6, 7, "dot"))) == 5.0
+
+
+@st.composite
+def any_runs(draw):
+    """Runs in any order: of equal times, without length, nested, overlapping, and with ends before begins."""
+    times = st.integers(0, 6)
+    names = st.sampled_from([*STAGES, "unheard-of"])
+    return draw(st.lists(st.builds(OperatorRun, times, times, names), max_size=8))
+
+
+def share_instant(open_):
+    """Parts of one instant by stage, as :func:`times_by_stage` describes them."""
+    working = [run for run in open_ if run.operator != "loop"]
+    latest = max(run.start_ns for run in open_)
+    parts = working or [next(run for run in open_ if run.start_ns == latest)]
+    named = [stage for run in parts if (stage := STAGES.get(run.operator, ""))] or [""]
+    return {stage: named.count(stage) / len(named) for stage in named}
+
+
+@given(any_runs())
+@example([OperatorRun(3, 3, "dot")])
+@example([OperatorRun(3, 3, "dot"), OperatorRun(0, 3, "dot"), OperatorRun(3, 5, "dot")])
+@example([OperatorRun(4, 2, "dot"), OperatorRun(0, 6, "loop")])
+def test_stages_share_the_busy_time_of_any_trace(runs):
+    found = times_by_stage(runs, STAGES, {"loop"})
+    assert all(time.seconds >= 0 and time.beside >= 0 for time in found.values())
+    assert sum(time.seconds for time in found.values()) == pytest.approx(busy_s(runs))
+    expected = {}
+    for instant in range(6):
+        if open_ := [run for run in runs if run.start_ns <= instant < run.end_ns]:
+            for stage, part in share_instant(open_).items():
+                expected[stage] = expected.get(stage, 0) + part / S
+    assert {stage: time.seconds for stage, time in found.items()} == pytest.approx(expected)
+
+
+@pytest.mark.jax
+def test_no_time_is_outside_of_stages_that_last_longer_than_the_call_by_the_hosts_clock(monkeypatch):
+    pytest.importorskip("jax")
+    from harness.worker.frameworks.jax import framework
+
+    monkeypatch.setattr(framework, "trace_call", lambda call, sync: (4e-9, [OperatorRun(0, 5, "dot")]))
+    program = SimpleNamespace(staged=SimpleNamespace(stages=STAGES, containers=set()))
+    times = framework.Jax().time_stages(lambda: None, SimpleNamespace(program=program))
+    assert {stage: span.seconds for stage, span in times.items()} == {"a": pytest.approx(5e-9), "": 0.0}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness import Contract, Judgement, Semantics, exact, tolerance
-from harness.core.errors import Unsupported
+from harness.core.errors import FamilyFault, Unsupported
 from harness.core.plain_data import plain
 from harness.worker.array_files import checksums
 from harness.worker.verify import Expected, draw_cotangents, judge, judge_return
@@ -143,5 +143,15 @@ def test_what_is_no_figure_is_refused_before_it_is_stored(value):
 def test_a_contract_that_returns_a_bare_truth_is_named(mode, handed):
     bare = Contract("mine", lambda evidence: True)
     meaning = Semantics("odd", lambda w, rows: None, bare, gradient=bare)
-    with pytest.raises(TypeError, match="it returns bool; return Judgement"):
+    with pytest.raises(FamilyFault) as fault:
         verdict(BACKWARD, handed, mode, meaning)
+    assert str(fault.value.__cause__) == "it returns bool; return Judgement(passed, figures, reason)"
+
+
+def test_a_contract_that_raises_over_a_result_of_another_form_blames_no_family():
+    def judge(evidence):
+        raise KeyError("rows")
+
+    meaning = Semantics("odd", lambda w, rows: None, Contract("mine", judge))
+    with pytest.raises(KeyError):
+        verdict(BACKWARD, {"other": PART}, "fwd", meaning)

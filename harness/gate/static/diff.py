@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from harness.analysis.kernel_pairs import kernel_pairs
 from harness.core.peak_owners import Owners
-from harness.core.record import Correctness
+from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
@@ -159,7 +159,7 @@ def _status_verdict(base: StaticFigures | None, candidate: StaticFigures) -> Sta
     now = f"{candidate.state}: {candidate.reason}"
     if base is not None and base.state == candidate.state:
         return StaticVerdict(None, f"on both sides {now}")
-    if candidate.state in {"crashed", "timeout"}:
+    if candidate.state in {"crashed", "timeout", UNJUDGED}:
         return StaticVerdict(
             INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base was ok'}"
         )

@@ -22,7 +22,7 @@ LONGEST_REASON = 22  # a reason of this length stands in the cell itself
 # The opcodes to count: work for matrix units, sorting, writes in no order, kernels of libraries.
 CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
 
-_STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
+_STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red", "unjudged": "red"}
 
 
 OTHER_SEMANTICS = "not mathematically equivalent to the baseline"

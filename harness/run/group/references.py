@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
+from harness.core.record import UNJUDGED
 from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.input_files import InputFiles
@@ -143,9 +144,15 @@ class References:
                 raise
 
     def settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Settle cases that cannot be verified: as skipped where the reference ran out of memory or time."""
+        """Settle cases that cannot be verified: as skipped where the reference ran out of memory or time.
+
+        A reference or contract that an implementation's author brings fails as that implementation's crash.
+        """
         for state in states:
-            if isinstance(end, Ended) and end.status != "crashed":
+            own = state.info.bounds and state.info.promise is None
+            if own and isinstance(end, Ended) and end.status == UNJUDGED:
+                end = Ended("crashed", end.reason, alive=True, output=end.output)
+            if isinstance(end, Ended) and end.status in {"oom", "timeout"}:
                 why = f"not run: {what} cannot be computed ({end.status}: {end})"
                 self.context.settle(state, "skipped", why)
             else:

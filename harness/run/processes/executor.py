@@ -7,7 +7,7 @@ from harness.core.protocol import Job
 
 
 class Ended(Exception):  # noqa: N818 - how a request ended is a result, not an error
-    """A request ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
+    """A request ended without an answer: `oom`, `timeout`, `crashed` or `unjudged`, with one sentence.
 
     `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` has a
     crash's traceback, if any, and what the process has printed. `died_of` is the cause of death without a

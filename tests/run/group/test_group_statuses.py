@@ -222,7 +222,7 @@ def test_a_group_without_survivors_draws_no_inputs(tmp_path):
 
 
 def test_the_statuses_here_are_the_closed_set():
-    assert {*ENDS, "ok", "incorrect", "skipped", "planned"} == set(STATUSES)
+    assert {*ENDS, "ok", "incorrect", "skipped", "planned", "unjudged"} == set(STATUSES)
 
 
 def test_time_is_accounted_by_activity(tmp_path):

@@ -116,6 +116,14 @@ def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path, verb):
     assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
 
 
+@pytest.mark.parametrize("verb", ["inputs", "reference", "judge"])
+def test_what_a_familys_own_code_raises_leaves_its_cases_unjudged(tmp_path, verb):
+    executor = FakeExecutor(reference=Act(verbs={verb: Ended("unjudged", "ValueError: bad", alive=True)}))
+    found = measure(executor, tmp_path)
+    assert {record.status for record in found.values()} == {"unjudged"}
+    assert reason(found["scatter"]).endswith("cannot be computed: ValueError: bad")
+
+
 @pytest.mark.parametrize(
     "act",
     [Act(verbs={"inputs": Unsupported("topk ≥ seq")}), Act(spawn=Unsupported("topk ≥ seq"))],

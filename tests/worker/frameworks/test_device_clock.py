@@ -67,6 +67,15 @@ def test_a_copy_that_starts_beside_the_flush_does_not_count_the_flushs_time():
     assert call.seconds == pytest.approx(100e-9)
 
 
+def test_a_kernel_that_starts_with_the_flush_is_of_the_call_after_it():
+    found = calls(
+        *(flush(0), Event("a", 60, 10, "jit_f")),
+        *(Event("b", 100, 20, "jit_f", stream="Stream #15(Kernel)"), flush(100), Event("c", 170, 0, "jit_f")),
+        count=2,
+    )
+    assert [(call.kernels, round(call.seconds * 1e9)) for call in found] == [(("a",), 10), (("b", "c"), 20)]
+
+
 def test_a_stream_that_bears_the_profilers_own_work_has_another_name():
     """`GetDeviceXLineName` names a line after overhead, where an event of overhead is on it."""
     line = "CUPTI overhead"

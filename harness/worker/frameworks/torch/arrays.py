@@ -1,4 +1,4 @@
-"""Conversion between descriptions of arrays, numpy arrays and torch tensors."""
+"""Conversion between descriptions of arrays, numpy arrays and torch tensors; a result's floating parts."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from harness.catalog.arrays import NAMES, Array, Shapes
+from harness.worker import array_files
 
 DTYPES: dict[str, torch.dtype] = {short: getattr(torch, name) for short, name in NAMES.items()}
 
@@ -47,3 +48,15 @@ def to_numpy(tensor: torch.Tensor) -> Any:
     Nothing else is copied.
     """
     return _view(tensor.detach().cpu().resolve_conj().resolve_neg())
+
+
+def floating_leaves(result: Any) -> list[torch.Tensor]:
+    """The floating parts of a result. TypeError where it consists of anything but tensors."""
+    # Subclasses too: in a trace the result consists of fake tensors.
+    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
+    return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
+
+
+def ones(result: Any) -> list[torch.Tensor]:
+    """A cotangent of ones for every floating result."""
+    return [torch.ones_like(output) for output in floating_leaves(result)]

@@ -9,6 +9,8 @@ from harness.catalog.arrays import prune
 from harness.core.stage import BACKWARD, stage
 from harness.worker import array_files
 from harness.worker.frameworks.base import require_matching
+from harness.worker.frameworks.torch.arrays import floating_leaves, ones
+from harness.worker.frameworks.torch.modules import trained_parameters
 
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
@@ -18,23 +20,25 @@ def bind(
 ) -> Callable[[], Any]:
     """The timed call. In mode `bwd` the forward runs here, untimed.
 
-    In a trace `cotangent` is None, which stands for ones.
+    In a trace `cotangent` is None, which stands for ones. Gradients of parameters that require them are
+    computed, as training does, and left out of the result.
     """
     arguments = {name: inputs[name] for name in names}
     if mode == "fwd":
         return lambda: function(**arguments)
     arguments = array_files.map_leaves(arguments, _differentiable)
     leaves = [leaf for leaf in array_files.leaves(arguments) if leaf.requires_grad]
+    sources = [*leaves, *trained_parameters(function)]
 
     def gradients(ties: Ties, *, keep: bool) -> Any:
         computed = torch.autograd.grad(
             [output for output, _ in ties],
-            leaves,
+            sources,
             [seed for _, seed in ties],
             retain_graph=keep,
             allow_unused=True,
         )
-        pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", computed), strict=True)
+        pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", computed), strict=False)
         by_leaf = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
         return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
 
@@ -65,21 +69,10 @@ def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
 
 def _ties(result: Any, cotangent: Any) -> Ties:
     """The parts of a result that have a backward, each with its cotangent."""
-    outputs = _floating_leaves(result)
+    outputs = floating_leaves(result)
     require_matching(cotangent, outputs)
     ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
     ties = [(out, seed) for out, seed in ties if out.requires_grad]
     if not ties:
         raise TypeError("the result depends on no floating input, so it has no backward")
     return ties
-
-
-def _floating_leaves(result: Any) -> list[torch.Tensor]:
-    # Subclasses too: in a trace the result consists of fake tensors.
-    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
-    return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
-
-
-def ones(result: Any) -> list[torch.Tensor]:
-    """A cotangent of ones for every floating result."""
-    return [torch.ones_like(output) for output in _floating_leaves(result)]

@@ -20,6 +20,7 @@ from harness.worker.frameworks.torch import extrapolation
 from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.cuda_clock import cuda_events
+from harness.worker.frameworks.torch.modules import modules_of
 from harness.worker.frameworks.torch.stage_counts import count_stages
 from harness.worker.frameworks.torch.trace import figures, warm_up
 from harness.worker.timers import Timer
@@ -92,6 +93,9 @@ class Torch(Framework):
         mode: str,
         patience: Patience,
     ) -> Prepared:
+        for module in modules_of(function):
+            module.to(self.device)
+
         def fake(shapes: Shapes = shapes) -> Mapping[str, Any]:
             return {name: empty(shapes[name], self.device) for name in names}
 

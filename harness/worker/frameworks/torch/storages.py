@@ -17,7 +17,7 @@ from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.paths import PACKAGE, shown_path
 from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
-from harness.worker.frameworks.torch.binding import ones
+from harness.worker.frameworks.torch.arrays import ones
 
 # Folders whose frames are not the implementation's; `<` begins the names of code without a file.
 INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")

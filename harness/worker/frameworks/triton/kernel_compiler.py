@@ -97,6 +97,7 @@ def compile_launches(
 
     from harness.worker.frameworks.torch.arrays import empty
     from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.modules import modules_of
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
     from harness.worker.frameworks.triton.guards import NoDeviceGuards
@@ -111,13 +112,13 @@ def compile_launches(
 
     torch.set_grad_enabled(mode != "fwd")
     with launches.record_launches(compiling=True) as recorder, NoDeviceGuards():
-        inputs = {name: built.shapes[name] for name in built.names}
-        static = figures(
-            recorder.of_timed_call(bind),
-            lambda: {name: empty(shape, device) for name, shape in inputs.items()},
-            patience,
-            owners=owners,
-        )
+
+        def fake_inputs() -> Mapping[str, Any]:
+            for module in modules_of(built.function):
+                module.to(device)
+            return {name: empty(built.shapes[name], device) for name in built.names}
+
+        static = figures(recorder.of_timed_call(bind), fake_inputs, patience, owners=owners)
     if stands_in:
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
     if recorder.refusal is not None:

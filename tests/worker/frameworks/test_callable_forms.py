@@ -1,0 +1,262 @@
+"""Forms of a callable that a builder may return, by framework: each is called by the inputs that it names."""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+
+from harness import Array, implementation
+from harness.catalog.build import build_callable
+from harness.core.errors import Unsupported
+from harness.worker.frameworks import base as frameworks
+from harness.worker.frameworks.base import Patience
+
+SHAPES = {"bias": Array((3,), "f32"), "x": Array((3,), "f32")}
+INPUTS = {"bias": np.array([1, 2, 4], "f4"), "x": np.array([3, 5, 7], "f4")}
+SEED = np.array([1, 10, 100], "f4")
+GAIN = 2.0
+UNTRACED = Patience(0, 0)  # a trace would fork this process
+MARKS = {"torch": [pytest.mark.torch], "triton": [pytest.mark.torch], "jax": [pytest.mark.jax]}
+MARKS["pallas"] = MARKS["jax"]
+
+
+def scale(x, gain=GAIN):
+    return gain * x
+
+
+def passing_on(function):
+    @functools.wraps(function)
+    def pass_on(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return pass_on
+
+
+class Scale:
+    """An object that is called, and has a method."""
+
+    def __init__(self, function=scale):
+        self.function = function
+
+    def __call__(self, x):
+        return self.function(x)
+
+    def method(self, x):
+        return self.function(x)
+
+    @passing_on
+    def decorated(self, x):
+        return self.function(x)
+
+
+class Decorated:
+    """An object around a function, as a decorator of a class makes it."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        return self.__wrapped__(*args, **kwargs)
+
+
+PLAIN = {
+    "function": lambda: scale,
+    "lambda": lambda: lambda x: GAIN * x,
+    "partial": lambda: functools.partial(lambda gain, x: gain * x, GAIN),
+    "partial by name": lambda: functools.partial(lambda x, *, gain: gain * x, gain=GAIN),
+    "partial of a partial": lambda: functools.partial(functools.partial(scale, gain=1.0), gain=GAIN),
+    "wrapped": lambda: passing_on(scale),
+    "partial of a wrapped": lambda: functools.partial(passing_on(scale), gain=GAIN),
+    "object": Scale,
+    "bound __call__": lambda: Scale().__call__,
+    "bound method": lambda: Scale().method,
+    "decorated method": lambda: Scale().decorated,
+    "decorator's object": lambda: Decorated(scale),
+    "with room for more": lambda: lambda x, **_: GAIN * x,
+}
+
+
+def module(trained=True):
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gain = torch.nn.Parameter(torch.tensor(GAIN), requires_grad=trained)
+
+        def forward(self, x):
+            return self.gain * x
+
+    return Module()
+
+
+def over(made):
+    return lambda x: made(x=x)
+
+
+def scripted_function():
+    import torch
+
+    @torch.jit.script
+    def scaled(x, gain: float = 2.0):
+        return gain * x
+
+    return scaled
+
+
+def torch_forms():
+    import torch
+
+    compile_ = functools.partial(torch.compile, backend="eager")
+    traced = functools.partial(torch.jit.trace, example_inputs=torch.ones(3))
+
+    def compiled_in_place():
+        made = module()
+        made.compile(backend="eager")
+        return made
+
+    return {
+        "module": module,
+        "frozen module": lambda: module(trained=False),
+        "module.forward": lambda: module().forward,
+        "module.__call__": lambda: module().__call__,
+        "partial of a module": lambda: functools.partial(module()),
+        "wrapped module": lambda: passing_on(module()),
+        "lambda over a module": lambda: over(module()),
+        "object with a module": lambda: Scale(module()),
+        "compiled module": lambda: compile_(module()),
+        "compiled in place": compiled_in_place,
+        "partial of a compiled module": lambda: functools.partial(compile_(module())),
+        "compiled function": lambda: compile_(scale),
+        "compiled object": lambda: compile_(Scale()),
+        "compiled bound method": lambda: compile_(Scale().method),
+        "compiled module.forward": lambda: compile_(module().forward),
+        "scripted module": lambda: torch.jit.script(module()),
+        "traced module": lambda: traced(module()),
+        "scripted function": scripted_function,
+        "partial of a scripted function": lambda: functools.partial(scripted_function(), gain=GAIN),
+        "traced function": lambda: traced(scale),
+        "fx graph": lambda: torch.fx.symbolic_trace(module()),
+        "exported module": lambda: torch.export.export(module(), (), {"x": torch.ones(3)}).module(),
+    }
+
+
+def jax_forms():
+    import jax
+
+    jitted = {
+        f"jit of {name}": lambda make=make: jax.jit(make())
+        for name, make in PLAIN.items()
+        if name != "with room for more"
+    }
+    return {
+        **jitted,
+        "jit of a jit": lambda: jax.jit(jax.jit(scale)),
+        "jit with a static argument": lambda: jax.jit(scale, static_argnames="gain"),
+        "partial of a jit": lambda: functools.partial(jax.jit(scale), gain=GAIN),
+        "vmap of an object": lambda: jax.vmap(Scale()),
+        "checkpoint": lambda: jax.checkpoint(scale),
+        "wrapped jit": lambda: passing_on(jax.jit(Scale())),
+    }
+
+
+def sequential():
+    import torch
+
+    return torch.nn.Sequential(module())
+
+
+def variadic_module():
+    import torch
+
+    class Variadic(torch.nn.Module):
+        def forward(self, *args):
+            return args[0]
+
+    return Variadic()
+
+
+def executable():
+    import jax
+
+    return jax.jit(scale).lower(x=np.ones(3, "f4")).compile()
+
+
+REFUSED = {
+    "variadic": (lambda: lambda *args: args[0], 'the callable takes "*args" and so names no input'),
+    "by any name": (lambda: lambda **them: them, 'the callable takes "**them" and so names no input'),
+    "nothing": (lambda: lambda: 1, "the callable takes nothing and so names no input"),
+    "constants": (lambda: lambda gain=1: gain, 'the callable takes "gain=1" and so names no input'),
+    "another name": (lambda: lambda other: other, 'the callable asks for "other"'),
+    "by place": (lambda: lambda x, /: x, 'the callable takes "x" by its place alone'),
+    "in C": (lambda: max, "the parameters of the callable cannot be read"),
+    "no callable": (lambda: None, "the builder returned NoneType; return the callable that is timed"),
+}
+REFUSED_BY = {
+    "torch": {
+        "sequential": (sequential, 'the callable asks for "input"'),
+        "variadic module": (variadic_module, 'the callable takes "*args" and so names no input'),
+    },
+    "jax": {"executable": (executable, "and so names no input")},
+}
+FORMS_OF = {"numpy": dict, "torch": torch_forms, "triton": torch_forms, "jax": jax_forms, "pallas": jax_forms}
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=MARKS.get(name, ())) for name in FORMS_OF])
+def framework(request):
+    pytest.importorskip({"pallas": "jax"}.get(request.param, request.param))
+    made = frameworks.get(request.param)
+    made.start("cpu", 1, wide=False)
+    return request.param, made
+
+
+def built(framework, make):
+    """(callable, names) of a builder, and its place as an error names it."""
+
+    @implementation(framework=framework, semantics="scaled")
+    def build(w):
+        return make()
+
+    place = f"{__file__.rpartition('/')[2]}:{inspect.getsourcelines(build.builder)[1]}"
+    return place, lambda: build_callable(build, None, {}, SHAPES)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("mode", ["fwd", "fwd_bwd", "bwd"])
+def test_every_form_is_called_with_the_inputs_that_it_names(framework, mode):
+    name, runner = framework
+    for form, make in {**PLAIN, **FORMS_OF[name]()}.items():
+        if mode != "fwd" and name == "numpy":
+            continue
+        function, names = built(name, make)[1]()
+        assert names == ("x",), form
+        runner.enter(mode, wide=False)
+        prepared = runner.prepare(function, names, SHAPES, mode, UNTRACED)
+        inputs = {each: runner.put(INPUTS[each]) for each in names}
+        result = runner.get(prepared.bind(inputs, None if mode == "fwd" else (runner.put(SEED),))())
+        runner.enter("fwd", wide=False)
+        value = {"fwd": result}.get(mode, result.get("result") if isinstance(result, dict) else None)
+        if mode != "bwd":
+            assert value.tolist() == (GAIN * INPUTS["x"]).tolist(), form
+        if mode != "fwd":
+            assert result["gradients"].keys() == {"x"}, form
+            assert result["gradients"]["x"].tolist() == (GAIN * SEED).tolist(), form
+
+
+def test_inputs_are_in_the_callables_order():
+    assert built("numpy", lambda: lambda x, gain=1, *, bias: x)[1]()[1] == ("x", "bias")
+
+
+def test_a_form_that_names_no_input_is_unsupported_at_its_builders_line(framework):
+    name, _ = framework
+    base = {"triton": "torch", "pallas": "jax"}.get(name, name)
+    for form, (make, why) in {**REFUSED, **REFUSED_BY.get(base, {})}.items():
+        place, build = built(name, make)
+        with pytest.raises(Unsupported) as refusal:
+            build()
+        assert str(refusal.value).startswith(f"{place}: "), form
+        assert why in str(refusal.value), form
+        assert form == "no callable" or "return a function that names its inputs, of bias, x" in str(
+            refusal.value
+        ), form
