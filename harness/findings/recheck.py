@@ -1,5 +1,6 @@
 """Checking a receipt on this machine: what it names is run again, and held beside it line by line."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,16 +15,21 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
+from harness.core.stop_signals import time_limit
 from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
+from harness.run.group.records import was_cut_short
 from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
+SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging
+LEAST_S = 1e-6  # of a case's sampling budget, as a setting is written
+STEP_S = 1.0  # to start, compile and judge a case on the host, or to compile a plan (0.6 to 1 s measured)
 PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
 
 
@@ -104,7 +110,7 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
     """Compare planned bytes exactly; not whether they fit the host, which depends on its limit."""
     compiled = here.plans.get((theirs.case, on))
     if compiled is None or not compiled.static.has_figures:
-        why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
+        why = compiled.reason if compiled else here.missing.get(theirs.case) or here.missing.get(on)
         return UNCHECKED, f"{theirs.case} for {on}: {why or 'it was not compiled'}"
     static = compiled.static
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
@@ -147,43 +153,103 @@ def _bytes(value: int | None) -> str:
 
 
 def run_again(
-    project: Project, receipt: Receipt, progress: Callable[[Schedule], Progress], *, wait: bool = False
+    project: Project,
+    receipt: Receipt,
+    progress: Callable[[Schedule], Progress],
+    say: Callable[[str], None],
+    *,
+    limit_s: float,
+    wait: bool = False,
 ) -> Here:
-    """Time, judge and compile what a receipt names."""
-    ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
-    timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
-    judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
-    fits = [fit for panel in receipt.panels for fit in panel.fits]
-    planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
-    budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
-    overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
-    place = Workplace(project, progress, say=lambda _: None)
-    missing: dict[str, str] = {}
-    cases: dict[str, Case] = {}
-    asked: dict[tuple[str, str], Need] = {}
-    for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
-        try:
-            cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
-        except UsageError as error:
-            missing[case] = str(error)
-    for case, on in planned:
-        try:
-            target(on)
-        except UsageError as error:
-            missing[on] = str(error)
-            continue
-        if case in cases:
-            asked[case, on] = Need(Need.COMPILE, cases[case], on)
-    records: dict[str, Record] = {}
-    machine: Mapping[str, Any] = {}
-    for ids, depth in ((timed, "run"), (judged, "check")):
-        if known := [case for case in ids if case in cases]:
-            schedule = schedule_cases(known, project.catalog, project.config, overrides)
-            machine, made = run_and_delete(place, schedule, "verify", depth, wait=wait)
-            records |= {record.case: record for record in made}
-    compiled = gather(place, list(asked.values())).compiled
-    plans = {names: compiled[need] for names, need in asked.items()}
-    return Here(machine or _probe(project), records, plans, missing)
+    """Time, judge and compile what a receipt names, in `limit_s` at most, however much that is.
+
+    `say` gets an estimate before the first case, and in the end what was left out.
+    """
+    deadline = time.monotonic() + limit_s
+    again = _Rerun(project, receipt, limit_s)
+    say(again.estimate)
+    try:
+        with time_limit(limit_s):
+            again.run(Workplace(project, progress, say=lambda _: None), wait=wait)
+    except KeyboardInterrupt:
+        if time.monotonic() < deadline:
+            raise
+        say(again.leave_out_rest())
+    return Here(again.machine or _probe(project), again.records, again.plans, again.missing)
+
+
+class _Rerun:
+    """The cases of a receipt, to be run again, and what has come of it so far, as in :class:`Here`."""
+
+    def __init__(self, project: Project, receipt: Receipt, limit_s: float) -> None:
+        ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
+        fits = [fit for panel in receipt.panels for fit in panel.fits]
+        self.timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
+        judged = (judged.case for panel in receipt.panels for judged in panel.judged)
+        self.judged = dict.fromkeys(case for case in judged if case not in self.timed)
+        self.planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
+        self.project, self.receipt, self.limit_s = project, receipt, limit_s
+        asked_s = receipt.budget_s or project.config.settings.budget_s
+        self.budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(self.timed))))
+        self.lowered = f" (the receipt's: {fmt.duration(asked_s)})" if self.budget_s < asked_s else ""
+        self.machine: Mapping[str, Any] = {}
+        self.records: dict[str, Record] = {}
+        self.plans: dict[tuple[str, str], Compiled] = {}
+        self.missing: dict[str, str] = {}
+
+    @property
+    def estimate(self) -> str:
+        """`6 cases to time for 2.0 s each, 1 to check, 4 plans to compile: about 45 s; at most …`."""
+        steps = len(self.timed) + len(self.judged) + len(self.planned)
+        return (
+            f"{len(self.timed)} cases to time for {fmt.duration(self.budget_s)} each{self.lowered}, "
+            f"{len(self.judged)} to check, {len(self.planned)} plans to compile: about "
+            f"{fmt.duration(len(self.timed) * self.budget_s + steps * STEP_S)}; "
+            f"at most {fmt.duration(self.limit_s)} (--limit)"
+        )
+
+    def run(self, place: Workplace, *, wait: bool) -> None:
+        """Run all. KeyboardInterrupt leaves what has come of it until then."""
+        project = self.project
+        cases: dict[str, Case] = {}
+        asked: dict[tuple[str, str], Need] = {}
+        for case in dict.fromkeys([*self.timed, *self.judged, *(case for case, _ in self.planned)]):
+            try:
+                cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
+            except UsageError as error:
+                self.missing[case] = str(error)
+        for case, on in self.planned:
+            try:
+                target(on)
+            except UsageError as error:
+                self.missing[on] = str(error)
+                continue
+            if case in cases:
+                asked[case, on] = Need(Need.COMPILE, cases[case], on)
+        overrides = Overrides(settings={"seed": str(self.receipt.seed), "budget": f"{self.budget_s:.6f}s"})
+        for ids, depth in ((self.timed, "run"), (self.judged, "check")):
+            if known := [case for case in ids if case in cases]:
+                schedule = schedule_cases(known, project.catalog, project.config, overrides)
+                self.machine, made, interrupted = run_and_delete(place, schedule, "verify", depth, wait=wait)
+                self.records |= {record.case: record for record in made if not was_cut_short(record)}
+                if interrupted:
+                    raise KeyboardInterrupt
+        compiled = gather(place, list(asked.values())).compiled
+        self.plans = {names: compiled[need] for names, need in asked.items()}
+
+    def leave_out_rest(self) -> str:
+        """Note of all that has no figures yet that the limit left it out; the sentence that says so."""
+        known = self.records.keys() | self.missing.keys()
+        cases = [case for case in (*self.timed, *self.judged) if case not in known]
+        plans = [p for p in self.planned if p not in self.plans and self.missing.keys().isdisjoint(p)]
+        why = f"left out at the limit of {fmt.duration(self.limit_s)}; raise --limit"
+        left = dict.fromkeys((*cases, *(target for _, target in plans)), why)
+        self.missing = {**left, **self.missing}
+        return (
+            f"the limit of {fmt.duration(self.limit_s)} is reached; left out: {len(cases)} of "
+            f"{len(self.timed) + len(self.judged)} cases, {len(plans)} of {len(self.planned)} plans; "
+            "raise --limit"
+        )
 
 
 def _probe(project: Project) -> Mapping[str, Any]:

@@ -70,12 +70,12 @@ class GateOptions:
             )
 
 
-def parse_budget(text: str) -> float:
-    """The budget of a gate in seconds. UsageError unless it is a time above 0."""
+def parse_budget(text: str, flag: str = "--budget") -> float:
+    """The wall time that a flag gives, in seconds. UsageError unless it is above 0."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:
-        raise UsageError(f"--budget: {error}") from None
+        raise UsageError(f"{flag}: {error}") from None
     if seconds <= 0:
-        raise UsageError(f"--budget {format_seconds(seconds)}: must be longer than 0 s")
+        raise UsageError(f"{flag} {format_seconds(seconds)}: must be longer than 0 s")
     return seconds
