@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -93,19 +92,9 @@ class GatePlan:
         place = {"file": info.file, "line": info.line}
         return CaseVerdict(case.id, verdict, reason, notes=(*notes, *bounds), **place, **more)
 
-    @property
-    def threads(self) -> int:
-        """The number of threads that all its cases share."""
-        return self.schedule.groups[0].settings.threads
-
     def delta(self, case: Case) -> float:
         """The smallest Δ of the suites that have the case."""
         return min(self.deltas[suite.name] for suite in self.schedule.suites if case in suite.cases)
-
-    def smallest_delta(self) -> float:
-        """The smallest Δ of the cases that are timed; infinite without one."""
-        timed = (case for case, theirs in self.opponents.items() if theirs is not None)
-        return min(map(self.delta, timed), default=math.inf)
 
 
 def select_group(group: Group, selected: set[str]) -> Group:

@@ -1,13 +1,16 @@
 """Δ and threads of a gate are those of the suites whose cases --cases selects."""
 
-import math
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
+from harness.core.errors import UsageError
 from harness.gate.options import GateOptions
 from harness.gate.planning import limit_threads, plan_of_candidate
 from harness.gate.static.run import baseline_here
+from harness.gate.timed import run as timed
+from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 
 BENCH = """\
@@ -29,18 +32,27 @@ def project(tmp_path):
     [("topk/*", {"lax": 0.2}, 1), ("mask/*", {"strict": 0.02}, 2)],
 )
 def test_a_suite_of_which_no_case_is_selected_decides_nothing(project, pattern, deltas, threads):
-    options = limit_threads(GateOptions(cases=(pattern,)), project)
-    plan = plan_of_candidate(project, options)
-    assert (plan.deltas, plan.threads) == (deltas, threads)
+    plan = plan_of_candidate(project, limit_threads(GateOptions(cases=(pattern,)), project))
+    assert plan.deltas == deltas
     assert baseline_here(plan).threads == threads
 
 
-def test_the_smallest_delta_is_that_of_the_cases_that_are_timed(project):
-    options = GateOptions(
-        cases=("topk/*", "mask/*"), overrides=replace(GateOptions().overrides, settings={"threads": "1"})
-    )
+@pytest.mark.parametrize(("family", "smallest"), [("topk", 0.2), ("mask", 0.02)])
+def test_the_machine_need_hold_no_smaller_delta_than_those_of_timed_cases(
+    project, monkeypatch, family, smallest
+):
+    options = GateOptions(overrides=Overrides(settings={"threads": "1"}))
     plan = plan_of_candidate(project, options)
-    assert plan.smallest_delta() == math.inf  # without a base nothing is timed
-    for family, delta in (("topk", 0.2), ("mask", 0.02)):
-        timed = {case: case if case.family == family else None for case in plan.opponents}
-        assert replace(plan, opponents=timed).smallest_delta() == delta
+    opponents = {case: case if case.family == family else None for case in plan.opponents}
+
+    @contextmanager
+    def plan_of(*_):
+        yield replace(plan, opponents=opponents)
+
+    def refuse(_results, delta):
+        raise UsageError(f"asked for {delta}")
+
+    monkeypatch.setattr(timed, "plan_of", plan_of)
+    monkeypatch.setattr(timed, "refuse_below", refuse)
+    with pytest.raises(UsageError, match=f"asked for {smallest}"):
+        timed.run_timed(project, options, None)

@@ -1,5 +1,6 @@
 """`gate` with a clock: both sides interleaved in one run, pair by pair, until each case is decided."""
 
+import math
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -41,7 +42,8 @@ def run_timed(
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
         plan = stack.enter_context(plan_of(project, options))
-        refuse_below(project.results, plan.smallest_delta())
+        deltas = [plan.delta(case) for case, theirs in plan.opponents.items() if theirs is not None]
+        refuse_below(project.results, min(deltas, default=math.inf))
         request = request_of(plan, options, source_states(plan))
         for device in sorted({case.device for case in plan.opponents}):
             tell = progress.message if options.wait else None
