@@ -166,4 +166,5 @@ def run_and_delete(
         words = ["seqsweep", command]
         request = Request(schedule, place.project.catalog, folder, words, depth, VERSION, **options)
         done = conduct(request, listener)
-        return list(done.folder.fingerprints().values())[-1], list(done.records), done.interrupted
+        machine = next(iter(done.folder.fingerprints().values()))
+        return machine, done.records, done.interrupted

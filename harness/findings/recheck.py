@@ -33,17 +33,18 @@ STEP_S = 1.0  # to start, compile and judge a case on the host, or to compile a 
 PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
 
 
-@dataclass(frozen=True)
+@dataclass
 class Here:
     """This machine's figures: its fingerprint, records by case, plans by case and target.
 
-    `missing` says which cases and targets are not known here, and why.
+    `missing` says which cases and targets are not known here, and why; `absent` why others have no figures.
     """
 
     machine: Mapping[str, Any]
-    records: Mapping[str, Record] = field(default_factory=dict[str, Record])
-    plans: Mapping[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
-    missing: Mapping[str, str] = field(default_factory=dict[str, str])
+    records: dict[str, Record] = field(default_factory=dict[str, Record])
+    plans: dict[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
+    missing: dict[str, str] = field(default_factory=dict[str, str])
+    absent: str = "it was not run"
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
     case, base = here.records.get(theirs.case), here.records.get(theirs.base)
     if case is None or base is None:
         lost = theirs.base if case else theirs.case
-        return UNCHECKED, here.missing.get(lost, f"{lost} was not run")
+        return UNCHECKED, here.missing.get(lost, f"{lost}: {here.absent}")
     for record in (case, base):
         if record.timing is None:
             return UNCHECKED, f"{record.case}: {record.status}, {record.reason}"
@@ -110,8 +111,8 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
     """Compare planned bytes exactly; not whether they fit the host, which depends on its limit."""
     compiled = here.plans.get((theirs.case, on))
     if compiled is None or not compiled.static.has_figures:
-        why = compiled.reason if compiled else here.missing.get(theirs.case) or here.missing.get(on)
-        return UNCHECKED, f"{theirs.case} for {on}: {why or 'it was not compiled'}"
+        why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
+        return UNCHECKED, f"{theirs.case} for {on}: {why or here.absent}"
     static = compiled.static
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
         return HOLDS, ""
@@ -122,9 +123,7 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
     record = here.records.get(theirs.case)
     if record is None or record.correctness is None:
-        why = (
-            f"{record.status}, {record.reason}" if record else here.missing.get(theirs.case, "it was not run")
-        )
+        why = f"{record.status}, {record.reason}" if record else here.missing.get(theirs.case, here.absent)
         return UNCHECKED, f"{theirs.case}: {why}"
     ours = record.correctness
     if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
@@ -163,93 +162,70 @@ def run_again(
 ) -> Here:
     """Time, judge and compile what a receipt names, in `limit_s` at most, however much that is.
 
-    `say` gets an estimate before the first case, and in the end what was left out.
+    `say` gets an estimate before the first case.
     """
-    deadline = time.monotonic() + limit_s
-    again = _Rerun(project, receipt, limit_s)
-    say(again.estimate)
+    here, deadline = Here({}), time.monotonic() + limit_s
     try:
         with time_limit(limit_s):
-            again.run(Workplace(project, progress, say=lambda _: None), wait=wait)
+            _run_into(here, project, receipt, progress, say, limit_s, wait=wait)
     except KeyboardInterrupt:
         if time.monotonic() < deadline:
             raise
-        say(again.leave_out_rest())
-    return Here(again.machine or _probe(project), again.records, again.plans, again.missing)
+        here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
+    here.machine = here.machine or _probe(project)
+    return here
 
 
-class _Rerun:
-    """The cases of a receipt, to be run again, and what has come of it so far, as in :class:`Here`."""
-
-    def __init__(self, project: Project, receipt: Receipt, limit_s: float) -> None:
-        ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
-        fits = [fit for panel in receipt.panels for fit in panel.fits]
-        self.timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
-        judged = (judged.case for panel in receipt.panels for judged in panel.judged)
-        self.judged = dict.fromkeys(case for case in judged if case not in self.timed)
-        self.planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
-        self.project, self.receipt, self.limit_s = project, receipt, limit_s
-        asked_s = receipt.budget_s or project.config.settings.budget_s
-        self.budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(self.timed))))
-        self.lowered = f" (the receipt's: {fmt.duration(asked_s)})" if self.budget_s < asked_s else ""
-        self.machine: Mapping[str, Any] = {}
-        self.records: dict[str, Record] = {}
-        self.plans: dict[tuple[str, str], Compiled] = {}
-        self.missing: dict[str, str] = {}
-
-    @property
-    def estimate(self) -> str:
-        """`6 cases to time for 2.0 s each, 1 to check, 4 plans to compile: about 45 s; at most …`."""
-        steps = len(self.timed) + len(self.judged) + len(self.planned)
-        return (
-            f"{len(self.timed)} cases to time for {fmt.duration(self.budget_s)} each{self.lowered}, "
-            f"{len(self.judged)} to check, {len(self.planned)} plans to compile: about "
-            f"{fmt.duration(len(self.timed) * self.budget_s + steps * STEP_S)}; "
-            f"at most {fmt.duration(self.limit_s)} (--limit)"
-        )
-
-    def run(self, place: Workplace, *, wait: bool) -> None:
-        """Run all. KeyboardInterrupt leaves what has come of it until then."""
-        project = self.project
-        cases: dict[str, Case] = {}
-        asked: dict[tuple[str, str], Need] = {}
-        for case in dict.fromkeys([*self.timed, *self.judged, *(case for case, _ in self.planned)]):
-            try:
-                cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
-            except UsageError as error:
-                self.missing[case] = str(error)
-        for case, on in self.planned:
-            try:
-                target(on)
-            except UsageError as error:
-                self.missing[on] = str(error)
-                continue
-            if case in cases:
-                asked[case, on] = Need(Need.COMPILE, cases[case], on)
-        overrides = Overrides(settings={"seed": str(self.receipt.seed), "budget": f"{self.budget_s:.6f}s"})
-        for ids, depth in ((self.timed, "run"), (self.judged, "check")):
-            if known := [case for case in ids if case in cases]:
-                schedule = schedule_cases(known, project.catalog, project.config, overrides)
-                self.machine, made, interrupted = run_and_delete(place, schedule, "verify", depth, wait=wait)
-                self.records |= {record.case: record for record in made if not was_cut_short(record)}
-                if interrupted:
-                    raise KeyboardInterrupt
-        compiled = gather(place, list(asked.values())).compiled
-        self.plans = {names: compiled[need] for names, need in asked.items()}
-
-    def leave_out_rest(self) -> str:
-        """Note of all that has no figures yet that the limit left it out; the sentence that says so."""
-        known = self.records.keys() | self.missing.keys()
-        cases = [case for case in (*self.timed, *self.judged) if case not in known]
-        plans = [p for p in self.planned if p not in self.plans and self.missing.keys().isdisjoint(p)]
-        why = f"left out at the limit of {fmt.duration(self.limit_s)}; raise --limit"
-        left = dict.fromkeys((*cases, *(target for _, target in plans)), why)
-        self.missing = {**left, **self.missing}
-        return (
-            f"the limit of {fmt.duration(self.limit_s)} is reached; left out: {len(cases)} of "
-            f"{len(self.timed) + len(self.judged)} cases, {len(plans)} of {len(self.planned)} plans; "
-            "raise --limit"
-        )
+def _run_into(
+    here: Here,
+    project: Project,
+    receipt: Receipt,
+    progress: Callable[[Schedule], Progress],
+    say: Callable[[str], None],
+    limit_s: float,
+    *,
+    wait: bool,
+) -> None:
+    ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
+    timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
+    judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
+    fits = [fit for panel in receipt.panels for fit in panel.fits]
+    planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
+    asked_s = receipt.budget_s or project.config.settings.budget_s
+    budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(timed))))
+    about_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged) + len(planned))
+    lowered = f" (the receipt's: {fmt.duration(asked_s)})" if budget_s < asked_s else ""
+    say(
+        f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check, "
+        f"{len(planned)} plans to compile: about {fmt.duration(about_s)}; "
+        f"at most {fmt.duration(limit_s)} (--limit)"
+    )
+    overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
+    place = Workplace(project, progress, say=lambda _: None)
+    cases: dict[str, Case] = {}
+    asked: dict[tuple[str, str], Need] = {}
+    for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
+        try:
+            cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
+        except UsageError as error:
+            here.missing[case] = str(error)
+    for case, on in planned:
+        try:
+            target(on)
+        except UsageError as error:
+            here.missing[on] = str(error)
+            continue
+        if case in cases:
+            asked[case, on] = Need(Need.COMPILE, cases[case], on)
+    for ids, depth in ((timed, "run"), (judged, "check")):
+        if known := [case for case in ids if case in cases]:
+            schedule = schedule_cases(known, project.catalog, project.config, overrides)
+            here.machine, made, interrupted = run_and_delete(place, schedule, "verify", depth, wait=wait)
+            here.records |= {record.case: record for record in made if not was_cut_short(record)}
+            if interrupted:
+                raise KeyboardInterrupt
+    compiled = gather(place, list(asked.values())).compiled
+    here.plans |= {names: compiled[need] for names, need in asked.items()}
 
 
 def _probe(project: Project) -> Mapping[str, Any]:
