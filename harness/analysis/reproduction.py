@@ -16,7 +16,7 @@ from typing import Any
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, Estimate, read_interval
-from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences, gpu_name
+from harness.core.fingerprint_identity import CACHES, accelerator_name, cache_texts, fingerprint_differences
 from harness.core.grouped import grouped
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
@@ -90,7 +90,7 @@ class MachineRatio:
     def hardware(self) -> str:
         """Equal for fingerprints that may be of one machine; those that were not kept count as one."""
         facts = {name: self.facts.get(name) for name in HARDWARE}
-        return json.dumps([facts, gpu_name(self.facts)], sort_keys=True)
+        return json.dumps([facts, accelerator_name(self.facts)], sort_keys=True)
 
     def reaches(self, speedup: float) -> bool:
         """Whether its interval begins at this speedup or below, and ends a fifth below it or above."""

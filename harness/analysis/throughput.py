@@ -12,7 +12,7 @@ from typing import Any
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import accelerator_called
-from harness.core.fingerprint_identity import gpu_name
+from harness.core.fingerprint_identity import accelerator_name
 from harness.core.record import COUNTED_MODE, Record
 
 WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
@@ -92,7 +92,7 @@ def _peak(record: Record, work: str, facts: Mapping[str, Any]) -> tuple[float | 
     """(the most that the device does per second, None) or (None, why that is not known)."""
     if work == "dense_flops":
         return None, "the dense counterpart's work need not be done"
-    gpu = gpu_name(facts)
+    gpu = accelerator_name(facts)
     device = accelerator_called(gpu) if gpu and facts.get("device") == "cuda" else None
     if device is None:
         on_cpu = record.device == "cpu"

@@ -11,13 +11,15 @@ class Package:
     """An installed distribution that a framework's figures depend on.
 
     `gives` names what is missing without it; empty if nothing runs without it. `install` is the argument of
-    pip, if not `name`. Timings of different versions are not compared if it is `fingerprinted`.
+    pip, if not `name`. Timings of different versions are not compared if it is `fingerprinted`; with
+    `only_on`, on this device alone.
     """
 
     name: str
     gives: str = ""
     install: str = ""
     fingerprinted: bool = True
+    only_on: str | None = None
 
     @property
     def remedy(self) -> str:

@@ -142,7 +142,9 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
     schedule = schedule_cases([case.id for case in cases], place.project.catalog, place.project.config)
-    _, records = run_and_delete(place, schedule, "claims", "check", checks=checks)
+    _, records, interrupted = run_and_delete(place, schedule, "claims", "check", checks=checks)
+    if interrupted:
+        raise KeyboardInterrupt
     judged_by_case = {
         r.case: Judged(r.status, r.reason or "", {check.check: check.passed for check in r.checks})
         for r in records
@@ -153,8 +155,8 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
 
 def run_and_delete(
     place: Workplace, schedule: Schedule, command: str, depth: str, **options: Any
-) -> tuple[Mapping[str, Any], Sequence[Record]]:
-    """The machine's fingerprint and the records of a run in a folder that is deleted again."""
+) -> tuple[Mapping[str, Any], Sequence[Record], bool]:
+    """Of a run in a folder that is deleted again: fingerprint, records, and whether it was interrupted."""
     from harness.run.session import Request, conduct
 
     with (
@@ -164,6 +166,5 @@ def run_and_delete(
         words = ["seqsweep", command]
         request = Request(schedule, place.project.catalog, folder, words, depth, VERSION, **options)
         done = conduct(request, listener)
-        if done.interrupted:
-            raise KeyboardInterrupt
-        return list(done.folder.fingerprints().values())[-1], list(done.records)
+        machine = next(iter(done.folder.fingerprints().values()))
+        return machine, done.records, done.interrupted

@@ -47,10 +47,9 @@ class Piece:
     @property
     def sweep(self) -> tuple[Any, ...]:
         """Equal for the pieces that may be joined: one sweep by one version, and last the kind of machine."""
-        facts = next((self.fingerprints.get(record.fingerprint, {}) for record in self.records), {})
+        kinds = tuple(sorted({kind_of_machine(facts) for facts in self.fingerprints.values()}))
         targets = tuple(self.info.get("targets") or ())
-        shard, kind = self.info["shard"], kind_of_machine(facts)
-        return (shard["sweep"], self.info["depth"], self.info["version"], targets, kind)
+        return (self.info["shard"]["sweep"], self.info["depth"], self.info["version"], targets, kinds)
 
     @property
     def records(self) -> Iterator[Record]:
@@ -127,14 +126,12 @@ def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
             piece.appends[first.key] = append
             needed = {name for line in append for name in names_used(line.data)}
             piece.definitions |= {name: definitions[name] for name in needed}
-    kept = (folder.fingerprints(), folder.environments())
+    fingerprints, environments = folder.fingerprints(), folder.environments()
     for piece in pieces.values():
         records = list(piece.records)
-        named = {record.fingerprint for record in records}, {record.environment for record in records}
-        piece.fingerprints, piece.environments = (
-            {key: facts for key, facts in table.items() if key in names}
-            for table, names in zip(kept, named, strict=True)
-        )
+        named = {record.environment for record in records}
+        piece.fingerprints = fingerprints  # of all devices, so that shards of other devices are of one kind
+        piece.environments = {key: state for key, state in environments.items() if key in named}
         piece.crashes = _crashes(folder, records, problems)
     return list(pieces.values())
 

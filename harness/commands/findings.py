@@ -27,6 +27,7 @@ from harness.findings.kept_run import KeptRun, read_kept
 from harness.findings.receipt import Receipt, receipt_of, require_picture_url
 from harness.findings.receipt_text import text_of, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
+from harness.gate.outcome import VANISHED
 from harness.gate.store import gates
 from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
@@ -116,15 +117,17 @@ def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) 
             require_picture_url(chart)
         except ValueError as error:
             raise UsageError(f"--chart: {error}") from None
-    gate = gate_sentence(project.results, runs[0].info.get("sources") or {})
-    return to_text(receipt_of(runs[0], gate, chart or ""))
+    return to_text(receipt_of(runs[0], gate_sentence(project.results, runs[0]), chart or ""))
 
 
-def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
-    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`, of the newest finished gate of these sources.
+def gate_sentence(results: Path, run: KeptRun) -> str:
+    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`, of the newest finished gate of the same.
 
-    It shares an implementation with them, and all that it shares have the same source. Empty without one.
+    The gate is of the run's suites, of exactly its cases (so of its lengths, modes and devices), and of its
+    sources. Cases that only the gate's base has may come on top. Empty without such a gate.
     """
+    sources: Mapping[str, str] = run.info.get("sources") or {}
+    cases, suites = {*run.planned}, {suite.name for suite in run.suites}
     for gate in reversed(gates(results)):
         try:
             header = gate.header
@@ -132,9 +135,12 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
             print_note(f"left out: {error}")
             continue
         judged, outcome = header.sources or {}, header.outcome
+        if outcome is None or not cases or {*outcome.slowdown} != suites:
+            continue
+        compared = {case.case for case in outcome.cases if case.verdict != VANISHED}
         shared = judged.keys() & sources.keys()
         same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
-        if same_code and outcome:
+        if same_code and compared <= cases <= compared | outcome.left_out.keys():
             return f"{outcome.verdict.replace('_', ' ')} against {outcome.base} (gate {gate.path.name})"
     return ""
 

@@ -10,9 +10,9 @@ from harness.commands.streams import print_line
 from harness.core.errors import SideError, UsageError
 from harness.core.typed_command import resuming_command
 from harness.gate.case_evidence import CaseEvidence
-from harness.gate.options import GateOptions, limit_threads
+from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.planning import plan_of, plan_of_candidate, schedule_of, single_match
+from harness.gate.planning import limit_threads, plan_of, plan_of_candidate, schedule_of, single_match
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.store import newest
@@ -26,11 +26,11 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     """Run the gate on the working tree, or write the file of its exact figures; the exit code."""
     from harness.gate.output import refuse_file
 
-    options = limit_threads(options, project)
     if options.junit is not None:
         refuse_file(options.junit, "--junit")
     if options.last:
         return print_outcome(*read_newest(project), options, json=json)
+    options = limit_threads(options, project)
     if options.dry_run:
         return print_gate_plan(project, options, json=json)
     if options.explain:

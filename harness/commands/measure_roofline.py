@@ -7,7 +7,7 @@ from typing import Any
 from harness.analysis.roofline import Roofline, roofline_of
 from harness.catalog.accelerators import accelerator_called
 from harness.commands.output import console, print_json, print_note
-from harness.core.fingerprint_identity import gpu_name
+from harness.core.fingerprint_identity import accelerator_name
 from harness.report.tables.ceilings_table import print_roofline
 from harness.run.machine.probes import measure_ceilings, probe_fingerprint
 from harness.store import rooflines
@@ -28,7 +28,7 @@ def measure_rooflines(project: Project, *, json: bool) -> None:
         print_json({"rooflines": [_data(facts, roofline) for facts, roofline in found]})
         return
     for facts, roofline in found:
-        gpu = gpu_name(facts)
+        gpu = accelerator_name(facts)
         machine = gpu or f"{facts['cpu']}, {facts['threads']} threads"
         print_roofline(console(), machine, facts["cores"], roofline, accelerator_called(gpu or ""))
 

@@ -7,7 +7,7 @@ import typer
 from harness.commands import options, output, stored_options
 from harness.commands.known_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, command, flag, option
-from harness.commands.options import OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
+from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.core.errors import UsageError
 
 group = typer.Typer()
@@ -197,6 +197,7 @@ def verify(
     receipt: Path = argument("A file with a receipt, as report --pr writes it.", REQUIRED),
     *,
     place: options.PlaceFlags,
+    limit: str = option(LIMITS, "Wall time at most, whatever the receipt asks for: 10m.", "10m"),
     wait: bool = options.WAIT,
     json: bool = options.JSON,
 ) -> None:
@@ -204,11 +205,16 @@ def verify(
     from harness.commands.findings import print_receipt_check, read_text
     from harness.findings.receipt_text import read_receipt
     from harness.findings.recheck import check_statements, run_again
+    from harness.gate.options import parse_budget
 
+    limit_s = parse_budget(limit, "--limit")
     read, edited = read_receipt(read_text(receipt), str(receipt))
     checks = []
     if not edited:
-        checks = check_statements(read, run_again(place.project(), read, output.progress_of, wait=wait))
+        here = run_again(
+            place.project(), read, output.progress_of, output.print_note, limit_s=limit_s, wait=wait
+        )
+        checks = check_statements(read, here)
     raise typer.Exit(print_receipt_check(read, checks, edited, json=json))
 
 

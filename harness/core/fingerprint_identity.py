@@ -21,14 +21,14 @@ def hashed_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name != CACHES}
 
 
-def gpu_name(facts: Mapping[str, Any]) -> str | None:
-    """The GPU that a fingerprint names; None where it is of a processor alone."""
-    return (facts.get("gpu") or {}).get("name")
+def accelerator_name(facts: Mapping[str, Any]) -> str | None:
+    """The GPU or TPU that a fingerprint names; None where it is of a processor alone."""
+    return (facts.get("gpu") or facts.get("tpu") or {}).get("name")
 
 
 def device_name(facts: Mapping[str, Any]) -> str | None:
-    """The GPU of a fingerprint, else its processor; None where neither is known."""
-    return gpu_name(facts) or facts.get("cpu")
+    """The accelerator of a fingerprint, else its processor; None where neither is known."""
+    return accelerator_name(facts) or facts.get("cpu")
 
 
 def cache_texts(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -39,6 +39,15 @@ def usable_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
     return total if limit is None else min(total, limit)
 
 
+def first_visible_gpu() -> str | None:
+    """The first GPU that CUDA may use, as CUDA_VISIBLE_DEVICES names it; None where that hides all.
+
+    An index, the beginning of a UUID (`GPU-…`), or a part of a GPU (`MIG-…`); other words hide all.
+    """
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    return first if first.isdigit() or first.startswith(("GPU-", "MIG-")) else None
+
+
 def usable_cores() -> int:
     """The cores this process may be scheduled on."""
     return len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""Signals that end a command: Ctrl-C, and others as Ctrl-C does. All that was measured is kept."""
+"""Signals that end a command as Ctrl-C does, and a time limit that does. All that was measured is kept."""
 
 import signal
 from collections.abc import Generator
@@ -7,8 +7,11 @@ from contextlib import contextmanager
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C; schedulers; a terminal that goes away
 
 
+LONGEST_S = 1e9  # of a timer
+
+
 def _stop(*_: object) -> None:
-    for number in STOPPING:
+    for number in (*STOPPING, signal.SIGALRM):
         if signal.getsignal(number) is _stop:
             signal.signal(number, _ignore)  # not SIG_IGN, which processes started now would inherit
     raise KeyboardInterrupt
@@ -37,3 +40,16 @@ def terminable() -> Generator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Generator[None]:
+    """As :func:`terminable`; also raise KeyboardInterrupt in the block when it has lasted so many seconds."""
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, LONGEST_S))
+    try:
+        with terminable():
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,5 +1,6 @@
 """Checking a receipt on this machine: what it names is run again, and held beside it line by line."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,30 +15,36 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
+from harness.core.stop_signals import time_limit
 from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
+from harness.run.group.records import was_cut_short
 from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
+SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging
+LEAST_S = 1e-6  # of a case's sampling budget, as a setting is written
+STEP_S = 1.0  # to start, compile and judge a case on the host, or to compile a plan (0.6 to 1 s measured)
 PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
 
 
-@dataclass(frozen=True)
+@dataclass
 class Here:
     """This machine's figures: its fingerprint, records by case, plans by case and target.
 
-    `missing` says which cases and targets are not known here, and why.
+    `missing` says which cases and targets are not known here, and why; `absent` why others have no figures.
     """
 
     machine: Mapping[str, Any]
-    records: Mapping[str, Record] = field(default_factory=dict[str, Record])
-    plans: Mapping[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
-    missing: Mapping[str, str] = field(default_factory=dict[str, str])
+    records: dict[str, Record] = field(default_factory=dict[str, Record])
+    plans: dict[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
+    missing: dict[str, str] = field(default_factory=dict[str, str])
+    absent: str = "it was not run"
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
     case, base = here.records.get(theirs.case), here.records.get(theirs.base)
     if case is None or base is None:
         lost = theirs.base if case else theirs.case
-        return UNCHECKED, here.missing.get(lost, f"{lost} was not run")
+        return UNCHECKED, here.missing.get(lost, f"{lost}: {here.absent}")
     for record in (case, base):
         if record.timing is None:
             return UNCHECKED, f"{record.case}: {record.status}, {record.reason}"
@@ -105,7 +112,7 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
     compiled = here.plans.get((theirs.case, on))
     if compiled is None or not compiled.static.has_figures:
         why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
-        return UNCHECKED, f"{theirs.case} for {on}: {why or 'it was not compiled'}"
+        return UNCHECKED, f"{theirs.case} for {on}: {why or here.absent}"
     static = compiled.static
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
         return HOLDS, ""
@@ -116,9 +123,7 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
     record = here.records.get(theirs.case)
     if record is None or record.correctness is None:
-        why = (
-            f"{record.status}, {record.reason}" if record else here.missing.get(theirs.case, "it was not run")
-        )
+        why = f"{record.status}, {record.reason}" if record else here.missing.get(theirs.case, here.absent)
         return UNCHECKED, f"{theirs.case}: {why}"
     ours = record.correctness
     if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
@@ -147,43 +152,80 @@ def _bytes(value: int | None) -> str:
 
 
 def run_again(
-    project: Project, receipt: Receipt, progress: Callable[[Schedule], Progress], *, wait: bool = False
+    project: Project,
+    receipt: Receipt,
+    progress: Callable[[Schedule], Progress],
+    say: Callable[[str], None],
+    *,
+    limit_s: float,
+    wait: bool = False,
 ) -> Here:
-    """Time, judge and compile what a receipt names."""
+    """Time, judge and compile what a receipt names, in `limit_s` at most, however much that is.
+
+    `say` gets an estimate before the first case.
+    """
+    here, deadline = Here({}), time.monotonic() + limit_s
+    try:
+        with time_limit(limit_s):
+            _run_into(here, project, receipt, progress, say, limit_s, wait=wait)
+    except KeyboardInterrupt:
+        if time.monotonic() < deadline:
+            raise
+        here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
+    here.machine = here.machine or _probe(project)
+    return here
+
+
+def _run_into(
+    here: Here,
+    project: Project,
+    receipt: Receipt,
+    progress: Callable[[Schedule], Progress],
+    say: Callable[[str], None],
+    limit_s: float,
+    *,
+    wait: bool,
+) -> None:
     ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
     timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
     judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
     fits = [fit for panel in receipt.panels for fit in panel.fits]
     planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
-    budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
-    overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
+    asked_s = receipt.budget_s or project.config.settings.budget_s
+    budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(timed))))
+    about_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged) + len(planned))
+    lowered = f" (the receipt's: {fmt.duration(asked_s)})" if budget_s < asked_s else ""
+    say(
+        f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check, "
+        f"{len(planned)} plans to compile: about {fmt.duration(about_s)}; "
+        f"at most {fmt.duration(limit_s)} (--limit)"
+    )
+    overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
     place = Workplace(project, progress, say=lambda _: None)
-    missing: dict[str, str] = {}
     cases: dict[str, Case] = {}
     asked: dict[tuple[str, str], Need] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
             cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
         except UsageError as error:
-            missing[case] = str(error)
+            here.missing[case] = str(error)
     for case, on in planned:
         try:
             target(on)
         except UsageError as error:
-            missing[on] = str(error)
+            here.missing[on] = str(error)
             continue
         if case in cases:
             asked[case, on] = Need(Need.COMPILE, cases[case], on)
-    records: dict[str, Record] = {}
-    machine: Mapping[str, Any] = {}
     for ids, depth in ((timed, "run"), (judged, "check")):
         if known := [case for case in ids if case in cases]:
             schedule = schedule_cases(known, project.catalog, project.config, overrides)
-            machine, made = run_and_delete(place, schedule, "verify", depth, wait=wait)
-            records |= {record.case: record for record in made}
+            here.machine, made, interrupted = run_and_delete(place, schedule, "verify", depth, wait=wait)
+            here.records |= {record.case: record for record in made if not was_cut_short(record)}
+            if interrupted:
+                raise KeyboardInterrupt
     compiled = gather(place, list(asked.values())).compiled
-    plans = {names: compiled[need] for names, need in asked.items()}
-    return Here(machine or _probe(project), records, plans, missing)
+    here.plans |= {names: compiled[need] for names, need in asked.items()}
 
 
 def _probe(project: Project) -> Mapping[str, Any]:

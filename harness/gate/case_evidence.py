@@ -10,14 +10,14 @@ class Rounds:
     """What one pair measured of a case: the logarithm of candidate over base, per round.
 
     `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
-    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings.
+    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings, None with too few.
     """
 
     pair: int
     case: str
     log_ratios: tuple[float, ...]
     levels_s: tuple[float, float]
-    tail: float
+    tail: float | None
 
     @property
     def effect(self) -> float:

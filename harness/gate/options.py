@@ -1,16 +1,14 @@
 """Options of a gate: its flags as values that cannot contradict each other."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.errors import UsageError
 from harness.core.units import format_seconds, parse_seconds
 from harness.gate.outcome import FAIL, WARN
 from harness.sweep.overrides import Overrides
-from harness.sweep.project import Project
 
 LEAST_PAIRS = 4
-GATE_THREADS = "1"
 
 
 @dataclass(frozen=True)
@@ -72,28 +70,12 @@ class GateOptions:
             )
 
 
-def parse_budget(text: str) -> float:
-    """The budget of a gate in seconds. UsageError unless it is a time above 0."""
+def parse_budget(text: str, flag: str = "--budget") -> float:
+    """The wall time that a flag gives, in seconds. UsageError unless it is above 0."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:
-        raise UsageError(f"--budget: {error}") from None
+        raise UsageError(f"{flag}: {error}") from None
     if seconds <= 0:
-        raise UsageError(f"--budget {format_seconds(seconds)}: must be longer than 0 s")
+        raise UsageError(f"{flag} {format_seconds(seconds)}: must be longer than 0 s")
     return seconds
-
-
-def limit_threads(options: GateOptions, project: Project) -> GateOptions:
-    """The options with one thread per case, unless a flag, the defaults or a suite says otherwise.
-
-    Two processes that are measured side by side then do not need each other's cores.
-    """
-    settings = options.overrides.settings
-    if "threads" in settings:
-        return options
-    config = project.config
-    suites = [config.suites[name] for name in options.suites or config.default if name in config.suites]
-    if "threads" in config.given or any("threads" in suite.overrides for suite in suites):
-        return options
-    overrides = replace(options.overrides, settings={**settings, "threads": GATE_THREADS})
-    return replace(options, overrides=overrides)

@@ -24,7 +24,8 @@ class GatePlan:
 
     `opponents` maps each case to measure to its counterpart at the base, or to None with the reason in `new`.
     `same_code` maps cases that need no measuring to their counterparts. `vanished` are the base's cases
-    that the candidate lacks, `left_out` those that run on neither side.
+    that the candidate lacks, `left_out` those that run on neither side. `deltas` are the Δ of the suites that
+    have one of the cases.
     """
 
     schedule: Schedule

@@ -20,8 +20,10 @@ from harness.sweep import config as bench
 from harness.sweep.margins import CASE, Accept
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule, plan
+from harness.sweep.suite import Suite
 
 DELTA, QUICK_DELTA = 0.05, 0.10
+GATE_THREADS = "1"
 QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 
 
@@ -35,6 +37,27 @@ def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[
     skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
     part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
     return part, [everything[name] for name in ids]
+
+
+def _selected_suites(schedule: Schedule, cases: Iterable[Case]) -> list[Suite]:
+    """The suites that have one of the cases. The others decide nothing about a gate."""
+    selected = set(cases)
+    return [suite for suite in schedule.suites if not selected.isdisjoint(suite.cases)]
+
+
+def limit_threads(options: GateOptions, project: Project) -> GateOptions:
+    """The options with one thread per case, unless a flag, the defaults or a selected suite says otherwise.
+
+    Two processes that are measured side by side then do not need each other's cores.
+    """
+    settings, config = options.overrides.settings, project.config
+    if "threads" in settings or "threads" in config.given:
+        return options
+    threaded = {name for name, suite in config.suites.items() if "threads" in suite.overrides}
+    if threaded and any(s.name in threaded for s in _selected_suites(*schedule_of(project, options))):
+        return options
+    overrides = replace(options.overrides, settings={**settings, "threads": GATE_THREADS})
+    return replace(options, overrides=overrides)
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
@@ -55,7 +78,7 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
         opponents=dict.fromkeys(running),
         left_out=skipped,
         patterns=options.cases,
-        deltas=_deltas(project, options, schedule),
+        deltas=_deltas(project, options, _selected_suites(schedule, running)),
         accepts=_accepts(project, schedule),
         notes=tuple(f"left out: {why}" for why in schedule.left_out),
     )
@@ -150,8 +173,8 @@ def _vanished_cases(
     return tuple(case for case in sorted(only_base) if gate_plan.selects(case)), ()
 
 
-def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[str, float]:
-    """Δ of every suite: the flag's, else bench.yaml's, else the default for the budget."""
+def _deltas(project: Project, options: GateOptions, suites: Iterable[Suite]) -> dict[str, float]:
+    """Δ of each of the suites: the flag's, else bench.yaml's, else the default for the budget."""
     default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
     if options.delta is not None:
         try:
@@ -160,9 +183,9 @@ def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[
             raise UsageError(f"--delta: {error}") from None
         if not 0 < share < 1:
             raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
-        return {suite.name: share for suite in schedule.suites}
+        return {suite.name: share for suite in suites}
     configured = {name: suite.gate.delta for name, suite in project.config.suites.items()}
-    return {suite.name: configured.get(suite.name) or default for suite in schedule.suites}
+    return {suite.name: configured.get(suite.name) or default for suite in suites}
 
 
 def _accepts(project: Project, schedule: Schedule) -> tuple[Accept, ...]:

@@ -52,7 +52,7 @@ def shard_info(schedule: Schedule) -> dict[str, Any] | None:
 def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]]) -> RunFolder:
     """The newest run of the same suites. UsageError if there is none, or with what differs from it.
 
-    `fingerprints` are this machine's, one for each number of threads in the schedule.
+    `fingerprints` are this machine's, one for each device and number of threads in the schedule.
     """
     wanted = suites_info(request.schedule)
     folder = _newest_run(request, wanted)
@@ -121,8 +121,9 @@ def _evidence_difference(
         facts = fingerprints_stored.get(record.fingerprint)
         if facts is None:
             return f"the fingerprint of {record.case} is missing"
-        if all(any(fingerprint_differences(facts, ours)) for ours in fingerprints):
-            names = _list_differences(fingerprint_differences(facts, fingerprints[0]))
+        ours = [mine for mine in fingerprints if mine["device"] == record.device]
+        if all(any(fingerprint_differences(facts, mine)) for mine in ours):
+            names = _list_differences(fingerprint_differences(facts, ours[0]))
             return f"this machine differs in {names}"
     return None
 

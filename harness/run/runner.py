@@ -12,12 +12,13 @@ from harness.run.case.predict import KnownWork
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun, Interrupted
 from harness.run.group.records import new_record, target_of, was_compiled, was_cut_short
-from harness.run.group.run_context import RunContext
+from harness.run.group.run_context import Provenance, RunContext
 from harness.run.overhead import RemainingTime, overhead
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
 
 Key = tuple[str, int]  # case id and replicate
+Fingerprint = Callable[[str, int | None], str]  # of a device and a number of threads; None: the first suite's
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def run(
     sink: RunFolder,
     *,
     done: Iterable[Record] = (),
-    fingerprint: Callable[[Group], str] | None = None,
+    fingerprint: Fingerprint | None = None,
     known_s: Mapping[str, float] | None = None,
 ) -> RunOutcome:
     """Measure all that is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
@@ -49,12 +50,16 @@ def run(
     position = len(schedule.groups) * schedule.replicates - len(todo)
     estimate = RemainingTime([group for group, _ in todo], known_s or {})
     interrupted = False
+
+    def provenance(device: str, threads: int | None = None) -> Provenance:
+        named = fingerprint(device, threads) if fingerprint else context.provenance.fingerprint
+        return dataclasses.replace(context.provenance, fingerprint=named)
+
     try:
-        if impossible := _records_of_skips(schedule, context, finished):
+        if impossible := _records_of_skips(schedule, provenance, finished):
             sink.append(impossible)
         for index, (group, replicate) in enumerate(todo, start=position):
-            if fingerprint:
-                context.provenance = dataclasses.replace(context.provenance, fingerprint=fingerprint(group))
+            context.provenance = provenance(group.cases[0].device, group.settings.threads)
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, estimate.remaining())
             group_start = context.clock()
@@ -114,13 +119,15 @@ def _learn(context: RunContext, record: Record) -> None:
         context.predictor.record_failure(case, record.status, compiling=not was_compiled(record))
 
 
-def _records_of_skips(schedule: Schedule, context: RunContext, stored: Collection[Key]) -> list[Record]:
+def _records_of_skips(
+    schedule: Schedule, provenance: Callable[[str], Provenance], stored: Collection[Key]
+) -> list[Record]:
     """Records of the cases that the schedule skips as unsupported, unless stored already."""
     return [
         new_record(
             skip.case,
             schedule.implementations[skip.case.implementation],
-            context.provenance,
+            provenance(skip.case.device),
             "unsupported",
             reason=skip.reason,
             static={target_of(skip.case): Static.none(NOT_COMPILED)},

@@ -28,7 +28,6 @@ from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
-from harness.sweep.schedule import Group
 
 __all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
 
@@ -64,30 +63,33 @@ def conduct(request: Request, listener: Listener) -> Done:
         stack.callback(executor.close)
         stack.enter_context(terminable())
         settings = schedule.suites[0].settings
-        facts = probe_fingerprint(device, settings.threads)
+        probed = {name: probe_fingerprint(name, settings.threads) for name in devices or [device]}
 
-        def fingerprint_of(group: Group) -> dict[str, Any]:
-            return {**facts["fingerprint"], "threads": group.settings.threads}
+        def facts_of(on: str, threads: int | None) -> dict[str, Any]:
+            return {**probed[on]["fingerprint"], "threads": threads or settings.threads}
 
         if request.resume:
-            ways = [facts["fingerprint"], *(fingerprint_of(group) for group in schedule.groups)]
-            folder = run_to_continue(request, ways)
+            used = dict.fromkeys([None, *(group.settings.threads for group in schedule.groups)])
+            folder = run_to_continue(request, [facts_of(on, threads) for on in probed for threads in used])
         else:
             folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         if request.resume:
             reopen(folder, schedule, listener)
+        provenance = write_provenance(folder, probed[device], settings.seed)
+        for each in probed.values():  # also of a device that this shard has no group of
+            folder.write_fingerprint(each["fingerprint"])
         context = RunContext(
             executor,
             request.catalog,
-            write_provenance(folder, facts, settings.seed),
+            provenance,
             listener,
             executor.folder,
             depth=request.depth,
             checks=request.checks,
             keep_crash=folder.write_crash,
             extras=request.extras,
-            device_memory=DeviceMemory.of(device, facts["fingerprint"]),
+            device_memory={on: DeviceMemory.of(on, facts_of(on, None)) for on in probed},
             sources=SourceFiles(request.catalog, schedule.implementations),
         )
         outcome = run(
@@ -95,7 +97,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             context,
             folder,
             done=folder.records([]),
-            fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),
+            fingerprint=lambda on, threads: folder.write_fingerprint(facts_of(on, threads)),
             known_s=known_seconds(request.results),
         )
         if request.max_seq and not outcome.interrupted:

@@ -89,7 +89,7 @@ class RunForm(TypedDict, total=False):
     node: dict[str, Any] | None
 
 
-class GpuForm(TypedDict, total=False):
+class AcceleratorForm(TypedDict, total=False):
     name: str | None
 
 
@@ -99,7 +99,8 @@ class FactsForm(TypedDict, total=False):
     device: str | None
     cpu: str | None
     cpu_flags: list[str] | None
-    gpu: GpuForm | None
+    gpu: AcceleratorForm | None
+    tpu: AcceleratorForm | None
     cores: Count | None
     threads: Count | None
     memory_gib: Annotated[float, Meta(gt=0)] | None

@@ -30,7 +30,7 @@ class RunSummary:
     commit: str | None  # of the repository around the folder that it was started in, at that time
     dirty: bool | None  # whether files differed from the commit
     machine: str | None  # the processor, or the GPU
-    fingerprint: str | None  # the first, where cases had different numbers of threads
+    fingerprint: str | None  # the first, where cases had different devices or numbers of threads
     state: str  # FINISHED, OPEN (stopped, or crashed), or WRITTEN while a process writes it
     suites: tuple[str, ...]
     cases: int

@@ -1,7 +1,7 @@
 """Fingerprint of the machine, which must be equal for timings to be compared, and the run's environment.
 
 `python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from package
-metadata, so that no framework is imported; only the size of a GPU's cache needs torch.
+metadata, so that no framework is imported; only the size of a GPU's cache needs torch, and a TPU's kind jax.
 """
 
 import json
@@ -17,7 +17,7 @@ import psutil
 
 from harness.catalog.known_frameworks import known, packages_of
 from harness.core.fingerprint_identity import CACHES
-from harness.core.machine import CPUS, data_caches, processor
+from harness.core.machine import CPUS, data_caches, first_visible_gpu, processor
 from harness.core.version import version_of
 
 FLAGS = (
@@ -60,7 +60,7 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
         "versions": {
             package.name: version_of(package.name)
             for package in packages_of(known())
-            if package.fingerprinted
+            if package.fingerprinted and package.only_on in {None, device}
         },
         "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
     }
@@ -68,6 +68,8 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
     if device == "cuda":
         facts["gpu"] = gpu()
         facts[CACHES]["GPU L2"] = gpu_cache()
+    if device == "tpu":
+        facts["tpu"] = tpu()
     return facts
 
 
@@ -95,16 +97,52 @@ def gpu_cache() -> dict[str, Any]:
         return {"unavailable": f"{type(error).__name__}: {error}"}
 
 
-def gpu() -> dict[str, Any]:
-    """Name, driver, clocks and power limit of the first visible CUDA device, by nvidia-smi."""
-    fields = "name,driver_version,memory.total,clocks.max.sm,power.limit"
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={first}"]
+def tpu() -> dict[str, Any]:
+    """The kind of the first TPU, as jax calls it. That starts the TPU, in this process alone."""
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        import jax
+
+        jax.config.update("jax_platforms", "tpu")
+        return {"name": jax.devices("tpu")[0].device_kind}
+    except Exception as error:  # whatever a missing jax, libtpu or TPU raises is the reason
+        kind = os.environ.get("TPU_ACCELERATOR_TYPE")
+        return {"name": kind} if kind else {"unavailable": f"{type(error).__name__}: {error}"}
+
+
+def gpu() -> dict[str, Any]:
+    """Name, driver, clocks and power limit of the first visible CUDA device, by nvidia-smi.
+
+    A part of a GPU (MIG) has the GPU's facts, but for its memory, with its own profile and id.
+    """
+    wanted, fields = first_visible_gpu(), "name,driver_version,memory.total,clocks.max.sm,power.limit"
+    if wanted is None:
+        return {"unavailable": "CUDA_VISIBLE_DEVICES names no GPU"}
+    found: list[tuple[str, str, str]] = []
+    whole = ""
+    try:
+        for line in _ask_nvidia_smi("-L"):  # `GPU 0: NAME (UUID: GPU-…)`, `  MIG 1g.10gb … (UUID: MIG-…)`
+            uuid = line.rpartition("UUID: ")[2].rstrip(")")
+            whole = uuid if line.startswith("GPU") else whole
+            if uuid.startswith(wanted) or line.startswith(f"GPU {wanted}:"):
+                found.append((line, uuid, whole))
+        if len(found) != 1:
+            return {"unavailable": f"nvidia-smi knows {len(found)} GPUs as {wanted}"}
+        line, uuid, whole = found[0]
+        answer = _ask_nvidia_smi(f"--query-gpu={fields}", "--format=csv,noheader", f"--id={whole}")
     except (OSError, subprocess.SubprocessError) as error:
         return {"unavailable": str(error)}
-    return dict(zip(fields.split(","), [v.strip() for v in answer.stdout.split(",")], strict=False))
+    facts: dict[str, Any] = dict(
+        zip(fields.split(","), [v.strip() for v in "".join(answer).split(",")], strict=False)
+    )
+    if uuid != whole:
+        del facts["memory.total"]
+        facts |= {"name": f"{facts['name']} MIG {line.split()[1]}", "mig": uuid}
+    return facts
+
+
+def _ask_nvidia_smi(*words: str) -> list[str]:
+    command = ["nvidia-smi", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.splitlines()
 
 
 def environment() -> dict[str, Any]:

@@ -38,7 +38,8 @@ def register(monkeypatch):
 def test_versions_have_an_order_that_files_and_fingerprints_rest_on(register):
     register()
     fingerprinted = [package.name for package in packages_of(known()) if package.fingerprinted]
-    assert fingerprinted == ["torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes"]
+    assert fingerprinted == ["torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes", "triton"]
+    assert [package.name for package in packages_of(known()) if package.only_on] == ["triton"]
     register(tables=f"{__name__}:TRAITS", arrays=f"{__name__}:TRAITS")
     assert known() == [*BUILT_IN, "arrays", "tables"]
     assert [package.name for package in packages_of(known())][-2:] == ["triton", "tables"]

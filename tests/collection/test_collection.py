@@ -105,6 +105,20 @@ def test_all_shards_are_one_run_that_reads_as_one(shards, tmp_path):
     }
 
 
+def test_shards_of_one_sweep_over_two_devices_are_one_run(tmp_path):
+    """Each run has the fingerprints of both devices, whichever its own groups ran on."""
+    gpu = {**FACTS, "device": "cuda", "gpu": {"name": "H200"}}
+    folders = [tmp_path / f"node{index}" for index in range(1, COUNT + 1)]
+    for index, folder in enumerate(folders, start=1):
+        own, other = (FACTS, gpu) if index % 2 else (gpu, FACTS)
+        store_shard(folder, index, second=index, facts=own).write_fingerprint(other)
+    assert [run.absent for run in collect(folders, tmp_path / "all").joined] == [()]
+    (joined,) = all_runs(tmp_path / "all")
+    assert len({record.fingerprint for record in joined.read().records}) == 2
+    again = collect(folders, tmp_path / "all")
+    assert ([run.absent for run in again.joined], again.problems) == ([()], ())
+
+
 def store_empty_shard(results, index, *, second):
     """A shard to which no case of its sweep falls: a finished run without a record."""
     stored = store_shard(results, index, second=second)

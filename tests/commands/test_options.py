@@ -73,7 +73,7 @@ FLAGS = {
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
     "dispatch": [*CASES, *STORED, "--inexact", "--into", "--json"],
     "report": ["--run", "--into", "--check", "--html", "--pr", "--chart", "--config", "--results", "--json"],
-    "verify": [*PLACE, "--wait", "--json"],
+    "verify": [*PLACE, "--limit", "--wait", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "collect": ["--check", "--config", "--results", "--json"],
     "export": [

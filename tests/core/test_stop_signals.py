@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.core.stop_signals import STOPPING, terminable
+from harness.core.stop_signals import STOPPING, terminable, time_limit
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +67,35 @@ def test_what_nohup_ignores_stays_ignored():
         os.kill(os.getpid(), signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_a_time_limit_is_ctrl_c_and_ends_with_its_block():
+    before = [signal.getsignal(number) for number in (*STOPPING, signal.SIGALRM)]
+
+    def wait():
+        with time_limit(1e-3):
+            while True:
+                signal.pause()
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    with time_limit(1e300):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert [signal.getsignal(number) for number in (*STOPPING, signal.SIGALRM)] == before
+
+
+def test_a_limit_that_is_reached_while_ctrl_c_is_handled_interrupts_nothing():
+    put_away = []
+
+    def command():
+        with time_limit(60):
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            finally:
+                os.kill(os.getpid(), signal.SIGALRM)
+                put_away.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        command()
+    assert put_away == ["all"]

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import UsageError
-from harness.gate.options import GateOptions, limit_threads, parse_budget
+from harness.gate.options import GateOptions, parse_budget
+from harness.gate.planning import limit_threads
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 

@@ -31,8 +31,9 @@ class Conductor:
     ):
         executor.folder = self.scratch
 
-        def probe(*_):
-            return {"fingerprint": dict(facts), "environment": {"load": [0.0]}}
+        def probe(device, _threads):
+            own = facts(device) if callable(facts) else facts
+            return {"fingerprint": dict(own), "environment": {"load": [0.0]}}
 
         def start(*_):
             return executor

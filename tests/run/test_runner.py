@@ -1,9 +1,11 @@
 """The order of a run, and what whoever watches it hears."""
 
+import dataclasses
+
 from harness.run.group.records import was_cut_short
 from harness.run.runner import finished_keys, remaining_groups, run, unfinished_keys
 from tests.run.fakes import FakeExecutor, Heard
-from tests.run.plans import context, schedule
+from tests.run.plans import SETTINGS, context, schedule
 
 
 class Kept:
@@ -46,10 +48,15 @@ def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_
     assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_a_fingerprint_may_differ_by_group(tmp_path):
+def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     kept = Kept()
-    run(schedule(), context(FakeExecutor(), tmp_path), kept, fingerprint=lambda group: group.key)
-    assert all(record.fingerprint == record.as_case.group for write in kept.writes for record in write)
+    whole = schedule(skips=[("threshold", 2048)])
+    other = dataclasses.replace(whole.groups[1], settings=dataclasses.replace(SETTINGS, threads=2))
+    whole = dataclasses.replace(whole, groups=(whole.groups[0], other, *whole.groups[2:]))
+    shared = context(FakeExecutor(), tmp_path)
+    run(whole, shared, kept, fingerprint=lambda device, threads: f"{device} {threads}")
+    named = [{record.fingerprint for record in write} for write in kept.writes]
+    assert named == [{"cpu None"}, {"cpu 1"}, {"cpu 2"}, {"cpu 1"}]
 
 
 def test_known_seconds_are_the_first_estimate(tmp_path):

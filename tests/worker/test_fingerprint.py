@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from harness.core.version import version_of
+from harness.store.stored_run import fingerprint_id
 from harness.worker import fingerprint as fingerprint_module
 
 CODE = """
@@ -92,21 +93,123 @@ def test_a_package_that_is_not_installed_has_no_version():
     assert version_of("no-such-package") is None
 
 
-def test_a_gpu_is_described_as_nvidia_smi_does(monkeypatch, tmp_path):
+LISTED = """\
+GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1a2b3c4d-0000)
+  MIG 1g.10gb     Device  0: (UUID: MIG-77777777-0000)
+  MIG 3g.40gb     Device  1: (UUID: MIG-88888888-0000)
+GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-1a2b9999-0000)
+  MIG 1g.5gb      Device  0: (UUID: MIG-GPU-1a2b9999-0000/1/0)
+"""
+ROWS = {
+    "GPU-1a2b3c4d-0000": "NVIDIA H100 80GB HBM3, 570.1, 81559 MiB, 1980 MHz, 700.00 W\n",
+    "GPU-1a2b9999-0000": "NVIDIA A100-SXM4-40GB, 570.1, 40960 MiB, 1410 MHz, 400.00 W\n",
+}
+H100 = {
+    "name": "NVIDIA H100 80GB HBM3",
+    "driver_version": "570.1",
+    "memory.total": "81559 MiB",
+    "clocks.max.sm": "1980 MHz",
+    "power.limit": "700.00 W",
+}
+
+
+@pytest.fixture
+def smi(monkeypatch, tmp_path):
+    """A machine of two GPUs, by an nvidia-smi that knows them by their whole UUID alone."""
+    (tmp_path / "listed").write_text(LISTED)
+    for uuid, row in ROWS.items():
+        (tmp_path / uuid).write_text(row)
     program = tmp_path / "nvidia-smi"
     program.write_text(
-        '#!/bin/sh\necho "H200, 570.1, 143771 MiB, 1980 MHz, 700.00 W"\necho "$@" >>"$0.log"\n'
+        f'#!/bin/sh\ncd {tmp_path}\n[ "$1" = -L ] && exec cat listed\nexec cat "${{3#--id=}}"\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
-    clocks = {"clocks.max.sm": "1980 MHz", "power.limit": "700.00 W"}
-    h200 = {"name": "H200", "driver_version": "570.1", "memory.total": "143771 MiB", **clocks}
-    assert fingerprint_module.gpu() == h200
-    assert "--id=3" in (tmp_path / "nvidia-smi.log").read_text()
+
+    def first(visible):
+        if visible is None:
+            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        else:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        return fingerprint_module.gpu()
+
+    return first
+
+
+@pytest.mark.parametrize("visible", [None, "0", "0,1", "GPU-1a2b3c4d-0000", "GPU-1a2b3,GPU-1a2b9"])
+def test_a_gpu_is_described_as_nvidia_smi_does(smi, visible):
+    assert smi(visible) == H100
+
+
+def test_another_gpu_is_found_by_its_index_or_the_beginning_of_its_uuid(smi):
+    assert {smi(visible)["name"] for visible in ("1,0", "GPU-1a2b9")} == {"NVIDIA A100-SXM4-40GB"}
+
+
+@pytest.mark.parametrize(
+    ("visible", "why"),
+    [
+        *((hidden, "CUDA_VISIBLE_DEVICES names no GPU") for hidden in ("", "-1", "NoDevFiles", ",0")),
+        ("2", "nvidia-smi knows 0 GPUs as 2"),
+        ("GPU-1a2b", "nvidia-smi knows 2 GPUs as GPU-1a2b"),
+        ("MIG-99", "nvidia-smi knows 0 GPUs as MIG-99"),
+    ],
+)
+def test_a_gpu_that_cuda_does_not_see_is_none(smi, visible, why):
+    assert smi(visible) == {"unavailable": why}
+
+
+@pytest.mark.parametrize(
+    ("visible", "name", "uuid"),
+    [
+        ("MIG-8888", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "MIG-88888888-0000"),
+        ("MIG-GPU-1a2b9999-0000/1/0", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "MIG-GPU-1a2b9999-0000/1/0"),
+    ],
+)
+def test_a_part_of_a_gpu_has_its_gpus_name_and_its_own_id_and_not_the_whole_memory(smi, visible, name, uuid):
+    found = smi(visible)
+    assert (found["name"], found["mig"]) == (name, uuid)
+    assert "memory.total" not in found
+    assert found["driver_version"] == "570.1"
+
+
+def jax_with(devices):
+    return SimpleNamespace(config=SimpleNamespace(update=lambda *_: None), devices=devices)
+
+
+def test_a_tpu_is_part_of_it_by_its_kind(monkeypatch):
+    kinds = []
+    for kind in ("TPU v5 lite", "TPU v6 lite"):
+        monkeypatch.setitem(
+            sys.modules, "jax", jax_with(lambda _, kind=kind: [SimpleNamespace(device_kind=kind)])
+        )
+        kinds.append(fingerprint_module.fingerprint("tpu", 1))
+    assert [facts["tpu"] for facts in kinds] == [{"name": "TPU v5 lite"}, {"name": "TPU v6 lite"}]
+    assert len({fingerprint_id(facts) for facts in kinds}) == 2
+    assert "tpu" not in fingerprint_module.fingerprint("cpu", 1)
+
+
+def test_a_tpu_that_jax_does_not_name_has_the_hosts_word_for_it_or_a_reason(monkeypatch):
+    def absent(_):
+        raise RuntimeError("no TPU")
+
+    monkeypatch.setitem(sys.modules, "jax", jax_with(absent))
+    monkeypatch.delenv("TPU_ACCELERATOR_TYPE", raising=False)
+    assert fingerprint_module.tpu() == {"unavailable": "RuntimeError: no TPU"}
+    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5litepod-8")
+    assert fingerprint_module.tpu() == {"name": "v5litepod-8"}
+
+
+def test_tritons_version_is_a_gpus_fact_alone(monkeypatch):
+    monkeypatch.setattr(fingerprint_module, "version_of", lambda name: "1")
+    monkeypatch.setattr(fingerprint_module, "gpu_cache", dict)
+    assert fingerprint_module.fingerprint("cuda", 1)["versions"]["triton"] == "1"
+    for device in ("cpu", "tpu"):
+        monkeypatch.setattr(fingerprint_module, "tpu", dict)
+        assert "triton" not in fingerprint_module.fingerprint(device, 1)["versions"]
 
 
 def test_no_gpu_is_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert "nvidia-smi" in fingerprint_module.gpu()["unavailable"]
     assert fingerprint_module.git() is None

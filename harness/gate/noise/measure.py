@@ -92,7 +92,7 @@ def measure(project: Project, options: GateOptions, progress: GateProgress) -> l
                     "give bench.yaml a default suite with shorter lengths"
                 )
     noise = {
-        "machine": identity(plan.schedule.suites[0].settings.threads),
+        "machine": identity(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "regimes": [regime.to_json() for regime in regimes],
     }
@@ -129,19 +129,19 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
     return Regime(name, tuple(spreads), pair_s)
 
 
-def identity(threads: int) -> dict[str, Any]:
-    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
+def identity() -> dict[str, Any]:
+    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads=1)["fingerprint"]
     return {name: facts[name] for name in IDENTITY}
 
 
-def refuse_below(results: Path, delta: float, threads: int) -> None:
+def refuse_below(results: Path, delta: float) -> None:
     """UsageError for a Δ below 5 % that this machine is not known to hold."""
     if delta >= USUAL:
         return
     path, measure_it = results / FILE, "measure it with: seqsweep doctor --noise"
     noise = json_file.read_object(path, measure_it) if path.exists() else None
     share = f"{100 * delta:g} %"
-    if noise is None or noise.get("machine") != identity(threads):
+    if noise is None or noise.get("machine") != identity():
         raise UsageError(
             f"a gate for {share} needs a quiet machine, and this one's noise is not known; {measure_it}"
         )

@@ -43,7 +43,7 @@ STALE = f"the file has it, and nothing of its name is registered: bring it back,
 
 def baseline_here(plan: GatePlan) -> Baseline:
     """A baseline file without cases, for this processor and the compilers of the plan's frameworks."""
-    threads = plan.schedule.suites[0].settings.threads
+    threads = plan.schedule.groups[0].settings.threads
     facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
     traits = map(traits_of, {info.framework for info in plan.catalog.implementations.values()})
     compilers = {name for each in traits for name in (each.host_compiler, each.kernel_compiler) if name}

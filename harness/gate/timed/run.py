@@ -1,5 +1,6 @@
 """`gate` with a clock: both sides interleaved in one run, pair by pair, until each case is decided."""
 
+import math
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -41,7 +42,8 @@ def run_timed(
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
         plan = stack.enter_context(plan_of(project, options))
-        refuse_below(project.results, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
+        deltas = [plan.delta(case) for case, theirs in plan.opponents.items() if theirs is not None]
+        refuse_below(project.results, min(deltas, default=math.inf))
         request = request_of(plan, options, source_states(plan))
         for device in sorted({case.device for case in plan.opponents}):
             tell = progress.message if options.wait else None
@@ -116,7 +118,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
         "deltas": dict(plan.deltas),
         "self_check": options.self_check,
         "trees": dict(trees),
-        "settings": [asdict(suite.settings) for suite in plan.schedule.suites],
+        "settings": [asdict(suite.settings) for suite in plan.schedule.suites if suite.name in plan.deltas],
     }
     return digest(parts)
 

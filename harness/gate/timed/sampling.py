@@ -21,6 +21,7 @@ from harness.run.group.sampling import audit_clock, settle_memoized
 WARM_BATCHES = 5  # at most, until the smallest reading no longer falls
 SETTLED = 0.97  # of the smallest reading so far: a batch above it no longer falls
 FORGED_AGAIN = 2  # further checks that a suspected clock must fail before it is reported as forged
+TENTHS = 10  # the slowest tenth needs as many readings: of fewer, a 90th percentile is an extrapolation
 WARM_SECONDS = 0.01  # of a reading; longer ones are warm after one batch
 
 
@@ -212,10 +213,10 @@ def _summarise(
         case=case,
         log_ratios=tuple(math.log(c / b) for c, b in zip(candidate_s, base_s, strict=True)),
         levels_s=(statistics.median(candidate_s), statistics.median(base_s)),
-        tail=math.log(_p90(candidate) / _p90(base)),
+        tail=math.log(_p90(candidate) / _p90(base)) if sum(map(len, candidate)) >= TENTHS else None,
     )
 
 
 def _p90(turns: Sequence[Sequence[float]]) -> float:
     readings = [seconds for turn in turns for seconds in turn]
-    return statistics.quantiles(readings, n=10)[-1] if len(readings) > 1 else readings[0]
+    return statistics.quantiles(readings, n=TENTHS)[-1]

@@ -2,7 +2,7 @@
 
 A case is analysed after each number of pairs in its margin's `looks`. *Regressed* takes two steps: the
 first only raises a suspicion; on fresh pairs it must hold again, and survive Holm's procedure over all
-cases of the gate.
+cases of the gate that are not advisory.
 
 A slowdown of more than twofold needs no such budget: a first pair beyond it and a fresh pair beyond it
 decide. If the fresh one is not, the case continues with both pairs as first ones. That biases no verdict:
@@ -116,14 +116,15 @@ class SequentialTest:
             # More pairs may lower its p-value yet.
             if not last:
                 return
-            state.unconfirmed = f"does not survive Holm's procedure over {len(self.cases)} cases"
+            count = len(self.cases.keys() - self.advisory)
+            state.unconfirmed = f"does not survive Holm's procedure over {count} cases"
             decision = Decision(NOT_ENOUGH, decision.effect, decision.low, decision.high, decision.pairs)
         elif decision.verdict != REGRESSED:
             state.unconfirmed = f"{suspicion.pairs} pairs said regressed, fresh ones do not"
         state.verdict = confirm(suspicion, decision)
 
     def _survives(self, case: str) -> bool:
-        """Whether Holm's procedure over the whole gate rejects "not slower than Δ/2" for a case."""
+        """Whether Holm's procedure over the gated cases rejects "not slower than Δ/2" for a case."""
         # A suspected case is tested on its fresh pairs alone: its first ones were selected for being slow. A
         # case with another verdict has p = 1, and still counts among the hypotheses.
         p_values = {
@@ -131,5 +132,6 @@ class SequentialTest:
             if state.verdict is None or state.verdict.verdict == REGRESSED
             else 1.0
             for name, state in self.cases.items()
+            if name not in self.advisory
         }
         return case in holm(p_values, HOLM_LEVEL)

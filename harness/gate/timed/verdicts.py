@@ -76,7 +76,8 @@ def _timed_verdict(
 
 def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
     """A note on calls that are slow only now and then: the minima that decide would hide them."""
-    tail = statistics.median(pair.tail for pair in rounds) if rounds else 0.0
+    tails = [pair.tail for pair in rounds if pair.tail is not None]
+    tail = statistics.median(tails) if tails else 0.0
     if tail <= TAIL:
         return []
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]

@@ -15,7 +15,7 @@ from harness.analysis.roofline import WIDTHS, Roofline
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
 from harness.catalog.accelerators import accelerator_called
-from harness.core.fingerprint_identity import gpu_name
+from harness.core.fingerprint_identity import accelerator_name
 from harness.core.grouped import grouped
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count
@@ -149,7 +149,7 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
     levels = grouped(roofline.levels, lambda name: roofline.levels[name].rate)
     for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
         yield Roof(", ".join(names), rate, BYTES, line)
-    accelerator = accelerator_called(gpu_name(facts) or "")
+    accelerator = accelerator_called(accelerator_name(facts) or "")
     if accelerator is not None:
         known = ((kind, peak) for kind, peak in accelerator.peak_flops.items() if kind in dtypes)
         yield from (Roof(kind, peak, FLOPS, DATASHEET, datasheet=True) for kind, peak in known)

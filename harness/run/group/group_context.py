@@ -13,6 +13,7 @@ from harness.core.record import PLANNED, Correctness
 from harness.core.units import format_count, format_seconds
 from harness.run.case.case_state import CaseState
 from harness.run.group.run_context import RunContext
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
 
@@ -30,6 +31,7 @@ class GroupContext:
     ) -> None:
         self.group, self.run, self.replicate = group, run, replicate
         self.settings = group.settings
+        self.device_memory = run.device_memory.get(group.cases[0].device, DeviceMemory())
         self.folder = run.folder / f"group-{zlib.crc32(group.key.encode()):08x}-{replicate}"
         self.states = list(states) or [
             CaseState(
@@ -47,16 +49,16 @@ class GroupContext:
     @property
     def memory_limit(self) -> int:
         """The bytes that the group's cases may take together on their device."""
-        return self.run.device_memory.limit(self.settings.memory_bytes)
+        return self.device_memory.limit(self.settings.memory_bytes)
 
     def needs_bytes(self, state: CaseState, sets: int) -> int:
         """Memory that a case's process takes on its device with so many sets of inputs."""
-        return state.plan.needs_bytes(sets) + self.run.device_memory.process_bytes
+        return state.plan.needs_bytes(sets) + self.device_memory.process_bytes
 
     def needs_together(self, states: Sequence[CaseState]) -> int:
         """Memory that the processes of cases take together, with the context of their reference worker."""
         cases = sum(self.needs_bytes(state, SETS) for state in states)
-        return cases + self.run.device_memory.context_bytes
+        return cases + self.device_memory.context_bytes
 
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""

@@ -135,7 +135,7 @@ class GroupRun:
             self._verify_and_sample(others)
         else:
             whole = format_bytes(self.context.needs_together(states))
-            within = self.context.run.device_memory.describe_processes()
+            within = self.context.device_memory.describe_processes()
             for state in others:
                 self._measure_alone(state, f"the group together plans {whole}{within}")
         for state in states:

@@ -52,7 +52,6 @@ class ProfileExtras:
 
 
 STAGES_ALONE = ProfileExtras()
-HOST_MEMORY = DeviceMemory()
 
 
 @dataclass
@@ -81,7 +80,7 @@ class RunContext:
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
     start_cold: StartCold = start_cold
-    device_memory: DeviceMemory = HOST_MEMORY
+    device_memory: Mapping[str, DeviceMemory] = field(default_factory=dict[str, DeviceMemory])  # by device
     sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
 
     def count_seconds(self, activity: str, seconds: float) -> None:

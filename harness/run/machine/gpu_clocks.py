@@ -1,9 +1,9 @@
 """A GPU's clocks, temperature, power and throttle reasons, by NVML; read between turns only."""
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from harness.core.machine import first_visible_gpu
 from harness.core.record import GpuReading
 
 IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): such a clock is low because nothing runs
@@ -18,9 +18,17 @@ class GpuClocks:
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
         nvml.nvmlInit()
-        first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-        find = nvml.nvmlDeviceGetHandleByIndex if first.isdigit() else nvml.nvmlDeviceGetHandleByUUID
-        self.gpu = find(int(first) if first.isdigit() else first)
+        self.gpu = self._find(first_visible_gpu() or "")
+
+    def _find(self, name: str) -> Any:
+        """The handle of a GPU by its index, or by its UUID or the beginning of it."""
+        nvml = self.nvml
+        if name.isdigit():
+            return nvml.nvmlDeviceGetHandleByIndex(int(name))
+        handles = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
+        uuids = (nvml.nvmlDeviceGetUUID(handle) for handle in handles)
+        whole = next((uuid for uuid in uuids if name and uuid.startswith(name)), name)
+        return nvml.nvmlDeviceGetHandleByUUID(whole)
 
     def read(self, round_: int) -> GpuReading:
         """The present readings, before round `round_`; None for those that the driver does not support."""

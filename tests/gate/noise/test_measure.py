@@ -14,7 +14,7 @@ HERE = {"cpu": "x", "cores": 2, "memory_gib": 24, "kernel": "6"}
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    monkeypatch.setattr(measure, "identity", lambda _: HERE)
+    monkeypatch.setattr(measure, "identity", lambda: HERE)
     return tmp_path
 
 
@@ -27,7 +27,7 @@ def known(tmp_path, holds, **machine):
 
 def test_less_is_refused_where_nothing_is_known(results):
     with pytest.raises(UsageError, match=r"3 % needs a quiet machine.*doctor --noise"):
-        measure.refuse_below(results, 0.03, 1)
+        measure.refuse_below(results, 0.03)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_less_is_refused_where_nothing_is_known(results):
 def test_less_is_refused_with_what_forbids_it(results, holds, machine, says):
     known(results, holds, **machine)
     with pytest.raises(UsageError, match=says):
-        measure.refuse_below(results, 0.03, 1)
+        measure.refuse_below(results, 0.03)
 
 
 def test_less_is_taken_where_it_can_be_held_and_five_percent_everywhere(results):
-    measure.refuse_below(results, 0.05, 1)
+    measure.refuse_below(results, 0.05)
     known(results, 0.02)
-    measure.refuse_below(results, 0.03, 1)
+    measure.refuse_below(results, 0.03)
 
 
 def test_a_machine_too_busy_for_any_case_is_told_so(results, monkeypatch):
@@ -63,4 +63,4 @@ def test_a_machine_too_busy_for_any_case_is_told_so(results, monkeypatch):
 def test_a_damaged_file_says_how_to_make_another(results, tmp_path):
     (tmp_path / "noise.json").write_text("{")
     with pytest.raises(UsageError, match="doctor --noise"):
-        measure.refuse_below(results, 0.03, 1)
+        measure.refuse_below(results, 0.03)

@@ -162,11 +162,16 @@ def test_what_was_not_timed_has_its_own_word():
 def test_a_long_tail_is_told_and_decides_nothing():
     rounds = [
         Rounds(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
-        for pair, tail in enumerate((0.1, math.log(1.5), 3.0))
+        for pair, tail in enumerate((0.1, math.log(1.5), None, 3.0, None, None))
     ]
     found = compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"]
     told = "advisory: the slowest tenth of its calls takes 50 % longer"
     assert (found.verdict, found.notes) == (UNCHANGED, (told,))
+
+
+def test_without_a_tail_nothing_is_told_of_it():
+    rounds = [Rounds(1, case().id, (0.0,), (1e-3, 1e-3), None)]
+    assert compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"].notes == ()
 
 
 @pytest.mark.parametrize(

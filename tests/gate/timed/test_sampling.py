@@ -223,7 +223,7 @@ def test_a_gross_slowdown_needs_few_readings(tmp_path, seconds, turns_taken):
     assert rounds.log_ratios == (math.log(seconds / 1e-3),) * turns_taken
     assert turns(world, "candidate") == turns(world, "base") == turns_taken
     assert {asked["readings"] for asked in world.ordinary_turns("candidate")} == {1}
-    assert rounds.tail == pytest.approx(math.log(seconds / 1e-3))
+    assert rounds.tail is None  # of one reading, or three, a 90th percentile is an extrapolation
 
 
 def test_a_first_call_that_is_slow_alone_has_all_its_rounds(tmp_path):

@@ -122,6 +122,27 @@ def test_at_the_last_look_it_says_why():
     assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
 
 
+@pytest.mark.parametrize("already", [True, False])
+def test_an_advisory_case_is_no_hypothesis(already):
+    """The 39 others compile to the same program on both sides: one case is gated, at the full level."""
+    many = [f"case {index}" for index in range(39)]
+    margins = dict.fromkeys([*many, "a"], Margin(looks=(4,)))
+    sequential_test = SequentialTest(margins, advisory=many if already else ())
+    for name in () if already else many:
+        sequential_test.advise(name)
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
+    assert verdict(sequential_test) == REGRESSED
+
+
+def test_a_case_that_fails_among_advisory_ones_counts_the_gated_cases():
+    sequential_test = SequentialTest(
+        dict.fromkeys(["same", *(f"case {index}" for index in range(39)), "a"], Margin(looks=(4,))),
+        advisory=["same"],
+    )
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
+    assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
+
+
 def test_more_pairs_may_yet_convince_among_forty():
     many = {f"case {index}": Margin() for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin()})

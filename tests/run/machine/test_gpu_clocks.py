@@ -20,6 +20,9 @@ class NVMLError(Exception):
     """As pynvml's: what a driver does not support, and what is not there."""
 
 
+UUIDS = {0: "GPU-5fe0-whole", 1: "GPU-5fe1-whole"}
+
+
 class Nvml(ModuleType):
     """pynvml's calls on one GPU; `sm` are its clocks, a look each, and `missing` what its driver lacks."""
 
@@ -31,7 +34,9 @@ class Nvml(ModuleType):
         vars(self).update(
             nvmlInit=self.begin,
             nvmlDeviceGetHandleByIndex=self.find,
-            nvmlDeviceGetHandleByUUID=self.find,
+            nvmlDeviceGetHandleByUUID=self.find_whole,
+            nvmlDeviceGetCount=lambda: 2,
+            nvmlDeviceGetUUID=lambda _: UUIDS[self.found[-1]],
             nvmlDeviceGetClockInfo=self.clock,
             nvmlDeviceGetTemperature=lambda gpu, sensor: {("gpu", 0): 41}[gpu, sensor],
             nvmlDeviceGetPowerUsage=self.power,
@@ -45,6 +50,11 @@ class Nvml(ModuleType):
     def find(self, which: object) -> str:
         self.found.append(which)
         return "gpu"
+
+    def find_whole(self, uuid: str) -> str:
+        if uuid not in UUIDS.values():
+            raise NVMLError("Not Found")
+        return self.find(uuid)
 
     def clock(self, gpu: str, which: int) -> int:
         assert gpu == "gpu"
@@ -70,12 +80,19 @@ def test_what_a_driver_does_not_tell_is_unknown() -> None:
     assert GpuClocks(Nvml(missing="power")).read(0).watts is None
 
 
-@pytest.mark.parametrize(("visible", "found"), [("", 0), ("2,3", 2), ("GPU-5fe1,GPU-7", "GPU-5fe1")])
-def test_it_is_the_first_visible_gpu(monkeypatch: pytest.MonkeyPatch, visible: str, found: object) -> None:
+@pytest.mark.parametrize(("visible", "found"), [("0", 0), ("2,3", 2), ("GPU-5fe0", 0), ("GPU-5fe1,GPU-7", 1)])
+def test_it_is_the_first_visible_gpu(monkeypatch: pytest.MonkeyPatch, visible: str, found: int) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     nvml = Nvml()
     GpuClocks(nvml)
-    assert nvml.found == [found]
+    assert nvml.found[-1] == (UUIDS[found] if visible.startswith("GPU") else found)
+
+
+@pytest.mark.parametrize("visible", ["", "GPU-none", "-1"])
+def test_a_gpu_that_cuda_does_not_see_has_no_clocks(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setitem(sys.modules, "pynvml", Nvml())
+    assert "(NVML: Not Found)" in str(open_clocks())
 
 
 def test_without_nvml_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from harness.worker.frameworks.torch import TRAITS as TORCH
 TRAITS = replace(
     TORCH,
     runner="harness.worker.frameworks.triton.framework:Triton",
-    packages=(*TORCH.packages, Package("triton", gives="kernels in Triton", fingerprinted=False)),
+    packages=(*TORCH.packages, Package("triton", gives="kernels in Triton", only_on="cuda")),
     cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
     kernel_compiler="triton",
     kernels_kept_for="cuda",
