@@ -75,7 +75,7 @@ def set_up(
     executor = GateExecutor(references)
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
     if device != "cpu":
-        run.device_memory = DeviceMemory.of(device, probe_fingerprint(device, 1)["fingerprint"])
+        run.device_memory = {device: DeviceMemory.of(device, probe_fingerprint(device, 1)["fingerprint"])}
     paired_cases: list[PairedCase] = []
     try:
         for group in groups:

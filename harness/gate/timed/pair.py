@@ -22,6 +22,7 @@ from harness.run.case.case_state import CaseState
 from harness.run.group.at_once import exhaust_in_threads
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 
 PADDING_BYTES = 4096
@@ -128,11 +129,17 @@ class Pair:
                 if self.shared.executor.processes[side].dead:
                     ended[side] = paired
 
-        exhaust_in_threads([map(partial(compile_on, side), paired_cases) for side in BOTH])
+        works = [map(partial(compile_on, side), paired_cases) for side in BOTH]
+        exhaust_in_threads(works, self._kill)
         for side in sorted(ended, key=BOTH.index):
             self.shared.check_process(ended[side], ended[side].sides[side])
         for paired in paired_cases:
             paired.resolve()
+
+    def _kill(self) -> None:
+        """Kill both sides' processes, while threads may wait for them."""
+        for process in self.shared.executor.processes.values():
+            process.kill()
 
     def _hold(self, paired: PairedCase, state: CaseState) -> None:
         try:
@@ -145,7 +152,7 @@ class Pair:
         self, paired_cases: Sequence[PairedCase]
     ) -> tuple[list[PairedCase], list[PairedCase]]:
         """(the cases whose memory on both sides fits together, the rest)."""
-        memory = self.shared.run.device_memory
+        memory = self.shared.run.device_memory.get(self.shared.device, DeviceMemory())
         limit = memory.limit(self.shared.settings.memory_bytes)
         # Both sides' processes have a context, and so has the references'.
         contexts = planned = len(BOTH) * memory.process_bytes + memory.context_bytes

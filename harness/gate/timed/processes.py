@@ -50,6 +50,11 @@ class SideProcess:
             text = f"the {self.side.name} ({self.side.description}) does not load: {error}"
             raise SideError(text) from None
 
+    def kill(self) -> None:
+        """Kill the worker; may be called while another thread waits for its answer."""
+        if self._worker is not None:
+            self._worker.kill()
+
     def close(self) -> None:
         self.dead = True
         if self._worker is not None:
@@ -69,6 +74,10 @@ class HeldCase:
 
     def count_cores(self) -> None:
         return None  # after `release` a side's process may use all cores
+
+    def kill(self) -> None:
+        """Kill the process, with all the cases that it holds."""
+        self.process.kill()
 
     def close(self) -> None:
         """Drop the case; the process stays, because it holds others."""

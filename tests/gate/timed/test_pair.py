@@ -9,6 +9,7 @@ from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED,
 from harness.gate.timed.context import Lost
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import LEFT_OUT
+from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
 from tests.run.fakes import MIB, Act, at
@@ -81,6 +82,14 @@ def test_what_is_planned_beyond_the_limit(tmp_path, mine, theirs, verdict):
 def test_what_fits_alone_but_not_beside_its_opponent(tmp_path):
     world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=3 * MIB // 2))
     why = "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
+    assert world.end() == (NOT_ENOUGH, why)
+
+
+def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_path):
+    world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=9 * MIB))
+    memory = DeviceMemory(6 * MIB, context_bytes=MIB, flush_bytes=MIB)
+    world.shared.run.device_memory = {world.shared.device: memory}
+    why = "both sides together plan 7.00 MiB; the limit is 6.00 MiB: raise --memory"
     assert world.end() == (NOT_ENOUGH, why)
 
 
