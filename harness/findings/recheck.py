@@ -30,7 +30,7 @@ HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked her
 SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging
 LEAST_S = 1e-6  # of a case's sampling budget, as a setting is written
 STEP_S = 1.0  # to start, compile and judge a case on the host, or to compile a plan (0.6 to 1 s measured)
-PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "threads", "flags")  # what exact figures need, too
+PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "tpu", "threads", "flags")  # what exact figures need, too
 
 
 @dataclass
@@ -186,6 +186,7 @@ def _run_into(
     *,
     wait: bool,
 ) -> None:
+    """Put into `here` what comes of running the receipt's cases; KeyboardInterrupt leaves what there is."""
     ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
     timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
     judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
