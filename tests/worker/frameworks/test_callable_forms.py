@@ -222,7 +222,8 @@ def built(framework, make):
     return place, lambda: build_callable(build, None, {}, SHAPES)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # and from torch 2.14 on:
+@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd", "bwd"])
 def test_every_form_is_called_with_the_inputs_that_it_names(framework, mode):
     name, runner = framework
