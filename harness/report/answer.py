@@ -37,7 +37,7 @@ def answer(panel: SuiteResults) -> list[str]:
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
-        *(_fastest(panel), _other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
+        *(_fastest(panel), _not_ranked(panel), _against_baseline(panel), _in_a_step(panel)),
         *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
         *map(describe_model, panel.models_here),
     )
@@ -79,13 +79,19 @@ def _clock(panel: SuiteResults) -> str:
     return next((clock for clock, _ in clocks.most_common(1)), "")
 
 
-def _other_clocks(panel: SuiteResults) -> str:
-    """The implementations that another clock has timed, which are not ranked with the others."""
+def other_clocks(panel: SuiteResults) -> str:
+    """`exact, timed by the host's clock, the others by the device's`; empty where one clock has timed all."""
     clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
     clocks = ((short_label(name), clock_of(time.method)) for name, time in timed if time)
     others = {name: own for name, own in clocks if own != clock}
     by = f"by the {' and '.join(dict.fromkeys(others.values()))}'s clock, the others by the {clock}'s"
-    return f"Not ranked: {_list([*others])}, timed {by}." if others else ""
+    return f"{_list([*others])}, timed {by}" if others else ""
+
+
+def _not_ranked(panel: SuiteResults) -> str:
+    """The implementations that another clock has timed, which are not ranked with the others."""
+    others = other_clocks(panel)
+    return f"Not ranked: {others}." if others else ""
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:

@@ -1,6 +1,7 @@
 """The latency chart: the time of one call at every length."""
 
 from harness.analysis.suite_results import CaseResult
+from harness.report.answer import other_clocks
 from harness.report.charts.drawing.scales import TIME
 from harness.report.charts.grid import NOT_TIMED, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Series, points
@@ -27,7 +28,11 @@ def latency(grid: CaseGrid) -> Chart:
             )
             for panel in grid.panels
         ),
-        notes=(*record_notes(grid), *interval_notes(cell.time for cell in grid.cells)),
+        notes=(
+            *filter(None, [other_clocks(grid.suite)]),
+            *record_notes(grid),
+            *interval_notes(cell.time for cell in grid.cells),
+        ),
     )
 
 

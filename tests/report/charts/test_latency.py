@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from harness.core.record import STATUSES
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
@@ -95,3 +97,11 @@ def test_failures_for_different_reasons_are_told_apart():
     notes = latency(CaseGrid.of(grown)).notes
     assert "broadcast at 16Ki, 32Ki: crashed: ValueError: no rows" in notes
     assert "broadcast at 64Ki: crashed: killed by signal 11" in notes
+
+
+def test_times_of_another_clock_are_named():
+    host, *device = (record(name, 4 * K, 1e-3) for name in ("broadcast", "scatter", "threshold"))
+    device = [replace(each, timing=replace(each.timing, method="cuda_events")) for each in device]
+    note = "broadcast, timed by the host's clock, the others by the device's"
+    assert note in latency(CaseGrid.of(suite(host, *device))).notes
+    assert note not in latency(CaseGrid.of(suite(*device, baseline=""))).notes
