@@ -120,7 +120,8 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
             return score
 
         # How many values the operator takes differs by torch's version: 13 in 2.11, 17 from 2.13 on.
-        block_mask = BlockMask((w.seq, w.seq), *lists, *lists, (BLOCK, BLOCK), mask.visible).as_tuple()
+        blocks_and_mask = {"BLOCK_SIZE": (BLOCK, BLOCK), "mask_mod": mask.visible}
+        block_mask = BlockMask((w.seq, w.seq), *lists, *lists, **blocks_and_mask).as_tuple()
         kernel_options = {**options, **outputs}
         return flex_attention(q, k, v, score, block_mask, w.head_dim**-0.5, kernel_options, (), arrays)[:1]
 

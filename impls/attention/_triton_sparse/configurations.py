@@ -1,8 +1,8 @@
 """The tiles of the kernels by dtype and width, found by compiling from sm_80 to sm_100 (Triton 3.9).
 
-In half precision MSLK's form spills nothing. Of the paper's, on sm_80, the compressed branch does, whose mean
-keys are three terms, and so do the queries' gradients of heads of 128; in f32 the branches in one pass and
-the keys' gradients do everywhere. `static` says how much.
+In half precision MSLK's form spills nothing up to heads of 128 (Triton 3.7: 8 bytes). Of the paper's, on
+sm_80, the compressed branch does, whose mean keys are three terms, and so do the queries' gradients of heads
+of 128; in f32 the branches in one pass and the keys' gradients do everywhere. `static` says how much.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Tile(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """Found by compiling: with them no kernel spills, from sm_80 to sm_100 (Triton 3.9)."""
+    """Found by compiling from sm_80 to sm_100 (Triton 3.9): heads of 64, 128, 256 spill 8 bytes at most."""
 
     forward: Tile
     of_key: Tile
