@@ -35,6 +35,9 @@ class FakeProcess:
         self.held, self.living = {}, True
         world.processes.append(self)
 
+    def kill(self):
+        self.living = False
+
     def ask(self, verb, seconds, *, case="", asks="", job=None, **arguments):
         with self.world.turn:  # both sides are asked from threads of their own
             assert self in self.world.processes, "asked after its end"

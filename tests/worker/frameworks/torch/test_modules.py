@@ -76,6 +76,14 @@ def test_a_function_has_no_modules():
     assert modules_of(torch.compile(torch.relu, backend="eager")) == []
 
 
+@pytest.fixture
+def _gradients():
+    """As `enter` does in a worker: an earlier test in this process may have turned gradients off."""
+    with torch.enable_grad():
+        yield
+
+
+@pytest.mark.usefixtures("_gradients")
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
 def test_parameters_get_gradients_where_they_require_them_and_results_have_the_inputs_alone(mode):
     module, seen = Scale(), []
