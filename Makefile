@@ -69,9 +69,10 @@ CUDA_BUILD := build/cuda-build
 
 test-cuda-build: $(CUDA_BUILD)/.installed  ## tests with torch's CUDA build and the Triton that it pins, which need no GPU: minutes, 6 GB
 	@$(CUDA_BUILD)/bin/python -m pytest -n logical --maxprocesses 8 tests/cuda_build $(ARGS)
+	@$(CUDA_BUILD)/bin/python -m tests.triton_matrix
 
 # Its own torch and Triton come first, and all other packages from .venv.
-$(CUDA_BUILD)/.installed: $(READY)
+$(CUDA_BUILD)/.installed: | $(READY)
 	@$(PYTHON) -m venv $(CUDA_BUILD)
 	@$(CUDA_BUILD)/bin/pip install --quiet --disable-pip-version-check 'torch==2.14.*'
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >$$($(CUDA_BUILD)/bin/python -c \
