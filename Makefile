@@ -71,12 +71,12 @@ test-cuda-build: $(CUDA_BUILD)/.installed  ## tests with torch's CUDA build and 
 	@$(CUDA_BUILD)/bin/python -m pytest -n logical --maxprocesses 8 tests/cuda_build $(ARGS)
 	@$(CUDA_BUILD)/bin/python -m tests.triton_matrix
 
-# Its own torch and Triton come first, and all other packages from .venv.
+# Its own torch and Triton come first. All other packages, and this checkout, are those of .venv.
 $(CUDA_BUILD)/.installed: | $(READY)
 	@$(PYTHON) -m venv $(CUDA_BUILD)
 	@$(CUDA_BUILD)/bin/pip install --quiet --disable-pip-version-check 'torch==2.14.*'
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >$$($(CUDA_BUILD)/bin/python -c \
-	  'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  >$$($(CUDA_BUILD)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth
 	@touch $@
 
 UV := build/versions/uv
