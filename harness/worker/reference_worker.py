@@ -39,6 +39,9 @@ from harness.worker.verify import Expected, changed_input, draw_cotangents, judg
 FIRST = "set0"  # the inputs of the first call, on which contracts are judged
 ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beyond those of the input sets
 
+# A device evaluates a reference in no time, but its result is compared on the host: 0.1 to 0.2 s for so many.
+VALUES_ON_HOST = 1 << 22
+
 Seed = Callable[[], np.random.Generator]
 
 
@@ -51,6 +54,7 @@ class ReferenceWorker:
         self.framework = frameworks.get(job.framework)
         self.expected: dict[tuple[str, str], Expected] = {}  # by semantics and inputs
         self.costs: dict[str, RowCost | None] = {}  # by semantics
+        self.most_rows: dict[str, int] = {}  # by semantics, where a device evaluates its reference
         self.inputs: dict[str, Mapping[str, Any]] = {}
 
     def _random(self, index: int) -> np.random.Generator:
@@ -62,9 +66,9 @@ class ReferenceWorker:
 
         `write` is false where another reference worker of the group has written them.
         """
-        device = self.framework.reference_device(self.job.case.device)
-        self.framework.start(device, self.job.threads, wide=True)
-        if device == "cpu":  # a GPU's memory is mapped into the address space, which the cap is about
+        self.device = self.framework.reference_device(self.job.case.device)
+        self.framework.start(self.device, self.job.threads, wide=True)
+        if self.device == "cpu":  # a GPU's memory is mapped into the address space, which the cap is about
             resource_limits.cap_memory(self.job.memory_bytes)
         module = loading.load(self.job.module)
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
@@ -100,6 +104,10 @@ class ReferenceWorker:
         if self.count is not None:
             with family_code():
                 self.costs[semantics] = measure_cost(self.count, self.tile, reference.time_result, seed)
+            if self.device != "cpu" and reference.latest is not None:
+                rows, result = reference.latest
+                values = sum(leaf.size for leaf in array_files.leaves(result))
+                self.most_rows[semantics] = VALUES_ON_HOST * len(rows) // max(1, values)
         expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -140,7 +148,8 @@ class ReferenceWorker:
     def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
         """The reference's answer: whole if that is within the effort, else on some rows."""
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
-        rows = rows_to_judge(self.count or 0, self.tile, self.costs.get(semantics), passes, effort, seed)
+        cost, most = self.costs.get(semantics), self.most_rows.get(semantics)
+        rows = rows_to_judge(self.count or 0, self.tile, cost, passes, effort, seed, most)
         with family_code():
             expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
             require_rows(expected)

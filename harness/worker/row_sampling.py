@@ -48,18 +48,25 @@ def rows_to_judge(
     passes: int,
     effort: Effort,
     seed: Callable[[], np.random.Generator],
+    most: int | None = None,
 ) -> Any:
     """None for all `count` rows, else sorted rows that take about half of the effort's seconds.
 
-    The reference is evaluated `passes` times. The number of rows is rounded to a power of two, so that it
-    seldom differs between runs on one machine.
+    The reference is evaluated `passes` times, on `most` rows where that is given. The number of rows is
+    rounded to a power of two, so that it seldom differs between runs on one machine.
     """
-    if cost is None or passes * (cost.fixed_s + cost.row_s * count) <= effort.whole_s:
+    if cost is None:
         return None
-    affordable = max(0.0, effort.whole_s / 2 / passes - cost.fixed_s) / cost.row_s
+    affordable = float(count)
+    if passes * (cost.fixed_s + cost.row_s * count) > effort.whole_s:
+        affordable = max(0.0, effort.whole_s / 2 / passes - cost.fixed_s) / cost.row_s
+    if most is not None:
+        affordable = min(affordable, most)
+    if affordable >= count:
+        return None
     if affordable <= effort.least:
         return choose_rows(count, tile, effort.least, seed())
-    return choose_rows(count, tile, 2 ** int(math.log2(min(affordable, count))), seed())
+    return choose_rows(count, tile, 2 ** int(math.log2(affordable)), seed())
 
 
 def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator) -> Any:

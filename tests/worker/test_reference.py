@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from harness import Semantics, exact
+from harness.core.case import Case
+from harness.core.protocol import Job
+from harness.worker import reference_worker
 from harness.worker.reference import Reference
+from harness.worker.row_sampling import Effort
 
 
 @pytest.mark.parametrize("answer", [None, "the largest", [None, 1.0], np.array([None])])
@@ -62,3 +66,21 @@ class TestOnADevice:
         meaning = Semantics("odd", lambda w, rows: answer, exact(), framework="torch")
         with pytest.raises(ArithmeticError, match="itself"):
             Reference(meaning, framework, None, {"x": np.ones(3, np.float32)}).result(None)
+
+    def test_the_host_compares_no_more_rows_than_it_can_quickly(self, monkeypatch, tmp_path):
+        """The cpu stands for a device, on which a reference of any length takes no time."""
+        from harness.worker.frameworks.torch.framework import Torch
+
+        start = Torch.start
+        monkeypatch.setattr(Torch, "reference_device", lambda self, device: device)
+        monkeypatch.setattr(
+            Torch, "start", lambda self, _, threads, wide: start(self, "cpu", threads, wide=wide)
+        )
+        monkeypatch.setattr(reference_worker, "VALUES_ON_HOST", 300 * 2 * 8)
+        monkeypatch.setattr(reference_worker, "BEFORE_THE_CLOCK", Effort(60.0, 64))
+        case = Case.of("attention/dense", {}, {"seq": 1024, "heads": 2, "head_dim": 8}, "fwd", "cuda")
+        job = Job("reference", "torch", "impls.attention.family", case, "g", str(tmp_path), 0, 1, 1 << 30)
+        worker = reference_worker.ReferenceWorker(job)
+        worker.do_inputs(1)
+        worker.do_reference("dense", 0)
+        assert len(worker.expected["dense", "set0"].rows) == 256

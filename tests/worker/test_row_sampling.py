@@ -81,3 +81,10 @@ def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
     assert rows_to_judge(1000, 64, cost, 1, BEFORE_THE_CLOCK, seed) is None
     assert len(rows_to_judge(1000, 64, cost, 1, UNDER_THE_CLOCK, seed)) == 64
     assert len(rows_to_judge(1000, 64, RowCost(10.0, 1.0), 1, UNDER_THE_CLOCK, seed)) == 16
+
+
+def test_a_device_evaluates_at_most_the_rows_that_the_host_compares_quickly():
+    quick = RowCost(0.0, 1e-9)
+    assert rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 1000) is None
+    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 600)) == 512
+    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 3)) == BEFORE_THE_CLOCK.least
