@@ -10,7 +10,7 @@ def exhaust_in_threads(
 ) -> None:
     """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step.
 
-    `end_steps` is called then, and may make the current steps fail, so that nobody waits for a long one.
+    `end_steps` is called then. It may make the current steps fail, so that a long one is not waited for.
     """
     stopped = Event()
 

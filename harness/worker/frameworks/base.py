@@ -179,7 +179,7 @@ class Framework(Protocol):
         Unsupported where there is no profiler.
         """
         del call, prepared, trace
-        raise Unsupported("its framework tells nobody which operators a call runs")
+        raise Unsupported("its framework does not report which operators a call runs")
 
     def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
         """Run a call, and return the names of the kernels, copies and fills that its device ran, in order.
@@ -187,7 +187,7 @@ class Framework(Protocol):
         Unsupported where there is no profiler of the device.
         """
         del call
-        raise Unsupported("its framework tells nobody which kernels a call runs")
+        raise Unsupported("its framework does not report which kernels a call runs")
 
     def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """Capture a call as a CUDA graph: a function that replays it. Its result is always the same arrays.
