@@ -38,6 +38,7 @@ def test_a_kernel_is_compiled_for_each_of_them(tmp_path, monkeypatch):
     pytest.importorskip("triton")
     (tmp_path / "kernel.py").write_text(KERNEL)
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)  # of an earlier test file in this process
     root = Path(__file__).resolve().parents[4]
     script = f"import sys; sys.path[:0] = {[str(tmp_path), str(root)]}\n{textwrap.dedent(COMPILE)}"
     done = subprocess.run(
