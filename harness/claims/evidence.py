@@ -156,7 +156,7 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
 def run_and_delete(
     place: Workplace, schedule: Schedule, command: str, depth: str, **options: Any
 ) -> tuple[Mapping[str, Any], Sequence[Record], bool]:
-    """Of a run in a folder that is deleted again: fingerprint, records, and whether it was interrupted."""
+    """The fingerprint and records of a run whose folder is deleted, and whether it was interrupted."""
     from harness.run.session import Request, conduct
 
     with (

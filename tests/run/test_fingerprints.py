@@ -43,21 +43,21 @@ def on_both():
     return replace(here, suites=(suite,), groups=(*here.groups, *there), skips=skips)
 
 
-def named(records):
+def fingerprints_by_device(records):
     return {(record.device, record.fingerprint) for record in records}
 
 
 def test_each_record_has_the_fingerprint_of_its_device(conduct):
     both = conduct(FakeExecutor(), on_both(), facts=facts_of)
     expected = {(device, fingerprint_id(facts_of(device))) for device in ("cpu", "cuda")}
-    assert named(both.records) == expected
+    assert fingerprints_by_device(both.records) == expected
     assert {r.device for r in both.records if r.status == "unsupported"} == {"cuda"}
     assert {facts["device"] for facts in both.folder.fingerprints().values()} == {"cpu", "cuda"}
 
 
 def test_a_sweep_of_the_cpu_alone_names_it_alike(conduct, tmp_path):
     alone = conduct(FakeExecutor(), schedule(seqs=(1024, 2048)), facts=facts_of)
-    assert named(alone.records) == {("cpu", fingerprint_id(facts_of("cpu")))}
+    assert fingerprints_by_device(alone.records) == {("cpu", fingerprint_id(facts_of("cpu")))}
 
 
 def test_resume_compares_each_record_with_its_device(conduct):
@@ -65,7 +65,7 @@ def test_resume_compares_each_record_with_its_device(conduct):
     assert stopped.interrupted
     again = conduct(FakeExecutor(), on_both(), facts=facts_of, resume=True)
     assert not again.interrupted
-    assert len(named(again.records)) == 2
+    assert len(fingerprints_by_device(again.records)) == 2
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

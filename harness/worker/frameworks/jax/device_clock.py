@@ -1,7 +1,7 @@
 """Device time of jax's calls on a GPU: the profiler's events of several calls in one trace.
 
 Starting and stopping the profiler takes longer than most calls, so a trace has all readings of a turn. Each
-call follows a flush of the L2 cache, by whose name in the trace the calls are told apart.
+call follows a flush of the L2 cache, whose name in the trace separates the calls.
 """
 
 import ctypes
