@@ -53,7 +53,9 @@ class CpuFakeTensorMode(FakeTensorMode):
     call `cuInit` (torch 2.11 to 2.14). No process forked after that can use CUDA; the fork server traces.
     """
 
-    avoid_device_init = False  # nothing is placed on another device, so there is nothing to avoid
+    @property
+    def avoid_device_init(self) -> bool:
+        return False  # nothing is placed on another device, so there is nothing to avoid
 
 
 class TraceTotals(OperatorCounts):
