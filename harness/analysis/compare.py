@@ -40,7 +40,7 @@ class Comparison:
     its `layers`, or a model does, `per_step_s` is the time that the case saves in so many calls.
     `same_program`: the case runs the baseline's program, so that a speedup is noise and never a crossover.
     `other_semantics`: its result means something else than the baseline's. `unanimous`: every sample, of
-    two or more, is on the speedup's side of 1.
+    two or more, is on the speedup's side of 1. `doubtful`: other programs took the processor meanwhile.
     """
 
     suite: str
@@ -66,6 +66,7 @@ class Comparison:
     same_program: bool = False
     other_semantics: bool = False
     unanimous: bool = False
+    doubtful: bool = False
 
     @property
     def cause(self) -> str:
@@ -75,7 +76,7 @@ class Comparison:
     @property
     def reading(self) -> str:
         """The word for the interval, as :func:`read_interval` has it; with the baseline's program SAME."""
-        speedup = Estimate(self.speedup, self.low, self.high)
+        speedup = Estimate(self.speedup, self.low, self.high, unit=self.unit, doubtful=self.doubtful)
         return SAME if self.same_program else read_interval(speedup.inverse)
 
     @property
@@ -125,7 +126,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         suite=suite.name,
         **records.point,
         baseline=suite.baseline or None,
-        **speedup.flat_fields("speedup", "low", "high", "reason", "unit", "samples"),
+        **speedup.flat_fields("speedup", "low", "high", "reason", "unit", "samples", "doubtful"),
         bytes_ratio=ratios["bytes_accessed"][0],
         temp_ratio=ratios["temp_bytes"][0],
         flops_ratio=ratios["flops"][0],

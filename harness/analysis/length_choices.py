@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from harness.analysis.results import HOST, CaseRecords
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import crossing_lengths
-from harness.analysis.stats import Estimate, ratio, time_of
+from harness.analysis.stats import DOUBTFUL, Estimate, ratio, time_of
 from harness.core.units import format_count
 
 Candidates = Mapping[str, CaseRecords]  # label → its case, at one length
@@ -163,4 +163,6 @@ class _Sweep:
             mine, theirs = self.lengths[seq][label], self.lengths[seq][over]
             same = label == over or same_kind(mine, theirs, target=HOST) == PROGRAM
             self.known[key] = Estimate(None, reason="the same program") if same else ratio(theirs, mine)
+            if self.known[key].doubtful:
+                self.known[key] = Estimate(None, reason=DOUBTFUL)
         return self.known[key]

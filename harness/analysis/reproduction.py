@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, Estimate, read_interval
+from harness.analysis.stats import DOUBTFUL, FASTER, NO_INTERVAL, SAME, SLOWER, Estimate, read_interval
 from harness.core.fingerprint_identity import CACHES, accelerator_name, cache_texts, fingerprint_differences
 from harness.core.grouped import grouped
 
@@ -70,7 +70,9 @@ class MachineRatio:
 
     @cached_property
     def verdict(self) -> str:
-        """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL; with the baseline's own program SAME."""
+        """FASTER, SLOWER, SAME, UNDECIDED, DOUBTFUL or NO_INTERVAL; with the baseline's own program SAME."""
+        if any(r.compared.doubtful for r in self.replications if r.reason is None):
+            return DOUBTFUL
         if self.speedup.low is None:
             return NO_INTERVAL
         if any(r.compared.same_program for r in self.replications):

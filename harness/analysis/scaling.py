@@ -182,9 +182,9 @@ def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int
         if timed[-1][2].side < 0:
             ever = any(c.side > 0 for _, _, c in timed)
             return f"none in range: {'slower again at the end' if ever else 'not faster at any length'}"
-        return "none in range: every interval contains 1 at the end"
+        return "none in range: not told apart at the end"
     if won > lead:
-        return f"its interval leaves 1 from {format_count(timed[won][0])} on"
+        return f"certainly faster from {format_count(timed[won][0])} on"
     return "faster at every length" if lead == 0 else None
 
 

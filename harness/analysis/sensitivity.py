@@ -24,6 +24,7 @@ from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
+LOADED = "other programs took the processor while it was sampled"
 FOUND, EXCLUDED, UNDECIDED, UNKNOWN = "found", "excluded", "undecided", "not known"
 NO_PAIR = "two distributions have no time at one length"
 APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
@@ -214,12 +215,14 @@ def largest_factor(
     factors_together = [between(a, b, level_of(factors, len(pairs))) for a, b in pairs]
     values = [factor.value or 0.0 for factor in factors_one_by_one]
     most, least = pairs[values.index(max(values))]
-    lows = [factor.low for factor in factors_together if factor.low is not None]
-    highs = [factor.high for factor in factors_one_by_one if factor.high is not None]
+    is_doubtful = any(factor.doubtful for factor in factors_one_by_one)
+    lows = [factor.low for factor in factors_together if factor.low is not None and not is_doubtful]
+    highs = [factor.high for factor in factors_one_by_one if factor.high is not None and not is_doubtful]
+    reasons = [LOADED] if is_doubtful else [factor.reason for factor in factors_together if factor.reason]
     return Largest(
         max(values),
         max(1.0, *lows) if lows else None,
         max(highs) if len(highs) == len(pairs) else None,
         *(most.seq, most.distribution, least.distribution),
-        reason=next((factor.reason for factor in factors_together if factor.reason), None),
+        reason=next(iter(reasons), None),
     )

@@ -1,4 +1,4 @@
-"""Warnings about a timing, from its own readings: drift and two levels. They accompany the value."""
+"""Warnings about a timing: other programs' load, drift and two levels. They accompany the value."""
 
 import math
 import statistics
@@ -20,7 +20,17 @@ SHORTEST_S = 2e-4  # a reading below this is mostly the clock and the call
 
 def timing_warnings(timing: Timing) -> tuple[str, ...]:
     """The warnings about a timing, one sentence each; empty where nothing is suspicious."""
-    return tuple(filter(None, (_drift(timing), _two_levels(timing.samples_s), _short(timing))))
+    sentences = (_queued(timing), _drift(timing), _two_levels(timing.samples_s), _short(timing))
+    return tuple(filter(None, sentences))
+
+
+def _queued(timing: Timing) -> str | None:
+    if not timing.was_queued:
+        return None
+    return (
+        f"other programs took the processor: its threads waited {timing.queued:.2f} s for a core in each "
+        "second of its readings; measure again on a quiet machine"
+    )
 
 
 def _drift(timing: Timing) -> str | None:

@@ -85,6 +85,7 @@ FORMS: Mapping[str, type[Any]] = {
         samples_s=Annotated[tuple[Reading, ...], Meta(min_length=1)],  # per call, one for each reading
         seconds=Seconds,  # of the whole turn, by the worker's clock
         compiled=Count,  # compilations within the readings
+        queued=Amount | None,  # seconds that its threads waited for a core, in units of the readings' time
         latency_s=Reading | None,  # of one more call by the host's clock, where the device's was read
     ),
     "profile": Profiled,

@@ -79,6 +79,9 @@ class GpuReading:
     reasons: int | None  # what holds its clocks, by the bits of nvmlClocksEventReasons
 
 
+MOST_QUEUED = 0.1  # of the readings' time: the drill of load in docs/RELIABILITY.md shows what it separates
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """The timing of a case: all readings, and how they were taken."""
@@ -98,6 +101,7 @@ class Timing:
     latency_s: float | None = None  # from dispatch to result by the host's clock, where a device's was read
     latency_low_s: float | None = None  # seconds: bounds of that median at 95 %, over rounds
     latency_high_s: float | None = None  # both are None with too few rounds
+    queued: float | None = None  # that threads waited for a core, in units of the readings' time
 
     def __post_init__(self) -> None:
         require_member("method", self.method, tuple(METHODS))
@@ -108,6 +112,11 @@ class Timing:
         # By two built-ins, as a stored run has millions of samples: the sum is inf or NaN where a sample is.
         if not (min(self.samples_s) > 0 and sum(self.samples_s) < math.inf):
             raise ValueError("a sample must be a positive number of seconds")
+
+    @property
+    def was_queued(self) -> bool:
+        """Whether other programs took the processor, so that readings of the host's clock decide nothing."""
+        return self.method == "wall" and self.queued is not None and self.queued > MOST_QUEUED
 
 
 @dataclass(frozen=True, slots=True)

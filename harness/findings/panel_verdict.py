@@ -6,7 +6,7 @@ from functools import cached_property
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Crossover, approx_length
-from harness.analysis.stats import FASTER, SLOWER, UNDECIDED
+from harness.analysis.stats import DOUBTFUL, FASTER, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
@@ -83,7 +83,11 @@ class PanelVerdict:
         """`sparse beats dense from 8Ki: 2.67× at 16Ki, 95 % [2.46, 2.85]; on cpu; holds from 8Ki to 16Ki.`"""
         sample, last = self.panel.records[0], finding.compared.seq
         lengths = f"from {format_count(self.first)} to" if self.first < last else "at"
-        holds = "no verdict" if finding.verdict == UNDECIDED else f"holds {lengths} {format_count(last)}"
+        holds = (
+            "no verdict"
+            if finding.verdict in {UNDECIDED, DOUBTFUL}
+            else f"holds {lengths} {format_count(last)}"
+        )
         machine = f"on {sample.device}, {machine_label(sample.fingerprint, self.run.info)}"
         return f"{finding.sentence()}{self._interval(finding)}; {machine}; {holds}."
 

@@ -12,7 +12,16 @@ from itertools import groupby
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import approx_length
-from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, ratio, read_interval
+from harness.analysis.stats import (
+    DOUBTFUL,
+    FASTER,
+    NO_INTERVAL,
+    SAME,
+    SLOWER,
+    UNDECIDED,
+    ratio,
+    read_interval,
+)
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.clocks import clock_of
 from harness.core.grouped import collected, grouped
@@ -27,8 +36,8 @@ OTHER_CAPTION = (
     f"{OTHER}: not mathematically equivalent to the baseline; the fastest that is stands in brackets."
 )
 MOST_LENGTHS = 6
-_ORDER = (FASTER, SAME, UNDECIDED, SLOWER)
-_LEVEL = (SAME, UNDECIDED)
+_ORDER = (FASTER, SAME, UNDECIDED, DOUBTFUL, SLOWER)
+_LEVEL = (SAME, UNDECIDED, DOUBTFUL)
 _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
@@ -37,7 +46,7 @@ def answer(panel: SuiteResults) -> list[str]:
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
-        *(_fastest(panel), _not_ranked(panel), _against_baseline(panel), _in_a_step(panel)),
+        *(_fastest(panel), _doubt(panel), _not_ranked(panel), _against_baseline(panel), _in_a_step(panel)),
         *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
         *map(describe_model, panel.models_here),
     )
@@ -57,11 +66,12 @@ def winner_line(panel: SuiteResults) -> str:
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
     place = {label: number for number, label in enumerate(panel.implementations)}
     own = [row for row in rows if _is_equivalent(panel, row)]
-    same, unsure = (sorted(group, key=lambda row: place[row.label]) for group in _winners(rows))
+    same, unsure, word = _winners(rows)
+    same, unsure = (sorted(group, key=lambda row: place[row.label]) for group in (same, unsure))
     groups = sorted([same, *([row] for row in unsure)], key=lambda group: place[group[0].label])
     names = (" ≈ ".join(short_label(row.label) + OTHER * (row not in own) for row in g) for g in groups)
     aside = f" ({short_label(own[0].label)})" if own and not any(r in own for g in groups for r in g) else ""
-    return f"{f'{UNDECIDED}: ' if unsure else ''}{' or '.join(names)}{aside}"
+    return f"{f'{word}: ' if unsure else ''}{' or '.join(names)}{aside}"
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
@@ -88,6 +98,17 @@ def other_clocks(panel: SuiteResults) -> str:
     return f"{_list([*others])}, timed {by}" if others else ""
 
 
+def _doubt(panel: SuiteResults) -> str:
+    """The lengths at which other programs took the processor, and what to do."""
+    lengths = {row.seq for row in panel.cases if (time := row.record.timing) and time.was_queued}
+    if not lengths:
+        return ""
+    return (
+        f"Doubtful at {_name_lengths(sorted(lengths))}: other programs took the processor while these were "
+        "timed. Measure again on a quiet machine."
+    )
+
+
 def _not_ranked(panel: SuiteResults) -> str:
     """The implementations that another clock has timed, which are not ranked with the others."""
     others = other_clocks(panel)
@@ -98,21 +119,23 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
     return baseline_semantics(panel) in {None, row.record.semantics}
 
 
-def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseResult]]:
-    """(the fastest of the cases of one length, sorted by time, and those about as fast; the undecided)."""
+def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseResult], str]:
+    """(the fastest of one length's cases, sorted by time, and those about as fast; others; their word)."""
     readings = [SAME if row is rows[0] else _level(row, rows[0]) for row in rows]
-    same, unsure = ([row for row, word in zip(rows, readings, strict=True) if word == w] for w in _LEVEL)
-    return same, unsure
+    paired = list(zip(rows, readings, strict=True))
+    unsure = [row for row, word in paired if word in {UNDECIDED, DOUBTFUL}]
+    word = DOUBTFUL if DOUBTFUL in readings else UNDECIDED
+    return [row for row, word in paired if word == SAME], unsure, word
 
 
 def _level(row: CaseResult, best: CaseResult) -> str:
-    """SAME or UNDECIDED where a case may be as fast as another one; empty where it is not."""
+    """SAME, UNDECIDED or DOUBTFUL where a case may be as fast as another one; empty where it is not."""
     pairs = ((row.compared, best), (best.compared, row))
     compared = next((found for found, base in pairs if found and found.baseline == base.label), None)
     kind = same_kind(row.records, best.records, target=HOST)
     if kind == PROGRAM:
         return SAME
-    # SAME and UNDECIDED hold in either direction, so a comparison that is known already serves for both.
+    # They hold in either direction, so a comparison that is known already serves for both.
     reading = compared.reading if compared else read_interval(ratio(row.records, best.records))
     if reading == NO_INTERVAL:
         return UNDECIDED if kind else ""
@@ -127,9 +150,9 @@ def _fastest(panel: SuiteResults) -> str:
         return f"Nothing that was timed at {format_count(at)} is as registered."
     longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
-    same, unsure = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
+    same, unsure, word = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
     won = [*same, *unsure]
-    text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, unsure)}, {_time(won[0])}"
+    text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, unsure, word)}, {_time(won[0])}"
     text += _margin(panel, rows, won)
     faster = [row for row in rows[: rows.index(won[0])] if not _level(row, won[0])]
     if faster:
@@ -139,11 +162,11 @@ def _fastest(panel: SuiteResults) -> str:
     return f"{text}."
 
 
-def _name_winners(same: Sequence[CaseResult], unsure: Sequence[CaseResult]) -> str:
+def _name_winners(same: Sequence[CaseResult], unsure: Sequence[CaseResult], word: str) -> str:
     """`a and b, about the same, or c (undecided)`."""
     level, open_ = ([short_label(row.label) for row in rows] for rows in (same, unsure))
     text = f"{_list(level)}, {SAME}{',' * bool(open_)}" if len(level) > 1 else level[0]
-    return f"{text} or {_list(open_, 'or')} ({UNDECIDED})" if open_ else text
+    return f"{text} or {_list(open_, 'or')} ({word})" if open_ else text
 
 
 def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
@@ -207,7 +230,7 @@ def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
             return f"faster from {format_count(finding.faster_from)}{about}"
         case _ if finding.faster_until is not None:
             return f"faster until {format_count(finding.faster_until)}{about}"
-        case "about the same" | "undecided" as verdict:
+        case "about the same" | "undecided" | "doubtful" as verdict:
             without = verdict == UNDECIDED and finding.compared.low is None
             return verdict if finding.everywhere or without else f"{verdict} at {at}"
         case verdict if finding.before:

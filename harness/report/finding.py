@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import SuiteRecords
-from harness.analysis.stats import FASTER, SAME, SLOWER, UNDECIDED
+from harness.analysis.stats import DOUBTFUL, FASTER, SAME, SLOWER, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
 from harness.core.units import format_count
@@ -22,9 +22,9 @@ class PanelFinding:
     """The fastest implementation at the longest length that it and the baseline were timed at.
 
     `compared` is its comparison there: labels, length, speedup with its interval. `verdict` is FASTER,
-    SLOWER, SAME, or UNDECIDED where no interval tells. At most one of three is given: `faster_from`
+    SLOWER, SAME, DOUBTFUL, or UNDECIDED where no interval tells. At most one of three is given: `faster_from`
     (slower before), `faster_until` (faster at every length up to it, and no longer beyond), or `before`
-    (SAME or UNDECIDED, and the length up to which it holds). `everywhere`: the verdict holds at every
+    (none of FASTER and SLOWER, and the length up to which it holds). `everywhere`: the verdict holds at every
     length, of two or more. `semantics` is what its result means where that is not equivalent to
     the baseline. `step` says what it saves in a model's step, where the panel is of a model.
     """
@@ -87,8 +87,8 @@ class PanelFinding:
             case _ if self.faster_until is not None:
                 then = " only" if self.verdict == SLOWER else f", then {self.verdict}"
                 return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
-            case "undecided":
-                return f"{name} against {base}: {self.tendency or UNDECIDED}, {last}"
+            case "undecided" | "doubtful" as verdict:
+                return f"{name} against {base}: {self.tendency or verdict}, {last}"
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
             case "slower" if self.before:
@@ -159,7 +159,7 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
     if len(findings) < 2:
         return next((finding.sentence() for finding in findings), None)
     subjects = {(finding.implementation, finding.baseline, finding.verdict) for finding in findings}
-    if len(subjects) > 1 or findings[0].verdict == UNDECIDED:
+    if len(subjects) > 1 or findings[0].verdict in {UNDECIDED, DOUBTFUL}:
         return None
     first = findings[0]
     ordered = sorted(findings, key=lambda finding: finding.compared.speedup or 0.0)
@@ -198,8 +198,9 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
 
 
 def _level(compared: Iterable[Comparison]) -> str:
-    """SAME where all are about the same, else UNDECIDED: of comparisons of which none is faster or slower."""
-    return SAME if all(c.reading == SAME for c in compared) else UNDECIDED
+    """SAME where all are about the same, DOUBTFUL where one is, else UNDECIDED; none is faster or slower."""
+    readings = {c.reading for c in compared}
+    return SAME if readings == {SAME} else DOUBTFUL if DOUBTFUL in readings else UNDECIDED
 
 
 def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
@@ -220,16 +221,17 @@ def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
         )
         layers = f"{model.layers} layer{'s' if model.layers > 1 else ''}"
         where = f"a step of {model.label} at {format_count(compared.seq * model.tokens)} on this machine"
-        sentences.append(f"{_describe_time(saved or 0.0, low, high)} {where}: {layers}")
+        time = _describe_time(saved or 0.0, low, high, is_certain=not compared.doubtful)
+        sentences.append(f"{time} {where}: {layers}")
     return "; ".join(sentences)
 
 
-def _describe_time(saved: float, low: float | None, high: float | None) -> str:
+def _describe_time(saved: float, low: float | None, high: float | None, *, is_certain: bool) -> str:
     """`saves 1.9 ms [1.7, 2.1] of`, `adds 1.9 ms [1.7, 2.1] to`; `saves nothing certain` if both may be."""
     if low is None or high is None:
         word, link = ("saves", "of") if saved >= 0 else ("adds", "to")
         return f"{word} {fmt.saved_time(abs(saved), None, None)} (no interval) {link}"
-    if low <= 0 <= high:
+    if low <= 0 <= high or not is_certain:
         return f"saves nothing certain, {fmt.saved_time(saved, low, high)}, of"
     if saved > 0:
         return f"saves {fmt.saved_time(saved, low, high)} of"

@@ -28,6 +28,7 @@ from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
 from harness.worker.replayed_calls import ReplayedCalls
+from harness.worker.run_queue import RunQueue
 from harness.worker.verify import RETURNED
 
 LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatching it takes nothing
@@ -185,7 +186,9 @@ class CaseWorker:
             kept[:] = [self.framework.put(fetched) if self.graphs else result]  # a replay writes over it
 
         calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
+        queue = RunQueue()
         samples = [s / inner for s in self.timer.read(calls, inner, None if fresh is None else keep)]
+        queued = queue.share()
         compiled = self.framework.compilations() - compiled
         if fresh is not None:
             self._hand_over(kept.pop(), self.inputs[-1], fresh["result"], returned)
@@ -193,7 +196,13 @@ class CaseWorker:
         if fresh is None and self.timer.method != "wall" and max(samples) < LONGEST_LATENCY_S:
             latency_s, _ = self._time_call(self._next_call(None))
         seconds = perf_counter() - start
-        return {"samples_s": samples, "seconds": seconds, "compiled": compiled, "latency_s": latency_s}
+        return {
+            "samples_s": samples,
+            "seconds": seconds,
+            "compiled": compiled,
+            "queued": queued,
+            "latency_s": latency_s,
+        }
 
     def _call_fresh(self, fresh: Mapping[str, Any], *, warm: bool) -> None:
         """Put fresh values into the last set, with untimed calls around it if `warm`: see `do_sample`."""

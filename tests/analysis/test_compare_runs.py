@@ -1,5 +1,7 @@
 """Two sides beside each other: known ratios, honest intervals, and what is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.analysis.compare_runs import (
@@ -14,7 +16,19 @@ from harness.analysis.compare_runs import (
     describe_differences,
     within,
 )
-from harness.analysis.stats import FASTER, NO_INTERVAL, SAME, SLOWER, UNDECIDED, Estimate, read_interval
+from harness.analysis.stats import (
+    BY_PROCESS,
+    DOUBTFUL,
+    FASTER,
+    NO_INTERVAL,
+    ROUNDS,
+    SAME,
+    SLOWER,
+    UNDECIDED,
+    Estimate,
+    ratio,
+    read_interval,
+)
 from harness.core.errors import UsageError
 
 SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
@@ -117,6 +131,27 @@ READINGS = {
 @pytest.mark.parametrize(("word", "bounds"), READINGS.items())
 def test_the_word_follows_the_interval_alone(word, bounds):
     assert read_interval(Estimate(13.0, *bounds)) == word
+
+
+@pytest.mark.parametrize("bounds", READINGS.values())
+def test_nothing_is_decided_while_other_programs_take_the_processor(bounds):
+    assert read_interval(Estimate(13.0, *bounds, doubtful=True)) == DOUBTFUL
+
+
+@pytest.mark.parametrize(("unit", "word"), [(ROUNDS, SAME), (BY_PROCESS, SLOWER)])
+def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit, word):
+    assert read_interval(Estimate(1.05, 1.02, 1.08, unit=unit)) == word
+
+
+@pytest.mark.parametrize(
+    ("queued", "method", "word"), [(0.11, "wall", DOUBTFUL), (0.1, "wall", FASTER), (0.9, "cupti", FASTER)]
+)
+def test_a_ratio_is_doubtful_where_either_side_waited_for_a_core(record, queued, method, word):
+    waited = record("scatter", 8, FAST)
+    waited = replace(waited, timing=replace(waited.timing, queued=queued, method=method))
+    base = record("base", 8, SLOW)
+    base = replace(base, timing=replace(base.timing, method=method))
+    assert read_interval(ratio([waited], [base])) == word
 
 
 @pytest.mark.parametrize("rounds", [3, 6])

@@ -29,7 +29,9 @@ def _noise(noise, name, seq):
 def panel(record, suite, timing):
     """Results of one panel from {implementation: {length: seconds, or a status}}."""
 
-    def build(times, noise=None, semantics=None, facts=None, baseline="mask/broadcast", methods=None):
+    def build(
+        times, noise=None, semantics=None, facts=None, baseline="mask/broadcast", methods=None, queued=None
+    ):
         records = [
             record(name, seq, taken, reason=REASONS[taken], semantics=(semantics or {}).get(name, "exact"))
             if isinstance(taken, str)
@@ -39,6 +41,7 @@ def panel(record, suite, timing):
                 timing=timing(
                     [taken * n for n in _noise(noise or {}, name, seq)],
                     method=(methods or {}).get(name, "wall"),
+                    queued=(queued or {}).get(name, 0.0),
                 ),
                 semantics=(semantics or {}).get(name, "exact"),
                 facts=(facts or {}).get(name, {}),
@@ -100,6 +103,19 @@ def test_a_wide_interval_that_contains_one_is_undecided(panel):
     assert first.startswith("Fastest at 4Ki: scatter or broadcast (undecided), 1.9 s [")
     assert second == "Against broadcast: undecided: scatter."
     assert winner_line(only) == "winner per length: 1Ki–4Ki undecided: broadcast or scatter"
+
+
+def test_nothing_is_decided_by_times_from_which_other_programs_took_the_processor(panel):
+    times = {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "sort": {4096: 8.0}}
+    only = panel(times, queued={"scatter": 0.2})
+    first, second, third = answer(only)
+    assert first.startswith("Fastest at 4Ki: scatter or broadcast or sort (doubtful), 2.00 s [")
+    assert second == (
+        "Doubtful at 4Ki: other programs took the processor while these were timed. "
+        "Measure again on a quiet machine."
+    )
+    assert third == "Against broadcast: doubtful at 4Ki: scatter; slower at 4Ki: sort."
+    assert winner_line(only) == "winner per length: 4Ki doubtful: broadcast or scatter or sort"
 
 
 def test_some_may_be_about_the_same_and_others_undecided(panel):

@@ -163,7 +163,7 @@ class FakeWorker:
             self.turn += fresh is None  # a judged call moves no script of noise
             samples.append(self.call())
         seconds = self.spend(sum(samples) * inner)
-        return {"samples_s": samples, "seconds": seconds, "compiled": 0, "latency_s": None}
+        return {"samples_s": samples, "seconds": seconds, "compiled": 0, "queued": None, "latency_s": None}
 
     def profile(self) -> dict[str, Any]:
         call_s = self.call()

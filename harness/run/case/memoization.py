@@ -20,11 +20,15 @@ SAMPLED_FACTOR = 6.0
 
 
 class FirstAndAgain(NamedTuple):
-    """Seconds of a call on new values, of one on the same values again, and of sampled calls."""
+    """Seconds of a call on new values, of one on the same values again, and of sampled calls.
+
+    `queued` is the time that its threads waited for a core meanwhile, in units of the calls' time.
+    """
 
     first_s: float
     again_s: float
     sampled_s: float | None = None  # at about the same time; None: use the median of all samples
+    queued: float = 0.0
 
     def seen_s(self, sampled_s: float) -> tuple[float, float]:
         return self.again_s, sampled_s if self.sampled_s is None else self.sampled_s

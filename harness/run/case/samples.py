@@ -73,6 +73,7 @@ class Samples:
     latencies_s: list[float] = field(
         default_factory=list[float]
     )  # a reading of each turn on a device's clock
+    queued: list[float] = field(default_factory=list[float])  # in units of each turn's readings
     gpu_readings: Sequence[GpuReading] = ()
     warnings: list[str] = field(default_factory=list[str])
     stopped: str = "budget"
@@ -107,4 +108,5 @@ class Samples:
             latency_s=latency[0],
             latency_low_s=latency[1],
             latency_high_s=latency[2],
+            queued=statistics.median(self.queued) if self.queued else None,
         )

@@ -7,10 +7,12 @@ calls of at most 50 ms, once in between.
 import math
 import random
 import secrets
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.core.captured_file import is_captured
+from harness.core.record import MOST_QUEUED
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
 from harness.run.case.forged_clock import (
@@ -155,7 +157,28 @@ def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState,
         verifier.check_under_clock(state, f"fresh{2 + number}", sampled_s=now_s)
     if state.living and all_look_memoized(state.samples.first_and_again, sampled_s):
         reason = memoization_reason(state.samples.first_and_again, sampled_s)
-        context.settle_broken_rule(state, "remembers no answer", reason)
+        if doubt := _other_cause(context, verifier, state):
+            state.warn(f"perhaps {reason}; {doubt}, so measure again on a quiet machine")
+        else:
+            context.settle_broken_rule(state, "remembers no answer", reason)
+
+
+def _other_cause(context: GroupContext, verifier: Verifier, accused: CaseState) -> str:
+    """What else may have made its calls on new values slow; empty if nothing.
+
+    Other programs may have, or whatever now makes a case slow that was not slow on new values before.
+    """
+    if statistics.median(call.queued for call in accused.samples.first_and_again) > MOST_QUEUED:
+        return "but other programs took the processor"
+    for rival in context.living():
+        now_s = _sample_now(context, rival) if rival is not accused else math.inf
+        earlier = rival.samples.first_and_again.copy()
+        if rival is accused or all_look_memoized(earlier, now_s):
+            continue
+        verifier.check_under_clock(rival, f"fresh{2 + CONFIRMATIONS}", sampled_s=now_s)
+        latest = rival.samples.first_and_again[len(earlier) :]
+        return f"but so does {rival.case.label} at this moment" if all_look_memoized(latest, now_s) else ""
+    return ""
 
 
 def _sample_now(context: GroupContext, state: CaseState) -> float:
@@ -257,6 +280,8 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
     context.reattribute(answer["seconds"], "turns", "samples")
     if answer["latency_s"] is not None:
         state.samples.latencies_s.append(answer["latency_s"])
+    if answer["queued"] is not None:
+        state.samples.queued.append(answer["queued"])
     state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 

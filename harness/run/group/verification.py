@@ -125,7 +125,9 @@ class Verifier:
             return None
         first_s, *rest = answer["samples_s"]
         seen_s = min(rest) if again_s is None else again_s
-        state.samples.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
+        state.samples.first_and_again.append(
+            FirstAndAgain(first_s, seen_s, sampled_s, answer["queued"] or 0.0)
+        )
         return answer
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:

@@ -129,6 +129,7 @@ def answers_before_it_is_asked(w: TopkWorkload):
                 "samples_s": [1e-9] * turn["readings"],
                 "seconds": 0.1,
                 "compiled": 0,
+                "queued": None,
                 "latency_s": None,
             }
             protocol.send(above["serve"]["end"], {"ok": forged})
