@@ -4,6 +4,7 @@ File sizes are not limited: compilers write their caches from within the worker,
 headers of torch alone exceed 64 MiB. The runner truncates a worker's output instead.
 """
 
+import ctypes
 import os
 import resource
 from collections.abc import Callable, Generator, Iterable
@@ -74,8 +75,11 @@ def resident() -> int:
 def rise() -> Callable[[], int | None]:
     """A function that returns by how many bytes the resident size has peaked above its present value.
 
-    It returns None where the kernel does not let a process reset its earlier peak.
+    It returns None where the kernel does not let a process reset its earlier peak. Memory that was freed
+    goes back to the system first, since a call that takes it again raises nothing.
     """
+    with suppress(AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
     try:
         # 5 sets VmHWM back to the present resident size (proc_pid_clear_refs(5), Linux 4.0).
         Path("/proc/self/clear_refs").write_text("5")

@@ -211,6 +211,15 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+@pytest.fixture
+def interruptible():
+    """What a shell starts in the background ignores SIGINT, and so would the run."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_ctrl_c_right_after_the_first_loses_no_record(conduct, monkeypatch):
     """timeout(1) in the foreground hands on the signal that the terminal has sent already."""
     executor = FakeExecutor({"scatter": Act(verbs={"finish": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
