@@ -99,7 +99,7 @@ class MeasuringNode:
         config = replace(order.config, settings=replace(order.config.settings, **settings))
         self.order = order
         self.catalog = discovery.catalog((*config.plugins, *order.plugins))
-        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides)
+        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides, installed=True)
         self.answers = set(answers)
         CompileCache(self.results).add(answers)
         self.finished: dict[int, RunFolder] = {}
