@@ -152,7 +152,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
 	@rm -f $(VENV)/status
 	@pip="$(BIN)/python -m pip"; $$pip --version >/dev/null 2>&1 || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
-	{ $$pip install --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; echo $$? >$(VENV)/status; } \
+	{ $$pip install --disable-pip-version-check -c constraints.txt -e '.[all,$(EXTRAS)]'; echo $$? >$(VENV)/status; } \
 	| sed -n 's/^ *\(Downloading .* MB)\)$$/  \1/p; s/^Installing collected .*/  installing what was downloaded/p'; \
 	exit $$(cat $(VENV)/status)
 	@touch $@

@@ -26,8 +26,8 @@ SAY = (
 
 def lowest():
     """`torch==2.8` and the like, of the lower bounds."""
-    given = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    bounds = dict(line.split(">=", 1) for line in given)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    bounds = dict(line.split(">=", 1) for line in (*extras["torch"], *extras["jax"]))
     return [f"{name}=={bounds[name].partition(',')[0]}" for name in BOUNDED]
 
 
@@ -38,7 +38,7 @@ def make(python, which):
     if not interpreter.exists():
         subprocess.run(["uv", "venv", "--quiet", "--python", python, place], check=True)
     pins = lowest() if which == "oldest" else ["--upgrade"]
-    words = ["uv", "pip", "install", "--quiet", "--python", interpreter, "-e", ".[dev]", *pins]
+    words = ["uv", "pip", "install", "--quiet", "--python", interpreter, "-e", ".[all,dev]", *pins]
     subprocess.run(words, check=True, cwd=ROOT)
     return interpreter
 

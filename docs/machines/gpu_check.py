@@ -35,11 +35,13 @@ def version_of(package: str) -> str:
 
 
 def requirements() -> dict[str, str]:
-    """Package → its requirement, as pyproject.toml has it."""
+    """Package → its requirement, as pyproject.toml has it for all implementations."""
     import tomllib
 
     project = tomllib.loads(PROJECT.read_text())["project"]
-    return {re.split(r"[<>=!~\[; ]", line, maxsplit=1)[0]: line for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["torch"], *extras["jax"]]
+    return {re.split(r"[<>=!~\[; ]", line, maxsplit=1)[0]: line for line in lines}
 
 
 def is_older(version: str, requirement: str) -> bool:

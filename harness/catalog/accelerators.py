@@ -5,12 +5,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import UsageError, nearest
+from harness.core.version import version_of
 
 HOST = "host"
 # GPUs named by compute capability alone, as NVIDIA's compilers name them.
@@ -18,7 +18,7 @@ CAPABILITY_TARGETS = {f"cuda:sm_{number.replace('.', '')}": number for number in
 FILES = Path(__file__).with_suffix("")
 COMPILERS = {
     "tpu": ("libtpu", ("libtpu",)),
-    "cuda": ("jax's CUDA plugin", ("jax_plugins.xla_cuda13", "jax_plugins.xla_cuda12")),
+    "cuda": ("jax's CUDA plugin", ("jax-cuda13-plugin", "jax-cuda12-plugin")),
 }
 
 
@@ -121,10 +121,8 @@ def accelerator_called(name: str) -> Accelerator | None:
 
 def missing_compiler(kind: str) -> str | None:
     """The missing compiler for this kind of target, with the command that installs it; None if installed."""
-    package, modules = COMPILERS[kind]
-    if any(_is_installed(name) for name in modules):
-        return None
-    return f"{package} is not installed; pip install -e '.[{kind}]'"
+    what, packages = COMPILERS[kind]
+    return None if any(map(version_of, packages)) else f"{what} is not installed; pip install -e '.[{kind}]'"
 
 
 def why_not_by_xla(wanted: Target) -> str | None:
@@ -134,10 +132,3 @@ def why_not_by_xla(wanted: Target) -> str | None:
     if wanted.accelerator is None:
         return f"{wanted.name} is no device, and XLA compiles for one; name it, as in --target cuda:h100"
     return missing_compiler(wanted.kind)
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:  # its parent package is missing
-        return False

@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 from harness.catalog import child_process
+from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
+from harness.sweep.schedule import plan
 
 PROBE_SECONDS = 60.0
 
@@ -17,7 +19,7 @@ def probe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str
     """
     family, config = project.catalog.family(name), project.config
     suites = [suite.name for suite in config.suites.values() if suite.family.text == name]
-    planned = project.plan(suites).suites if suites else ()
+    planned = plan(config, project.catalog, suites, Overrides()).suites if suites else ()
     shortest = [min(suite.cases, key=lambda case: case.seq) for suite in planned]
     points = [dict(case.workload) for case in shortest]
     question = json.dumps({"module": family.module, "family": name, "points": points})

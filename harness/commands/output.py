@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.commands.known_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
+from harness.core.ascii_text import SPELLED
 from harness.core.errors import UsageError
 from harness.core.quick_run import quick_notes
 from harness.core.shown_text import escape_json
@@ -50,7 +51,8 @@ def print_json(data: Mapping[str, Any]) -> None:
         text = msgspec.json.encode(data, enc_hook=plain_number).decode()
     except UnicodeEncodeError:  # a file's name that is not UTF-8: json escapes its bytes
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
-    sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
+    text = escape_json(text, ascii_only=sys.stdout.encoding == SPELLED)
+    sys.stdout.buffer.write(text.encode() + b"\n")
 
 
 def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:

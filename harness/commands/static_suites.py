@@ -33,7 +33,7 @@ def compile_and_print(
     """Compile suites, or cases as family/name, for targets, and print what they plan; the exit code."""
     elsewhere = pages.max_seq and "host" not in targets
     suites, ids = split_ids(words)
-    schedule = project.plan(suites, replace(overrides, elsewhere=elsewhere), ids)
+    schedule = project.plan(suites, replace(overrides, elsewhere=elsewhere, compiled_only=True), ids)
     base = None
     if pages.against is not None:
         from harness.gate.static.base_figures import compile_base

@@ -1,5 +1,6 @@
 """The standard streams and the current folder that a command starts with, each of which may be missing."""
 
+import codecs
 import errno
 import io
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from harness.core.ascii_text import SPELLED
 from harness.core.errors import MachineError
 from harness.core.shown_text import clean_line, clean_text
 
@@ -28,7 +30,8 @@ def prepare() -> None:
             os.set_inheritable(descriptor, True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            ascii_only = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding=SPELLED if ascii_only else None, errors=SPELLED)
     if sys.stdout is None:
         raise MachineError("standard output is closed; send it to a file, or to /dev/null")
     try:

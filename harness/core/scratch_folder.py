@@ -3,7 +3,9 @@
 The lock file gets its name only once it is held, so a free one means that its owner is dead.
 """
 
+import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +24,21 @@ def temporary_root() -> Path:
         return Path(tempfile.gettempdir())
     except FileNotFoundError:
         raise MachineError("no folder takes temporary files; free space, or set TMPDIR to one") from None
+
+
+def shared_folder(name: str) -> Path:
+    """The folder in TMPDIR that processes of this user find by its name.
+
+    MachineError where a link or another user's folder has that name, or other users may write to it.
+    """
+    path = temporary_root() / f"{PREFIX}{os.geteuid()}-{name}"
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = path.stat(follow_symlinks=False)
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022:
+        return path
+    why = "it must be a folder of this user that no other user can write to"
+    raise MachineError(f"{path} cannot be used: {why}; remove it, or set TMPDIR to a folder of your own")
 
 
 class ScratchFolder:

@@ -73,9 +73,9 @@ def escape_html(text: str) -> str:
     return html.escape(clean_text(text))
 
 
-def escape_json(text: str) -> str:
-    """A JSON document of the same values, whose invisible characters are written as escapes."""
-    odd = {c for c in set(text) if not _shows(c)}
+def escape_json(text: str, *, ascii_only: bool = False) -> str:
+    """A JSON document of the same values; what is invisible, or with `ascii_only` no ASCII, is an escape."""
+    odd = {c for c in set(text) if not _shows(c) or (ascii_only and not c.isascii())}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd})
 
 

@@ -39,7 +39,7 @@ def replay_part(run: KeptRun, lock: Path | None) -> Part:
     """The command line that replays a run, at its commit, with the file that pins versions, if any."""
     commit, _ = commit_of(run)
     steps = [f"git checkout {commit}"] if commit else []
-    steps += [f"pip install -c {lock.name} -e ."] if lock else []
+    steps += [f"pip install -c {lock.name} -e '.[all]'"] if lock else []
     said = [f"{run.name}: started {run.info.get('started')}."]
     said += ["Its commit is not known."] if not commit else []
     return Part(sentences=tuple(said), command=" && ".join([*steps, command_of(run)]))

@@ -164,7 +164,8 @@ def _vanished_cases(
         if options.suites and not suites:
             return (), ()
         brought = tuple(name for name in project.brought if name in base.side.catalog.implementations)
-        schedule = plan(config, base.side.catalog, suites, replace(options.overrides, plugins=brought))
+        changes = replace(options.overrides, plugins=brought)
+        schedule = plan(config, base.side.catalog, suites, changes, installed=True)
     except UsageError as error:
         return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}

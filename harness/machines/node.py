@@ -19,6 +19,7 @@ from harness.catalog import discovery
 from harness.collection.collection import run_digest, run_files
 from harness.core.errors import MachineError
 from harness.core.record import TIMED
+from harness.core.scratch_folder import shared_folder
 from harness.core.version import VERSION
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node_info import NodeInfo, read_node_info
@@ -78,13 +79,11 @@ class MeasuringNode:
             with suppress(PermissionError):  # the info says so
                 os.setpriority(os.PRIO_PROCESS, 0, 0)
         if self.apart:  # locks and temporary files are those of one accelerator
-            folder = Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-{self.name.rpartition('/')[2]}"
-            folder.mkdir(exist_ok=True)
-            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+            os.environ["TMPDIR"] = tempfile.tempdir = str(shared_folder(self.name.rpartition("/")[2]))
 
     @property
     def results(self) -> Path:
-        return Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-node"
+        return shared_folder("node")
 
     def info(self, plugins: Sequence[str]) -> NodeInfo:
         return read_node_info(plugins)
@@ -100,7 +99,7 @@ class MeasuringNode:
         config = replace(order.config, settings=replace(order.config.settings, **settings))
         self.order = order
         self.catalog = discovery.catalog((*config.plugins, *order.plugins))
-        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides)
+        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides, installed=True)
         self.answers = set(answers)
         CompileCache(self.results).add(answers)
         self.finished: dict[int, RunFolder] = {}

@@ -67,11 +67,8 @@ def examine(results: Path) -> list[Finding]:
 def _package(package: Package) -> Finding:
     if version := version_of(package.name):
         return Finding(package.name, "ok", version)
-    if package.gives:
-        says = f"not installed; it gives {package.gives}"
-        return Finding(package.name, "optional", says, package.remedy)
-    says = "not installed; its implementations are unsupported"
-    return Finding(package.name, "problem", says, package.remedy)
+    says = f"not installed; it gives {package.gives or 'the implementations in it'}"
+    return Finding(package.name, "optional", says, package.remedy)
 
 
 def _memory(settings: Settings, environment: Mapping[str, Any]) -> Finding:

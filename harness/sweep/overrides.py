@@ -17,7 +17,8 @@ class Overrides:
     selected suite of their family. `with_baseline`: a suite's baseline stays beside `impls`. `quick`: the two
     smallest lengths and a tenth of bench.yaml's budget. `models` holds `--model`, `--tp` and `--phase`.
     `every_choice_of` is a field that takes all its choices where neither a flag nor the suite lists some.
-    `elsewhere`: a model's suites are planned for targets that are not at hand alone.
+    `elsewhere`: a model's suites are planned for targets that are not at hand alone. `compiled_only`: nothing
+    runs, so no reference is needed.
     """
 
     families: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class Overrides:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     every_choice_of: str | None = None
     elsewhere: bool = False
+    compiled_only: bool = False
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""

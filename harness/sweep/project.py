@@ -66,7 +66,7 @@ class Project:
         from harness.sweep.schedule import plan
 
         named = [*suites, *self.suites_among(ids)]
-        return plan(self.config, self.catalog, named, self.narrow(overrides, ids))
+        return plan(self.config, self.catalog, named, self.narrow(overrides, ids), installed=True)
 
     def suites_among(self, ids: Sequence[str]) -> list[str]:
         """The ids that name a suite and nothing else."""

@@ -10,6 +10,7 @@ from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config
+from harness.sweep.missing_frameworks import leave_out_missing
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import select
 from harness.sweep.settings import Settings
@@ -48,7 +49,7 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
-    left_out: tuple[str, ...] = ()  # why suites are left out: their family has nothing of a requested model
+    left_out: tuple[str, ...] = ()  # what is left out, and why: no torch here, no such model
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -56,15 +57,21 @@ class Schedule:
         return tuple(case for group in self.groups for case in group.cases)
 
 
-def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> Schedule:
+def plan(
+    config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides, *, installed: bool = False
+) -> Schedule:
     """The schedule of the named suites (of the default ones when none is named) under the overrides.
 
     Groups follow the suites; within a suite: devices, modes, other axes, and ascending lengths, so
     that the cost of a length is known before the next longer one. UsageError for anything unknown.
+    With `installed` implementations are left out whose frameworks are not installed here.
     """
     overrides.check()
     chosen = select(config, catalog, names, overrides)
     grids, left_out = of_models(chosen, catalog, overrides)
+    if installed:
+        grids, missing = leave_out_missing(grids, overrides)
+        left_out += missing
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = _distinct([suite for suite, _ in built], names)

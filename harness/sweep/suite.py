@@ -37,6 +37,11 @@ class SuiteAxes:
     axes: Mapping[str, list[Value]]
     models: tuple[ModelPoint, ...] = ()
 
+    def narrowed(self, variants: Sequence[Variant]) -> "SuiteAxes":
+        """The suite with these variants, the first of which replaces a baseline that is none of them."""
+        first = self.baseline if self.baseline in variants else variants[0]
+        return replace(self, variants=tuple(variants), baseline=first)
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -135,8 +140,7 @@ def _with_models(
         missing = {v.info.semantics for v in variants} - {v.info.semantics for v in planned}
         planned += [v for v in every if v.is_planned_elsewhere and v.info.semantics in missing]
         variants = planned or variants
-    first = grid.baseline if grid.baseline in variants else variants[0]
-    return replace(grid, variants=tuple(variants), baseline=first)
+    return grid.narrowed(variants)
 
 
 def for_family(family: str, flag: str, name: str) -> SuiteConfig:

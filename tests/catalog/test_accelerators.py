@@ -84,7 +84,7 @@ def test_vector_operations_are_lanes_times_units_times_cores_times_clock():
 
 
 def test_an_extra_that_is_there_is_not_missed(monkeypatch):
-    monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("json",))})
+    monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("numpy",))})
     assert accelerators.missing_compiler("tpu") is None
-    monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no_such.module", "json.no"))})
+    monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no-such-package", "nor-this"))})
     assert accelerators.missing_compiler("cuda") == "the plugin is not installed; pip install -e '.[cuda]'"

@@ -35,8 +35,8 @@ def test_an_ascii_locale_loses_nothing(words, environment):
     assert (done.returncode, done.stderr) == (0, b"")
     done.stdout.decode("ascii")
     if words is SHOW:
-        assert rb"MB/s" in done.stdout
-        assert rb"1.65\xd7" in done.stdout, "a sign that ASCII lacks is written by its number"
+        assert b"MB/s" in done.stdout
+        assert b"1.65x" in done.stdout, "a sign that ASCII lacks is spelled"
 
 
 @pytest.mark.parametrize("words", [(*SHOW, "--json"), SHOW], ids=["json", "show"])

@@ -157,8 +157,9 @@ def test_without_packages_the_command_that_installs_them_is_said():
     assert done.returncode == 5
     assert "no torch, no triton, no jax" in done.stdout
     (missing,) = [line for line in done.stdout.splitlines() if line.startswith("missing: ")]
-    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    for requirement in required:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for requirement in (*project["dependencies"], *extras["torch"], *extras["jax"]):
         assert (requirement in missing) is not requirement.startswith("jax")
     assert f"{sys.executable} -m pip install 'typer" in missing
 

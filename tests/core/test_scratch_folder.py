@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import FileLock, holder_of
-from harness.core.scratch_folder import LOCK, ScratchFolder, temporary_root
+from harness.core.scratch_folder import LOCK, ScratchFolder, shared_folder, temporary_root
 
 OWNER = """\
 from harness.core.scratch_folder import ScratchFolder
@@ -91,3 +92,44 @@ def test_no_folder_for_temporary_files_is_a_sentence(temporary, monkeypatch):
     monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(temporary / "missing")])
     with pytest.raises(MachineError, match=r"no folder takes temporary files; .* TMPDIR"):
         temporary_root()
+
+
+def test_a_shared_folder_has_one_place_and_takes_no_other_user(temporary):
+    assert shared_folder("node") == shared_folder("node") == temporary / f"seqsweep-{os.geteuid()}-node"
+    assert stat.S_IMODE(shared_folder("node").stat().st_mode) == 0o700
+
+
+def plant_a_link(place, monkeypatch):
+    (place.parent / "elsewhere").mkdir()
+    place.symlink_to(place.parent / "elsewhere")
+
+
+def plant_a_file(place, monkeypatch):
+    place.touch()
+
+
+def plant_an_open_folder(place, monkeypatch):
+    place.mkdir()
+    place.chmod(0o777)
+
+
+def plant_another_users(place, monkeypatch):
+    place.mkdir(mode=0o700)
+    real = Path.stat
+    owner = place.stat().st_uid + 1
+
+    def stat_of(path, **options):
+        found = real(path, **options)
+        return os.stat_result((*found[:4], owner, *found[5:10])) if path == place else found
+
+    monkeypatch.setattr(Path, "stat", stat_of)
+
+
+@pytest.mark.parametrize(
+    "plant", [plant_a_link, plant_a_file, plant_an_open_folder, plant_another_users], ids=lambda p: p.__name__
+)
+def test_what_others_put_where_a_shared_folder_belongs_is_refused(plant, temporary, monkeypatch):
+    place = temporary / f"seqsweep-{os.geteuid()}-node"
+    plant(place, monkeypatch)
+    with pytest.raises(MachineError, match=r"-node cannot be used: .*; remove it, or set TMPDIR"):
+        shared_folder("node")

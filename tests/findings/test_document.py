@@ -65,7 +65,7 @@ def test_sections_stand_in_their_order_and_doubts_are_named(tmp_path):
     assert "A win at 4Ki already, which would move the crossover." in text
     assert "A speedup at 16Ki, which has none." in text
     assert "- The clock was wrong." in text
-    assert "git checkout c0ffee && pip install -c constraints.txt -e . && seqsweep run" in text
+    assert "git checkout c0ffee && pip install -c constraints.txt -e '.[all]' && seqsweep run" in text
 
 
 def test_an_empty_place_is_shown_with_its_kind(tmp_path):

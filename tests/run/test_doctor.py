@@ -36,12 +36,14 @@ def test_a_machine_in_order(examine_machine):
     assert findings["libtpu"].remedy == "pip install libtpu"
     assert findings["triton"].says == "not installed; it gives kernels in Triton"
     assert findings["cuda"].state == "optional"
+    lacking = examine_machine(installed={})["jaxlib"]
+    assert (lacking.state, lacking.remedy) == ("optional", "pip install 'seqsweep[jax]'")
+    assert lacking.says == "not installed; it gives the implementations in it"
 
 
 @pytest.mark.parametrize(
     ("what", "changed", "says", "remedy"),
     [
-        ("jaxlib", {"installed": {}}, "not installed", "pip install jax"),
         ("memory", {"environment": {"available_bytes": 0, "load": [0.1]}}, "available now 0 B", "--memory"),
         ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end what"),
         (

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from harness.core.ascii_text import to_ascii
 from harness.report.tables.cells import Cell
 
 LONGEST_NOTE = 220
@@ -13,11 +14,13 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Footnotes:
     """The footnotes of some cells: all sentences, or with `few` one for each kind and cause of reservation.
 
-    `left_out` are the sentences that stand behind no kind's footnote.
+    `left_out` are the sentences that stand behind no kind's footnote. With `ascii_only` their numbers are
+    written in ASCII.
     """
 
-    def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
+    def __init__(self, cells: Iterable[Cell], *, few: bool = False, ascii_only: bool = False) -> None:
         self.few = few
+        self.ascii_only = ascii_only
         self.left_out: dict[str, None] = {}
         self.restrict(cells)
 
@@ -32,7 +35,7 @@ class Footnotes:
 
     def marks(self, cell: Cell) -> str:
         """The numbers as they stand behind a text: `¹,¹²`."""
-        return superscripts(self.numbers_of(cell))
+        return self.superscripts(self.numbers_of(cell))
 
     def numbers_of(self, cell: Cell) -> list[int]:
         return [self.numbers[note] for note in self._of(cell)]
@@ -41,16 +44,16 @@ class Footnotes:
         """Each number with its sentence."""
         return [(number, note) for note, number in self.numbers.items()]
 
+    def superscripts(self, numbers: Sequence[int]) -> str:
+        marks = ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
+        return to_ascii(marks) if self.ascii_only else marks
+
     def _of(self, cell: Cell) -> Iterable[str]:
         """A cell's footnotes as they are shown, each once."""
         if self.few:
             named = (f"{kind}: {cause}" if cause else kind for kind, cause in cell.kinds)
             return dict.fromkeys(map(shorten, named)) if cell.kinds else ()
         return dict.fromkeys(map(shorten, cell.notes)) if cell.notes else ()
-
-
-def superscripts(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
 
 
 @lru_cache(4096)  # cases share sentences, and a run has hundreds of thousands of cells

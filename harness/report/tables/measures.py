@@ -7,11 +7,13 @@ from functools import cached_property
 
 from rich.cells import cell_len
 
+from harness.core.ascii_text import to_ascii
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, TableData
 
 GAP = 2
+NOTHING = {"", ABSENT, to_ascii(ABSENT)}  # texts of a column that may be left out
 _BREAK = re.compile(r" |(?=\[)")
 Marks = Callable[[Cell], str]  # the numbers of a cell's footnotes, as they stand behind its text
 
@@ -45,7 +47,7 @@ class ColumnMeasure:
         if column.folds:
             pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_of(cell))}
             folded = max(above, max(map(text_width, pieces), default=0))
-        empty = all(cell.text in {"", ABSENT} for cell in cells)
+        empty = all(cell.text in NOTHING for cell in cells)
         return cls(column, tuple(heading), whole, folded, empty)
 
     @property

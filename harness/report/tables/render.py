@@ -11,9 +11,10 @@ from itertools import zip_longest
 from rich.console import Console, Group
 from rich.text import Text
 
+from harness.core.ascii_text import spell_out
 from harness.core.grouped import collected
 from harness.report.tables.cells import Cell
-from harness.report.tables.footnotes import Footnotes, shorten, superscripts
+from harness.report.tables.footnotes import Footnotes, shorten
 from harness.report.tables.measures import GAP, Marks, TableMeasures, group_lines, text_width
 from harness.report.tables.table_data import Column, TableData
 
@@ -77,8 +78,11 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
 
     Adds what belongs into the legend to it. Returns whether any cell has a footnote.
     """
+    if ascii_only := console.options.ascii_only:
+        pages = spell_out(tuple(pages))
     tables = [table for page in pages for table in page.tables]
-    notes = Footnotes((cell for table in tables for row in table.rows for cell in row), few=few)
+    cells = (cell for table in tables for row in table.rows for cell in row)
+    notes = Footnotes(cells, few=few, ascii_only=ascii_only)
     shown: list[list[Fitted]] = []
     for page in pages:
         measured = [TableMeasures(table, notes.marks) for table in page.tables if table.rows]
@@ -154,7 +158,7 @@ def _line(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) 
 
 def _note_lines(console: Console, notes: Footnotes) -> Iterator[Text]:
     """Footnotes behind the numbers they are shown by."""
-    marks = {superscripts([number]): text for number, text in notes.lines()}
+    marks = {notes.superscripts([number]): text for number, text in notes.lines()}
     indent = max(map(len, marks)) + 1
     for mark, text in marks.items():
         for place, line in enumerate(Text(text).wrap(console, max(1, console.width - indent))):

@@ -5,8 +5,8 @@ from harness.catalog.framework_traits import XLA, FrameworkTraits, Package
 TRAITS = FrameworkTraits(
     runner="harness.worker.frameworks.jax.framework:Jax",
     packages=(
-        Package("jax"),
-        Package("jaxlib", install="jax"),
+        Package("jax", install="'seqsweep[jax]'"),
+        Package("jaxlib", install="'seqsweep[jax]'"),
         Package("libtpu", gives="figures for TPU targets"),
         Package(
             "jax-cuda13-plugin",

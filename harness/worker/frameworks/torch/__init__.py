@@ -4,7 +4,7 @@ from harness.catalog.framework_traits import FrameworkTraits, Package
 
 TRAITS = FrameworkTraits(
     runner="harness.worker.frameworks.torch.framework:Torch",
-    packages=(Package("torch"),),
+    packages=(Package("torch", install="'seqsweep[torch]'"),),
     devices=("cpu", "cuda"),
     traces_calls=True,
     host_compiler="torch",

@@ -47,5 +47,5 @@ def test_other_pairs_are_taken(monkeypatch, version, numpy, interpret):
 
 
 def test_the_extra_asks_for_what_is_taken():
-    (needed,) = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]["triton"]
-    assert needed == "triton>=3.6,<3.10"
+    ours, needed = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]["triton"]
+    assert (ours, needed) == ("seqsweep[torch]", "triton>=3.6,<3.10")
