@@ -25,6 +25,7 @@ from harness.sweep.settings import Settings
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 Outcome = tuple[CompileRequest, CompileResult]
+Job = tuple[str, CompileRequest, Settings]  # with the name of its key
 
 
 class Pool:
@@ -41,11 +42,15 @@ class Pool:
         self.pending: set[Future[Outcome]] = set()
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
-        self.statistics_lock = threading.Lock()  # of `busy_s` and `slow`
-        self.key_locks: dict[str, threading.Lock] = {}  # equal requests wait for the first one
+        self.waiting: list[Job] = []
+        self.compiling: set[str] = set()  # keys: equal requests wait for the first one, and hold no worker
+        self.changed = threading.Condition()  # of all four
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
-        self.pending.add(self.threads.submit(self._serve, request, settings))
+        with self.changed:
+            self.waiting.append((digest(key(request, self.catalog, settings)), request, settings))
+            self.changed.notify()
+        self.pending.add(self.threads.submit(self._serve))
 
     def next_result(self) -> tuple[CompileRequest, CompileResult]:
         """The next result, in any order; MachineError when no process can be started."""
@@ -67,12 +72,27 @@ class Pool:
             worker.close()
         self.processes.close()
 
-    def _serve(self, request: CompileRequest, settings: Settings) -> Outcome:
+    def _serve(self) -> Outcome:
+        with self.changed:
+            while (job := self._take_waiting()) is None:
+                self.changed.wait()
+        name, request, settings = job
         worker = self.idle.pop()
         try:
             return request, self._answer(worker, request, settings)
         finally:
             self.idle.append(worker)
+            with self.changed:
+                self.compiling.remove(name)
+                self.changed.notify_all()
+
+    def _take_waiting(self) -> Job | None:
+        """The first waiting request whose key no worker has, which is then compiling."""
+        job = next((job for job in self.waiting if job[0] not in self.compiling), None)
+        if job:
+            self.waiting.remove(job)
+            self.compiling.add(job[0])
+        return job
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
@@ -80,14 +100,13 @@ class Pool:
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        with self.key_locks.setdefault(digest(entry), threading.Lock()):
-            answer = self._read_cached(entry)
-            if answer is None:
-                answer = self._compile_timed(worker, request, settings)
-                if why := self.sources.changed(request.case.implementation):
-                    return CompileResult.failed("skipped", why)
-                if answer.repeatable:
-                    self.cache.put(entry, answer.to_json())
+        answer = self._read_cached(entry)
+        if answer is None:
+            answer = self._compile_timed(worker, request, settings)
+            if why := self.sources.changed(request.case.implementation):
+                return CompileResult.failed("skipped", why)
+            if answer.repeatable:
+                self.cache.put(entry, answer.to_json())
         return answer.on_target(request.target, settings.memory_bytes)
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
@@ -108,7 +127,7 @@ class Pool:
         start = time.monotonic()
         answer = worker.compile(request, settings)
         took_s = time.monotonic() - start
-        with self.statistics_lock:
+        with self.changed:
             self.busy_s += took_s
             if answer.status == "timeout":
                 self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))
