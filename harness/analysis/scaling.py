@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
@@ -135,8 +135,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
-    missing = _first_missing(compared)
-    gap = _describe_gap(missing) if missing else None
+    gap, lacks_baseline = _gap(compared)
     if not distinct:
         return Crossover(*named, None, None, "the baseline's program at every length")
     if not timed:
@@ -167,7 +166,6 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     cause = "; ".join(filter(None, reasons)) or None
     reason = f"none in range: {cause}" if won is None else cause
     first_win = None if won is None else timed[won][0]
-    lacks_baseline = missing is not None and bool(missing.baseline_outcome)
     return Crossover(*named, first_win, interpolated, reason, last_win, cause, lacks_baseline)
 
 
@@ -209,19 +207,12 @@ def crossing_lengths(log_ratios: Iterable[tuple[float, float]]) -> list[float]:
     ]
 
 
-def _first_missing(compared: Sequence[Comparison]) -> Comparison | None:
-    """The shortest of the longest lengths that have no speedup."""
-    missing: Comparison | None = None
-    for comparison in reversed(compared):
-        if comparison.speedup is not None:
-            break
-        missing = comparison
-    return missing
-
-
-def _describe_gap(missing: Comparison) -> str:
-    """Why the longest lengths have no speedup, and from which length on."""
-    at = format_count(missing.seq)
-    if missing.baseline_outcome:
-        return f"baseline absent from {at} ({missing.baseline_outcome})"
-    return f"{missing.cause} from {at}"
+def _gap(compared: Sequence[Comparison]) -> tuple[str | None, bool]:
+    """(why the longest lengths have no speedup, and from which length on; whether they lack a baseline)."""
+    missing = list(takewhile(lambda comparison: comparison.speedup is None, reversed(compared)))
+    if not missing:
+        return None, False
+    first, at = missing[-1], format_count(missing[-1].seq)
+    if first.baseline_outcome:
+        return f"baseline absent from {at} ({first.baseline_outcome})", True
+    return f"{first.cause} from {at}", False

@@ -58,12 +58,10 @@ def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
 def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
     """The suites' figures of that name, each with the bound that its implementation's author gives."""
     return [
-        {
-            **{field: value for field, value in asdict(figure).items() if field not in BEHIND_WORDS},
-            "bound": suite.bounds.get(figure.implementation, ""),
-        }
+        {field: value for field, value in data.items() if field not in BEHIND_WORDS}
         for suite in suites
         for figure in getattr(suite, name)
+        for data in [{**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}]
     ]
 
 

@@ -1,5 +1,6 @@
 """What becomes of a case, by what its process does; the others of its group never notice."""
 
+import signal
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from harness.core.record import STATUSES, Record
 from harness.core.remedy import Remedy
 from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
+from harness.run.processes.exit_cause import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
@@ -18,6 +20,8 @@ ENDS = {
     "crashed": Ended("crashed", "killed by SIGSEGV"),
     "unsupported": Unsupported("causal window with cu_seqlens"),
 }
+KILLED = Ended("oom", "the kernel killed it, for the machine was out of memory; lower --memory")
+KILLED.remedy = exit_cause(-signal.SIGKILL, "", None, killed=True).remedy
 
 
 VERBS = ("prepare", "check", "ready", "sample", "judged")
@@ -42,6 +46,7 @@ def test_a_process_that_ends_decides_its_case_alone_baseline_or_not(tmp_path, st
         (Ended("crashed", "ValueError: n/a (no tiles; has 3); raise --memory"), ""),
         (ENDS["oom"], "raise --memory"),
         (ENDS["timeout"], "raise --timeout"),
+        (KILLED, "lower --memory"),
     ],
 )
 def test_the_remedy_follows_from_the_end_and_not_from_its_words(tmp_path, end, remedy):
