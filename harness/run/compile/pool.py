@@ -25,7 +25,6 @@ from harness.sweep.settings import Settings
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 Outcome = tuple[CompileRequest, CompileResult]
-Job = tuple[str, CompileRequest, Settings]  # with the name of its key
 
 
 class Pool:
@@ -42,13 +41,14 @@ class Pool:
         self.pending: set[Future[Outcome]] = set()
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
-        self.waiting: list[Job] = []
+        self.waiting: list[tuple[str, CompileRequest, Settings]] = []  # each with its key
         self.compiling: set[str] = set()  # keys: equal requests wait for the first one, and hold no worker
         self.changed = threading.Condition()  # of all four
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
+        name = digest(key(request, self.catalog, settings))
         with self.changed:
-            self.waiting.append((digest(key(request, self.catalog, settings)), request, settings))
+            self.waiting.append((name, request, settings))
             self.changed.notify()
         self.pending.add(self.threads.submit(self._serve))
 
@@ -73,10 +73,13 @@ class Pool:
         self.processes.close()
 
     def _serve(self) -> Outcome:
+        """Answer the first waiting request whose key no other worker has."""
         with self.changed:
-            while (job := self._take_waiting()) is None:
+            while not (ready := [job for job in self.waiting if job[0] not in self.compiling]):
                 self.changed.wait()
-        name, request, settings = job
+            name, request, settings = ready[0]
+            self.waiting.remove(ready[0])
+            self.compiling.add(name)
         worker = self.idle.pop()
         try:
             return request, self._answer(worker, request, settings)
@@ -85,14 +88,6 @@ class Pool:
             with self.changed:
                 self.compiling.remove(name)
                 self.changed.notify_all()
-
-    def _take_waiting(self) -> Job | None:
-        """The first waiting request whose key no worker has, which is then compiling."""
-        job = next((job for job in self.waiting if job[0] not in self.compiling), None)
-        if job:
-            self.waiting.remove(job)
-            self.compiling.add(job[0])
-        return job
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
