@@ -158,7 +158,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
 def _cause(failed: Record) -> str:
     """A reason without its remedy, which the table has: a chart is read where nothing is run again."""
     reason = failed.reason or ""
-    if failed.status == "oom":  # which no implementation words: the harness ends it with the remedy
+    if failed.status == "oom":  # whose reason ends with words of the harness, whatever was raised
         reason = reason.removesuffix(MORE_MEMORY).rstrip(" :;")
     return shorten(reason)
 
