@@ -41,6 +41,8 @@ class Comparison:
     `same_program`: the case runs the baseline's program, so that a speedup is noise and never a crossover.
     `other_semantics`: its result means something else than the baseline's. `unanimous`: every sample, of
     two or more, is on the speedup's side of 1. `doubtful`: other programs took the processor meanwhile.
+    `cause` is the reason without the `n/a (…)` of tables, and `baseline_outcome` is set where the baseline
+    alone has no time.
     """
 
     suite: str
@@ -67,11 +69,8 @@ class Comparison:
     other_semantics: bool = False
     unanimous: bool = False
     doubtful: bool = False
-
-    @property
-    def cause(self) -> str:
-        """The reason alone, without the `n/a (…)` around it in tables."""
-        return (self.reason or "").removeprefix("n/a (").removesuffix(")")
+    cause: str = ""
+    baseline_outcome: str = ""
 
     @property
     def reading(self) -> str:
@@ -114,9 +113,9 @@ def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[st
 
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
-    why_none = _why_no_speedup(suite, records, base)
-    none = Estimate(None, reason=why_none), False
-    speedup, unanimous = none if why_none else unanimous_ratio(base, records)
+    cause, baseline_outcome = _why_no_speedup(suite, records, base)
+    none = Estimate(None, reason=f"n/a ({cause})"), False
+    speedup, unanimous = none if cause else unanimous_ratio(base, records)
     layers = suite.layers_of(records[0].case)
     timed = speedup.value is not None and layers is not None
     per_step = time_saved(records, base, layers) if timed and layers else Estimate(None)
@@ -138,6 +137,8 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         same_program=bool(base) and _same_program(records, base, target),
         other_semantics=bool(base) and representative(records).semantics != representative(base).semantics,
         unanimous=unanimous,
+        cause=cause or speedup.reason or "",
+        baseline_outcome=baseline_outcome,
     )
 
 
@@ -148,23 +149,25 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
     return stated or same_kind(records, base, target=target) == PROGRAM
 
 
-def _why_no_speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
-    """Why a case has no speedup over its baseline; None where it has one."""
+def _why_no_speedup(
+    suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]
+) -> tuple[str, str]:
+    """(why a case has no speedup, what became of its baseline if that is why); empty where it has one."""
     if not suite.baseline:
-        return "n/a (no baseline)"
+        return "no baseline", ""
     mine = representative(records)
     if mine.timing is None:
-        return f"n/a ({_outcome(mine)})"
+        return _outcome(mine), ""
     if not base:
-        return "n/a (no baseline at this workload)"
+        return "no baseline at this workload", ""
     theirs = representative(base)
     if theirs.timing is None:
-        return f"n/a (baseline {_outcome(theirs)})"
+        return f"baseline {_outcome(theirs)}", _outcome(theirs)
     if not {record.run for record in records} & {record.run for record in base}:
-        return "n/a (baseline in another run)"
+        return "baseline in another run", "in another run"
     if not is_one_clock(mine.timing.method, theirs.timing.method):
-        return f"n/a (timed by {mine.timing.method}, the baseline by {theirs.timing.method})"
-    return None
+        return f"timed by {mine.timing.method}, the baseline by {theirs.timing.method}", ""
+    return "", ""
 
 
 def _outcome(record: Record) -> str:

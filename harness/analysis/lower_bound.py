@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from harness.analysis.compare import Comparison, series_of
 from harness.analysis.results import SuiteRecords
 from harness.analysis.scaling import Scaling
+from harness.core.remedy import Remedy, remedy_of
 
 
 @dataclass(frozen=True)
@@ -58,5 +59,5 @@ def _groups_without_time(suite: SuiteRecords) -> set[str]:
     return {
         group
         for group, (record, *_) in suite.baselines.items()
-        if record.status == "timeout" or (record.status == "skipped" and "predicted" in (record.reason or ""))
+        if record.status == "timeout" or (record.status, remedy_of(record)) == ("skipped", Remedy.MORE_BUDGET)
     }

@@ -8,7 +8,6 @@ from harness.analysis.stats import student_t
 from harness.core.median_interval import LEVEL
 from harness.core.units import format_count
 
-BENDS = "bends: exponent "  # of the note that says so
 BEND = 0.5  # local exponents this far apart are no single power of the length
 
 
@@ -46,7 +45,7 @@ def bends(values: Mapping[int, float]) -> tuple[str, ...]:
         return ()
     start = f"{first:.2f} over {format_count(grid[0])} to {format_count(grid[1])}"
     end = f"{last:.2f} over {format_count(grid[-2])} to {format_count(grid[-1])}"
-    return (f"{BENDS}{start}, {end}",)
+    return (f"bends: exponent {start}, {end}",)
 
 
 def _local(values: Mapping[int, float], short: int, long: int) -> float:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.power_law import bends, fit
@@ -20,7 +20,8 @@ class Scaling:
     """metric ∝ seq^exponent, fitted by least squares on logarithms over `points` lengths.
 
     `metric` is `time` or one of FIGURES, which are `target`'s static figures. Lengths at which a figure
-    holds a loop's body only are left out of the fit, and `notes` or `reason` say so.
+    holds a loop's body only are left out of the fit, and `notes` or `reason` say so. `left_out` is that note;
+    any other says how the curve bends.
     """
 
     suite: str
@@ -34,6 +35,7 @@ class Scaling:
     points: int
     target: str = "host"
     notes: tuple[str, ...] = ()
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Crossover:
     Or up to `last_grid`, and beyond it no more. `interpolated` is the length in between where the log of
     the speedup, interpolated linearly between the grid points, changes sign for the last time; there is
     none where no interval excludes 1 on either side of it. `reason` is the cause of any value that is None.
+    `cause` is the reason without the heading that some have. `lacks_baseline`: the longest lengths have no
+    baseline.
     """
 
     suite: str
@@ -52,6 +56,8 @@ class Crossover:
     interpolated: float | None
     reason: str | None
     last_grid: int | None = None
+    cause: str | None = None
+    lacks_baseline: bool = False
 
 
 def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling]:
@@ -98,7 +104,7 @@ def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric:
     if not partial or scaling.exponent is None:
         return scaling
     left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
-    return replace(scaling, notes=(left_out, *scaling.notes))
+    return replace(scaling, notes=(left_out, *scaling.notes), left_out=left_out)
 
 
 def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
@@ -129,7 +135,7 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
-    gap = _gap(compared)
+    gap, lacks_baseline = _gap(compared)
     if not distinct:
         return Crossover(*named, None, None, "the baseline's program at every length")
     if not timed:
@@ -157,9 +163,10 @@ def _crossover(compared: Sequence[Comparison]) -> Crossover:
     elif last_win is not None and first_loss is not None:
         interpolated = [length for length in crossings if last_win < length <= first_loss][-1]
     reasons.append(gap)
-    reason = "; ".join(filter(None, reasons)) or None
+    cause = "; ".join(filter(None, reasons)) or None
+    reason = f"none in range: {cause}" if won is None else cause
     first_win = None if won is None else timed[won][0]
-    return Crossover(*named, first_win, interpolated, reason, last_win)
+    return Crossover(*named, first_win, interpolated, reason, last_win, cause, lacks_baseline)
 
 
 def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None, None]:
@@ -181,8 +188,8 @@ def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int
     if won is None:
         if timed[-1][2].side < 0:
             ever = any(c.side > 0 for _, _, c in timed)
-            return f"none in range: {'slower again at the end' if ever else 'not faster at any length'}"
-        return "none in range: not told apart at the end"
+            return "slower again at the end" if ever else "not faster at any length"
+        return "not told apart at the end"
     if won > lead:
         return f"certainly faster from {format_count(timed[won][0])} on"
     return "faster at every length" if lead == 0 else None
@@ -200,16 +207,12 @@ def crossing_lengths(log_ratios: Iterable[tuple[float, float]]) -> list[float]:
     ]
 
 
-def _gap(compared: Sequence[Comparison]) -> str | None:
-    """Why the longest lengths have no speedup, and from which length on."""
-    missing: Comparison | None = None
-    for comparison in reversed(compared):
-        if comparison.speedup is not None:
-            break
-        missing = comparison
-    if missing is None or missing.reason is None:
-        return None
-    cause, at = missing.cause, format_count(missing.seq)
-    if cause.startswith("baseline "):
-        return f"baseline absent from {at} ({cause.removeprefix('baseline ')})"
-    return f"{cause} from {at}"
+def _gap(compared: Sequence[Comparison]) -> tuple[str | None, bool]:
+    """(why the longest lengths have no speedup, and from which length on; whether they lack a baseline)."""
+    missing = list(takewhile(lambda comparison: comparison.speedup is None, reversed(compared)))
+    if not missing:
+        return None, False
+    first, at = missing[-1], format_count(missing[-1].seq)
+    if first.baseline_outcome:
+        return f"baseline absent from {at} ({first.baseline_outcome})", True
+    return f"{first.cause} from {at}", False

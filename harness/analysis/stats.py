@@ -223,10 +223,14 @@ def round_medians(timing: Timing) -> Mapping[int, float]:
     return {number: median(samples) for number, samples in rounds.items()}
 
 
+def required(unit: str, level: float = LEVEL) -> str:
+    """`needs ≥ 6 rounds`."""
+    return f"needs ≥ {PROCESSES if unit == BY_PROCESS else samples_needed(level)} {unit}"
+
+
 def too_few(has: int, unit: str, level: float = LEVEL) -> str:
     """`needs ≥ 6 rounds; has 3`."""
-    needed = PROCESSES if unit == BY_PROCESS else samples_needed(level)
-    return f"needs ≥ {needed} {unit}; has {has}"
+    return f"{required(unit, level)}; has {has}"
 
 
 def over_rounds(values: Sequence[float], warnings: tuple[str, ...] = (), level: float = LEVEL) -> Estimate:

@@ -210,6 +210,7 @@ class Record:
     seed: int  # of the inputs
     status: str  # one of STATUSES
     reason: str | None = None  # why it is not ok, in one sentence
+    remedy: str | None = None  # the flag that may let it run, or none (""); None where it is ok, or older
     crash_file: str = ""  # traceback and output of a crash, by its path in the run's folder
     expected: bool = False  # it is declared to be incorrect here
     baseline: bool = False  # speedups of its group are over this one
@@ -272,9 +273,10 @@ class Record:
         return Case.of(self.implementation, self.options, self.workload, self.mode, self.device)
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain data, `schema` first."""
+        """The record as plain data, `schema` first; `remedy` where it is known."""
         data = asdict(self)
-        return {"schema": data.pop("schema"), **data}
+        remedy = {"remedy": given} if (given := data.pop("remedy")) is not None else {}
+        return {"schema": data.pop("schema"), **data, **remedy}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":

@@ -105,15 +105,17 @@ class PanelVerdict:
 
     def _no_pair(self) -> str:
         """That there is no speedup, with the reason where all implementations share it."""
-        why, *others = {compared.reason or "" for compared in self.panel.comparisons} or {""}
+        why, *others = {compared.cause for compared in self.panel.comparisons} or {""}
         if others or not why:
             return NO_PAIR
-        return f"No speedup over {short_label(self.panel.baseline)}: {why.removeprefix('n/a ').strip('()')}."
+        return f"No speedup over {short_label(self.panel.baseline)}: {why}."
 
     def _interval(self, finding: PanelFinding) -> str:
         """The interval of the finding's ratio, else the longest length's that has one; empty without any."""
-        if finding.compared.low is not None:
-            return f", 95 % {ratio_text(finding.compared).partition('× ')[2]}"
+        compared = finding.compared
+        if compared.low is not None:
+            interval = fmt.speedup_and_interval(compared.speedup or 1.0, compared.low, compared.high)[1]
+            return f", 95 % {interval}"
         bounded = [compared for compared in self.series if compared.low is not None]
         if not bounded:
             return ""
@@ -134,7 +136,7 @@ class PanelVerdict:
             return f"Crossover of {name}: {between}{at}."
         if crossing.last_grid is not None:
             return f"Crossover of {name}: it wins until {format_count(crossing.last_grid)}{at}."
-        none = (crossing.reason or "it always wins").removeprefix("none in range: ")
+        none = crossing.cause or crossing.reason or "it always wins"
         return f"Crossover of {name}: none in range, {none}."
 
     def _memory_sentence(self) -> str:

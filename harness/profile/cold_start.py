@@ -21,6 +21,7 @@ from harness.report.tables.table_data import Column, TableData
 
 TO_FIRST = COLD_STEPS[: COLD_STEPS.index("first call") + 1]
 LATER = "later call"
+REQUIRED = f"needs ≥ {samples_needed()} {BY_PROCESS}"  # whose median is taken as one over rounds is
 TITLE = "Cold starts: seconds of each step in a new process; median and 95 % interval over processes"
 COLUMNS = (
     Column("seq"),
@@ -98,7 +99,7 @@ def calls_to_pay_back(later_by_s: float, saved_s: float) -> int | None:
 def _estimate(readings: Sequence[float]) -> Estimate:
     middle, low, high = median_interval(readings)
     few = len(readings) < samples_needed()
-    reason = f"needs ≥ {samples_needed()} {BY_PROCESS}; has {len(readings)}" if few else None
+    reason = f"{REQUIRED}; has {len(readings)}" if few else None
     return Estimate(middle, low, high, len(readings), BY_PROCESS, reason)
 
 

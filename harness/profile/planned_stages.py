@@ -127,7 +127,7 @@ def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]
     for work in stages:
         rate, level = peaks.memory(work.bytes / max(1, work.entered))
         found.append(max((work.bytes / rate, level), (work.flops / peaks.flops, COMPUTE)))
-    total = sum(seconds for seconds, _ in found)
+    total = sum(seconds for seconds, _ in found) or 1.0  # stages without any work have no share
     return tuple(StageBound(seconds, binds, seconds / total) for seconds, binds in found)
 
 

@@ -119,9 +119,9 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
         record,
         whole=over_rounds(profile.plain_s),
         sum=over_rounds(sums),
-        covered=over_rounds([part / whole for part, whole in zip(sums, marked, strict=True)]),
+        covered=_share(sums, marked),
         cost=over_rounds([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
-        joined=over_rounds([part / whole for part, whole in zip(joined, marked, strict=True)]),
+        joined=_share(joined, marked),
         overlap=over_rounds([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
         stages=tuple(stages),
         alone=_alone_times(record, others),
@@ -190,10 +190,13 @@ def _times(cases: Sequence[ProfiledCase], stage: str) -> dict[int, float]:
 
 
 def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
-    shares = [part / whole for part, whole in zip(stage.samples_s, marked, strict=True)]
-    return StageTime(
-        stage.stage, over_rounds(stage.samples_s), over_rounds(shares), over_rounds(_busy(stage)), stage
-    )
+    share = _share(stage.samples_s, marked)
+    return StageTime(stage.stage, over_rounds(stage.samples_s), share, over_rounds(_busy(stage)), stage)
+
+
+def _share(parts: Sequence[float], wholes: Sequence[float]) -> Estimate:
+    """A share of marked calls; 0 in a round in which no operator took any time."""
+    return over_rounds([part / (whole or 1.0) for part, whole in zip(parts, wholes, strict=True)])
 
 
 def _busy(stage: StageFigures) -> list[float]:

@@ -4,7 +4,6 @@ Two cases are about the same where the interval of their ratio lies close around
 undecided where a wider one contains 1, or without any where eager torch dispatches the same operators.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
@@ -26,6 +25,7 @@ from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.clocks import clock_of
 from harness.core.grouped import collected, grouped
 from harness.core.record import PLANNED, Record
+from harness.core.remedy import remedy_of
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.finding import PanelFinding, baseline_semantics, by_meaning, finding_of, panel_finding
@@ -38,7 +38,6 @@ OTHER_CAPTION = (
 MOST_LENGTHS = 6
 _ORDER = (FASTER, SAME, UNDECIDED, DOUBTFUL, SLOWER)
 _LEVEL = (SAME, UNDECIDED, DOUBTFUL)
-_REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
 
 
 def answer(panel: SuiteResults) -> list[str]:
@@ -203,55 +202,58 @@ def _against_baseline(panel: SuiteResults) -> str:
         other = short_label(panel.implementations[0])
         return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
-    labels_by_text = collected(
-        (describe_finding(finding, crossings.get(label)), short_label(label))
+    labels_by_finding = collected(
+        (_verdict_and_place(finding, crossings.get(label)), short_label(label))
         for label in panel.implementations
         if (finding := finding_of(panel, label)) is not None
     )
-    if not labels_by_text:
+    if not labels_by_finding:
         return ""
-    texts = sorted(labels_by_text, key=_rank)
-    groups = [f"{text}: {', '.join(labels_by_text[text])}" for text in texts]
+    found = sorted(labels_by_finding, key=lambda finding: _ORDER.index(finding[0]))
+    groups = [f"{_join(*each)}: {', '.join(labels_by_finding[each])}" for each in found]
     return f"Against {short_label(panel.baseline)}: {'; '.join(groups)}."
-
-
-def _rank(text: str) -> int:
-    return next(place for place, word in enumerate(_ORDER) if text.startswith(word))
 
 
 def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
     """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
+    return _join(*_verdict_and_place(finding, crossing))
+
+
+def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[str, str]:
+    """(`faster`, `from 16Ki (≈ 6.99Ki)`): the first word of the finding, and the rest."""
     about = f" ({approx_length(crossing)})" if crossing is not None else ""
-    at = format_count(finding.compared.seq)
-    match finding.verdict:
-        case _ if finding.tendency:
-            return f"{finding.tendency}, too few for an interval"
-        case _ if finding.faster_from is not None:
-            return f"faster from {format_count(finding.faster_from)}{about}"
-        case _ if finding.faster_until is not None:
-            return f"faster until {format_count(finding.faster_until)}{about}"
-        case "about the same" | "undecided" | "doubtful" as verdict:
-            without = verdict == UNDECIDED and finding.compared.low is None
-            return verdict if finding.everywhere or without else f"{verdict} at {at}"
-        case verdict if finding.before:
-            return f"{finding.beginning}{verdict}"
-        case verdict:
-            return f"{verdict} at every length to {at}" if finding.everywhere else f"{verdict} at {at}"
+    at, verdict = format_count(finding.compared.seq), finding.verdict
+    if finding.tendency:
+        word, rounds = finding.tendency
+        return word, f"{rounds}, too few for an interval"
+    if finding.faster_from is not None:
+        return FASTER, f"from {format_count(finding.faster_from)}{about}"
+    if finding.faster_until is not None:
+        return FASTER, f"until {format_count(finding.faster_until)}{about}"
+    if verdict in _LEVEL:
+        without = verdict == UNDECIDED and finding.compared.low is None
+        return verdict, "" if finding.everywhere or without else f"at {at}"
+    if finding.before:
+        return finding.before[0], f"until {format_count(finding.before[1])}, then {verdict}"
+    return verdict, f"at every length to {at}" if finding.everywhere else f"at {at}"
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
     """The finding for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
+    word, place = finding.tendency or _verdict_and_place(finding, crossing)
     match finding.verdict:
         case "faster" if finding.before:
             return f"beyond {format_count(finding.before[1])}"
         case "faster" if finding.everywhere:
             return "always"
-        case _ if finding.tendency:
-            return finding.tendency.removeprefix("faster ")
         case "slower" if finding.faster_until is None:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
-            return describe_finding(finding, crossing).removeprefix("faster ")
+            return place if word == FASTER else _join(word, place)
+
+
+def _join(verdict: str, place: str) -> str:
+    return f"{verdict} {place}".rstrip()
 
 
 def _in_a_step(panel: SuiteResults) -> str:
@@ -287,7 +289,7 @@ def _planned_sentence(panel: SuiteResults) -> str:
 
 
 def _not_run(panel: SuiteResults) -> str:
-    """What was not timed, why, and the flag in the reason that mends it."""
+    """What was not timed, why, and the flag that may mend it."""
     lengths = collected(
         ((_cause(row.failed), short_label(row.label)), row.seq)
         for row in panel.cases
@@ -302,8 +304,7 @@ def _not_run(panel: SuiteResults) -> str:
 
 def _cause(failed: Record) -> str:
     """`out of memory (raise --memory)`."""
-    flag = re.search(r"(raise|lower) --[a-z]+", failed.reason or "")
-    remedy = flag[0] if flag else _REMEDIES.get(failed.status)
+    remedy = remedy_of(failed)
     return status_words(failed.status) + (f" ({remedy})" if remedy else "")
 
 

@@ -62,12 +62,13 @@ class PanelFinding:
         return "; ".join(filter(None, (self._claim() + (f" ({aside})" if aside else ""), self.step)))
 
     @property
-    def tendency(self) -> str:
-        """`faster in each of 3 rounds`: without an interval, but with all samples on one side of 1."""
+    def tendency(self) -> tuple[str, str] | None:
+        """(`faster`, `in each of 3 rounds`): without an interval, but with all samples on one side of 1."""
         compared = self.compared
         if self.verdict != UNDECIDED or compared.low is not None or not compared.unanimous:
-            return ""
-        return f"{FASTER if compared.side > 0 else SLOWER} in each of {compared.samples} {compared.unit}"
+            return None
+        word = FASTER if compared.side > 0 else SLOWER
+        return word, f"in each of {compared.samples} {compared.unit}"
 
     def _why_no_interval(self) -> str:
         if self.compared.low is not None:
@@ -88,7 +89,7 @@ class PanelFinding:
                 then = " only" if self.verdict == SLOWER else f", then {self.verdict}"
                 return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
             case "undecided" | "doubtful" as verdict:
-                return f"{name} against {base}: {self.tendency or verdict}, {last}"
+                return f"{name} against {base}: {' '.join(self.tendency or (verdict,))}, {last}"
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
             case "slower" if self.before:

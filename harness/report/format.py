@@ -47,10 +47,15 @@ def saved_time(value: float, low: float | None, high: float | None) -> str:
 
 def speedup(value: float, low: float | None, high: float | None) -> str:
     """`2.31× [2.25, 2.38]`, `2.3×` without an interval, `≈3× [0.60, 9.0]` where that is vague."""
+    return " ".join(speedup_and_interval(value, low, high)).rstrip()
+
+
+def speedup_and_interval(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """(`2.31×`, `[2.25, 2.38]`); without an interval the second is empty."""
     if low is not None and high is not None and is_vague(low, high):
-        return f"{vague_ratio(value)} [{significant(low, 2)}, {significant(high, 2)}]"
+        return vague_ratio(value), f"[{significant(low, 2)}, {significant(high, 2)}]"
     number = significant(value, digits(value, low, high))
-    return f"{number}× {_bounds(low, high, _decimals(number))}".rstrip()
+    return f"{number}×", _bounds(low, high, _decimals(number))
 
 
 def is_vague(low: float, high: float) -> bool:

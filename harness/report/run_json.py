@@ -15,6 +15,7 @@ from harness.core.record import Record
 # The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
 MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
+BEHIND_WORDS = ("left_out", "cause", "baseline_outcome", "lacks_baseline")  # `reason` and `notes` say these
 
 
 def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
@@ -57,9 +58,10 @@ def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
 def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
     """The suites' figures of that name, each with the bound that its implementation's author gives."""
     return [
-        {**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}
+        {field: value for field, value in data.items() if field not in BEHIND_WORDS}
         for suite in suites
         for figure in getattr(suite, name)
+        for data in [{**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}]
     ]
 
 

@@ -130,6 +130,7 @@ def _records_of_skips(
             provenance(skip.case.device),
             "unsupported",
             reason=skip.reason,
+            remedy=skip.remedy,
             static={target_of(skip.case): Static.none(NOT_COMPILED)},
         )
         for skip in schedule.skips

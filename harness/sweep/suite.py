@@ -9,6 +9,7 @@ from harness.catalog.derive import NotDerivableError
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
+from harness.core.remedy import Remedy
 from harness.core.workload import MODES, Value
 from harness.sweep.axes import axis, complete, expand, missing_fields, points, refuse_too_many
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
@@ -72,6 +73,7 @@ class Skip:
 
     case: Case
     reason: str
+    remedy: str = ""
 
 
 def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
@@ -174,8 +176,9 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         for model in reaching:
             members[model].append(case.id)
         beyond = models[0].beyond(case.seq) if models and not reaching else None
-        if reason := _impossible(grid.family, variant, mode, device) or beyond:
-            skips.append(Skip(case, reason))
+        impossible = _impossible(grid.family, variant, mode, device)
+        if reason := impossible or beyond:
+            skips.append(Skip(case, reason, "" if impossible else Remedy.SHORTER))
     suite = Suite(
         name=grid.suite.name,
         family=grid.family.name,

@@ -51,6 +51,14 @@ def test_a_target_without_peaks_says_why_and_the_others_stand():
     assert [text.split(":")[0] for text in sentences(case)] == ["host", "cuda"]
 
 
+def test_stages_without_any_work_have_bounds_and_shares_of_zero(capsys):
+    case = planned(stages=(StageWork("", 1, 0, 0, 0), StageWork("reshape", 1, 2, 0, 0)))
+    bounds = [bound for _, by_target in case.stages for bound in by_target.values()]
+    assert [(bound.seconds, bound.share) for bound in bounds] == [(0.0, 0.0)] * 4
+    print_planned(TextConsole(width=160), [case])
+    assert "the bounds add up to 0" in capsys.readouterr().out
+
+
 def test_what_has_no_stages_has_no_plan():
     assert planned(stages=()) is None
 

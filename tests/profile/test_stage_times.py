@@ -42,6 +42,12 @@ def test_stages_add_up_to_the_marked_call_and_the_rest_stands_last():
     assert case.stages[0].time.high == pytest.approx(6.6)
 
 
+def test_a_call_whose_operators_took_no_time_has_shares_of_zero():
+    case = profiled_case(profiled(4 * K, {"": 0.0, "a": 0.0}, plain=1.0))
+    assert [entry.share.value for entry in case.stages] == [0.0, 0.0]
+    assert (case.covered.value, case.joined.value, case.overlap.value) == (0.0, 0.0, 1.0)
+
+
 def test_too_few_rounds_have_no_interval_and_say_so():
     case = profiled_case(profiled(4 * K, {"": 1.0, "a": 1.0}, rounds=3))
     assert (case.whole.low, case.whole.reason) == (None, "needs ≥ 6 rounds; has 3")

@@ -3,8 +3,12 @@
 import pytest
 
 from harness.core.record import Correctness
+from harness.core.remedy import Remedy
 from harness.report.answer import answer, describe_briefly, winner_line
+from harness.report.charts.grid import CaseGrid
+from harness.report.charts.notes import record_notes
 from harness.report.finding import finding_of
+from harness.report.tables import cells
 from tests.records import static_of
 
 NOISE = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
@@ -179,6 +183,32 @@ def test_what_did_not_run_has_the_flag_that_mends_it(panel):
     assert sentences[-1] == (
         "Not run: timed out (raise --timeout): threshold at 1Ki; out of memory (raise --memory): broadcast "
         "at 4Ki; skipped (raise --budget): scatter at 4Ki; unsupported: threshold at 4Ki."
+    )
+
+
+SPOILER = "ValueError: n/a (needs ≥ 6 rounds; has 3); raise --memory or shorten the sequence"
+
+
+@pytest.mark.parametrize("status", ["crashed", "unsupported", "unjudged"])
+def test_an_implementations_own_words_are_no_remedy_and_are_shown_as_they_are(record, suite, timing, status):
+    records = [record("broadcast", seq, timing=timing([2.0 * n for n in NOISE])) for seq in (1024, 4096)]
+    records.append(record("scatter", 1024, timing=timing(NOISE)))
+    records.append(record("scatter", 4096, status, reason=SPOILER, remedy=""))
+    results = suite(records)
+    (panel,) = results.panels.values()
+    assert answer(panel)[-1] == f"Not run: {status}: scatter at 4Ki."
+    assert SPOILER in cells.time(panel.cases[-1]).notes
+    assert f"scatter at 4Ki: {status}: {SPOILER}" in record_notes(CaseGrid.of(results))
+
+
+def test_a_stored_flag_is_the_remedy(record, suite, timing):
+    lost = {"oom": Remedy.LESS_MEMORY, "skipped": Remedy.MORE_BUDGET, "unsupported": Remedy.SHORTER}
+    records = [record("broadcast", 1024, timing=timing(NOISE))]
+    records += [record(f"x_{status}", 1024, status, reason="why", remedy=lost[status]) for status in lost]
+    (panel,) = suite(records).panels.values()
+    assert answer(panel)[-1] == (
+        "Not run: out of memory (lower --memory): x_oom at 1Ki; skipped (raise --budget): x_skipped at 1Ki; "
+        "unsupported (lower --seq): x_unsupported at 1Ki."
     )
 
 

@@ -25,6 +25,10 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
     assert rate <= set(data["throughput"][0])
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
+    figures = [entry for name in ("comparisons", "scaling", "crossovers") for entry in data[name]]
+    assert not {"cause", "left_out", "baseline_outcome", "lacks_baseline"} & {
+        key for each in figures for key in each
+    }
     assert data["overhead"] == OVERHEAD
 
 

@@ -63,6 +63,7 @@ def test_a_case_beyond_every_models_context_is_impossible(config):
     schedule = planned(config, "mask")
     reasons = {skip.case.id: skip.reason for skip in schedule.skips}
     assert set(reasons.values()) == {"deepseek-v4-flash does this up to 256Ki; lower --seq"}
+    assert {skip.remedy for skip in schedule.skips} == {"lower --seq"}
     assert {case.split("topk=")[1].split(":")[0] for case in reasons} == {"512"}
     deepseek, glm, _ = schedule.suites[0].models
     assert len(deepseek.cases) == 2  # its 160Ki positions end before 256Ki, which glm-5.2 reaches

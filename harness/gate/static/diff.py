@@ -115,13 +115,13 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         *_increases(base, candidate),
         *(("kernels", sentence) for more, sentence in kernel_changes(base, candidate) if more),
     )
-    for key, sentence in changes:
+    for key, sentence, *buffers in changes:
         why = accept(key) if accept else None
         if why is None:
             remedy = f"; {MEANT.format(key)}" if accept and key in UNMEASURED else ""
-            worse.append(f"{sentence}{remedy}")
+            worse.append("; ".join([sentence, *buffers]) + remedy)
         else:
-            notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
+            notes.append(f"accepted: {sentence}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
     better += [sentence for more, sentence in kernel_changes(base, candidate) if not more]
@@ -185,13 +185,13 @@ def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[s
     return [("custom_calls", what) for what in (*joined, *left)]
 
 
-def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, ...]]:
     """The figures that increased; for memory, with the buffers that are new or larger."""
-    increases: list[tuple[str, str]] = []
+    increases: list[tuple[str, ...]] = []
     for name, old, new in _pairs(base, candidate):
         if new > old:
             buffers = change_sentences(changed_owners(base.owners, candidate.owners, name))
-            increases.append((name, "; ".join([change(name, old, new), *buffers])))
+            increases.append((name, change(name, old, new), *buffers))
     return increases
 
 

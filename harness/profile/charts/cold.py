@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from harness.analysis.results import label_of
 from harness.core.grouped import collected
 from harness.core.units import format_count, format_seconds
-from harness.profile.cold_start import LATER, TO_FIRST, ColdCase
+from harness.profile.cold_start import LATER, REQUIRED, TO_FIRST, ColdCase
 from harness.report.charts.drawing.scales import linear_ticks
 from harness.report.charts.drawing.style import BODY, COLOURS, FAINT, INK
 from harness.report.charts.model import Captioned
@@ -95,7 +95,10 @@ def cold_chart(cases: Sequence[ColdCase]) -> ColdChart | None:
     return ColdChart(
         question=QUESTION,
         finding=finding,
-        notes=(*interval_notes((c.to_first for c in shown), "lines at the ends"), *_missing_notes(shown)),
+        notes=(
+            *interval_notes((c.to_first for c in shown), "lines at the ends", REQUIRED),
+            *_missing_notes(shown),
+        ),
         bars=tuple(_bar(case) for case in shown),
     )
 

@@ -139,7 +139,7 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
         bands[SMALLER] = [sum(at) for at in zip(*(shares[stage] for stage in small), strict=True)]
     bands[NO_STAGE] = [_share(case, RESIDUAL) for case in cases]
     # Medians of shares do not add up to 1 exactly; their sum is what fills the panel.
-    sums = [math.fsum(entry.share.value or 0.0 for entry in case.stages) for case in cases]
+    sums = [math.fsum(entry.share.value or 0.0 for entry in case.stages) or 1.0 for case in cases]
     return BandPanel(
         title=short_label(label_of(cases[0].record)),
         lengths=tuple(case.seq for case in cases),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from harness.analysis.compare_runs import Change, SideBySide
+from harness.analysis.compare_runs import BOTH_INTERVALS, Change, SideBySide
 from harness.analysis.stats import SAME_UP_TO, Estimate
 from harness.core.grouped import grouped
 from harness.report.charts.drawing.page import Sheet, draw_page
@@ -76,7 +76,10 @@ def _panel(title: str, changes: Sequence[Change]) -> Panel:
 
 
 def _estimate(change: Change) -> Estimate:
-    return Estimate(change.ratio, change.low, change.high, change.samples, change.unit, change.reason)
+    unit = change.unit
+    if unit == BOTH_INTERVALS and change.low is None:  # then one of the sides has none
+        unit = (change.of_time if change.of_time.low is None else change.to_time).unit
+    return Estimate(change.ratio, change.low, change.high, change.samples, unit, change.reason)
 
 
 def _without_share(warning: str) -> str:

@@ -109,9 +109,9 @@ def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
 
 
 def planned_text(cell: CaseResult) -> str:
-    """`264 GiB planned`; empty where there are no static figures."""
+    """`264 GiB`; empty where there are no static figures."""
     static = static_of(cell.records, HOST)
     if static is None:
         return ""
     planned = static.planned_bytes if static.planned_bytes is not None else static.temp_bytes
-    return f"{format_bytes(planned)} planned" if planned is not None else ""
+    return format_bytes(planned) if planned is not None else ""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from harness.analysis.compare import Comparison
 from harness.analysis.compare_runs import BOTH_INTERVALS
-from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
+from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate, required
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected, grouped
-from harness.core.record import state_bound
+from harness.core.record import Record, state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid, planned_text
 from harness.report.finding import by_meaning
@@ -150,14 +150,17 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     """The failures, each with its own reason."""
     for cell in grid.cells:
         if cell.failed:
-            reason, planned = _cause(cell.failed.reason or ""), planned_text(cell) * (cell.status == "oom")
-            said = planned.removesuffix(" planned") in reason
-            yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", "" if said else planned)
+            reason, planned = _cause(cell.failed), planned_text(cell) * (cell.status == "oom")
+            detail = "" if planned in reason else f"{planned} planned"
+            yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", detail)
 
 
-def _cause(reason: str) -> str:
+def _cause(failed: Record) -> str:
     """A reason without its remedy, which the table has: a chart is read where nothing is run again."""
-    return shorten(reason.removesuffix(MORE_MEMORY).rstrip(" :;"))
+    reason = failed.reason or ""
+    if failed.status == "oom":  # whose reason ends with words of the harness, whatever was raised
+        reason = reason.removesuffix(MORE_MEMORY).rstrip(" :;")
+    return shorten(reason)
 
 
 def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
@@ -175,7 +178,9 @@ def speedup_estimate(c: Comparison) -> Estimate:
     return Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason)
 
 
-def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars") -> list[str]:
+def interval_notes(
+    estimates: Iterable[Estimate], drawn: str = "bands and bars", needs: str = ""
+) -> list[str]:
     """Sentences on what the intervals, `drawn` as these, are over, and how many values have none."""
     valued = [estimate for estimate in estimates if estimate.value is not None]
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
@@ -183,7 +188,7 @@ def interval_notes(estimates: Iterable[Estimate], drawn: str = "bands and bars")
     notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
     # Without the number of rounds that each has, so that points share a note.
     without = Counter(
-        (e.reason or "too few samples").partition("; has ")[0]
+        needs or (required(e.unit) if e.unit else "too few samples")
         for e in valued
         if e.low is None or e.high is None
     )

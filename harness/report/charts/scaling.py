@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.power_law import BENDS
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Scaling
 from harness.analysis.stats import Estimate
@@ -86,7 +85,7 @@ def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
     """
     remarks: list[Remark] = []
     for fit in fits:
-        notes = [BENT if note.startswith(BENDS) else note for note in fit.notes]
+        notes = [note if note == fit.left_out else BENT for note in fit.notes]
         reasons = [fit.reason] if fit.reason else []
         sentences = (f"{NAMES[fit.metric]}: {each}" for each in reasons + notes)
         remarks.extend(Remark(sentence, fit.implementation, fit.panel) for sentence in sentences)

@@ -39,7 +39,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     }
     # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
-    absent = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
+    absent = {key for key in drawn & crossed.keys() if crossed[key].lacks_baseline}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     return Chart(
@@ -140,8 +140,8 @@ def _missing_remarks(
     """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
-        reason = (cell.compared.reason if cell.compared else None) or ""
-        of_baseline = reason.startswith("n/a (baseline") and (cell.label, cell.panel) in absent
-        if (cell.panel, cell.label, cell.seq) not in shown and not of_baseline:
-            remarks.append(Remark.of(cell, f"speedup {reason}"))
+        compared = cell.compared
+        known = compared and compared.baseline_outcome and (cell.label, cell.panel) in absent
+        if compared and not known and (cell.panel, cell.label, cell.seq) not in shown:
+            remarks.append(Remark.of(cell, f"speedup {compared.reason}"))
     return remarks

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roofline import UNMEASURED, RoofShare
-from harness.analysis.stats import FASTER, SLOWER
+from harness.analysis.stats import FASTER, SLOWER, required
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
@@ -95,13 +95,8 @@ def time(row: CaseResult) -> Cell:
     notes = (*_reservations(row.records), *row.time.warnings)
     if row.time.low is not None:
         return Cell(text, notes)
-    why = row.time.reason or ""
-    return Cell(text, (f"{NO_INTERVAL}: {why}", *notes), kinds=((NO_INTERVAL, _without_count(why)),))
-
-
-def _without_count(reason: str) -> str:
-    """`needs ≥ 6 rounds` of `needs ≥ 6 rounds; has 3`, so that cases share a footnote."""
-    return reason.partition("; has ")[0]
+    missing = f"{NO_INTERVAL}: {row.time.reason}"
+    return Cell(text, (missing, *notes), kinds=((NO_INTERVAL, required(row.time.unit)),))
 
 
 def _reservations(records: Sequence[Record]) -> list[str]:
@@ -136,7 +131,7 @@ def speedup(row: CaseResult) -> Cell:
         return Cell("n/a", (reason, *comparison.notes))
     notes, kinds = list(state_bound(row.record.bound)), list(_kinds(state_bound(row.record.bound)))
     if comparison.low is None and row.time.low is not None:
-        kinds.append((NO_INTERVAL, _without_count(comparison.reason or "")))
+        kinds.append((NO_INTERVAL, required(comparison.unit)))
     if comparison.low is None and comparison.reason != row.time.reason:
         notes.append(f"{NO_INTERVAL}: {comparison.reason}")
     notes += [note for note in comparison.notes if note not in row.time.warnings]

@@ -177,6 +177,6 @@ def _exponent(scaling: Scaling) -> Cell:
     """The exponent alone: beside others there is no room for its interval."""
     if scaling.exponent is None:
         return Cell(ABSENT, sentences(scaling.reason))
-    partial = [note for note in scaling.notes if note.startswith("body only")]
-    bends = "bends: no single power of the length" if len(scaling.notes) > len(partial) else None
-    return Cell(f"{scaling.exponent:.2f}", sentences(*partial, bends))
+    bends = any(note != scaling.left_out for note in scaling.notes)
+    words = "bends: no single power of the length" if bends else None
+    return Cell(f"{scaling.exponent:.2f}", sentences(scaling.left_out, words))

@@ -7,6 +7,7 @@ from harness.catalog.catalog import ImplementationInfo
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.record import Checked, ColdStart, Correctness, Profile
+from harness.core.remedy import BY_STATUS
 from harness.core.static_figures import Static
 from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
 from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples, SamplingSetup
@@ -51,6 +52,7 @@ class CaseState:
     worker: Worker | None = None
     status: str | None = None
     reason: str | None = None
+    remedy: str | None = None
     crash_file: str = ""
     started: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
     wall_s: float = 0.0
@@ -84,10 +86,11 @@ class CaseState:
         """Add warnings that are shown with its timing."""
         self.samples.warnings += sentences
 
-    def settle(self, status: str, reason: str | None = None) -> None:
+    def settle(self, status: str, reason: str | None = None, remedy: str = "") -> None:
         """Decide the outcome, unless it is decided, and end its process."""
         if self.status is None:
             self.reason, self.status = reason, status
+            self.remedy = None if status == "ok" else remedy or BY_STATUS.get(status, "")
         self.end()
 
     def interrupt(self) -> None:

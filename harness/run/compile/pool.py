@@ -41,11 +41,16 @@ class Pool:
         self.pending: set[Future[Outcome]] = set()
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
-        self.statistics_lock = threading.Lock()  # of `busy_s` and `slow`
-        self.key_locks: dict[str, threading.Lock] = {}  # equal requests wait for the first one
+        self.waiting: list[tuple[str, CompileRequest, Settings]] = []  # each with its key
+        self.compiling: set[str] = set()  # keys: equal requests wait for the first one, and hold no worker
+        self.changed = threading.Condition()  # of all four
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
-        self.pending.add(self.threads.submit(self._serve, request, settings))
+        name = digest(key(request, self.catalog, settings))
+        with self.changed:
+            self.waiting.append((name, request, settings))
+            self.changed.notify()
+        self.pending.add(self.threads.submit(self._serve))
 
     def next_result(self) -> tuple[CompileRequest, CompileResult]:
         """The next result, in any order; MachineError when no process can be started."""
@@ -67,12 +72,22 @@ class Pool:
             worker.close()
         self.processes.close()
 
-    def _serve(self, request: CompileRequest, settings: Settings) -> Outcome:
+    def _serve(self) -> Outcome:
+        """Answer the first waiting request whose key no other worker has."""
+        with self.changed:
+            while not (ready := [job for job in self.waiting if job[0] not in self.compiling]):
+                self.changed.wait()
+            name, request, settings = ready[0]
+            self.waiting.remove(ready[0])
+            self.compiling.add(name)
         worker = self.idle.pop()
         try:
             return request, self._answer(worker, request, settings)
         finally:
             self.idle.append(worker)
+            with self.changed:
+                self.compiling.remove(name)
+                self.changed.notify_all()
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
@@ -80,14 +95,13 @@ class Pool:
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        with self.key_locks.setdefault(digest(entry), threading.Lock()):
-            answer = self._read_cached(entry)
-            if answer is None:
-                answer = self._compile_timed(worker, request, settings)
-                if why := self.sources.changed(request.case.implementation):
-                    return CompileResult.failed("skipped", why)
-                if answer.repeatable:
-                    self.cache.put(entry, answer.to_json())
+        answer = self._read_cached(entry)
+        if answer is None:
+            answer = self._compile_timed(worker, request, settings)
+            if why := self.sources.changed(request.case.implementation):
+                return CompileResult.failed("skipped", why)
+            if answer.repeatable:
+                self.cache.put(entry, answer.to_json())
         return answer.on_target(request.target, settings.memory_bytes)
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
@@ -108,7 +122,7 @@ class Pool:
         start = time.monotonic()
         answer = worker.compile(request, settings)
         took_s = time.monotonic() - start
-        with self.statistics_lock:
+        with self.changed:
             self.busy_s += took_s
             if answer.status == "timeout":
                 self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.core.errors import Unsupported
+from harness.core.remedy import Remedy
 from harness.run.case.case_state import CaseState
 from harness.run.case.compiled_plan import CompiledPlan
 from harness.run.group.group_context import GroupContext
@@ -76,9 +77,9 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     if too_large:
         context.settle(state, "oom", too_large)
         return
-    skip = run.predictor.inferred_skip(state.case)
-    if run.depth == "run":
+    skip, remedy = run.predictor.inferred_skip(state.case), ""
+    if run.depth == "run" and not skip:
         longest_s = longest_baseline_call(settings.budget_s) if state.baseline else settings.budget_s
-        skip = skip or run.predictor.over_budget(state.case, state.plan.work, longest_s)
+        skip, remedy = run.predictor.over_budget(state.case, state.plan.work, longest_s), Remedy.MORE_BUDGET
     if skip:
-        context.settle(state, "skipped", skip)
+        context.settle(state, "skipped", skip, remedy)

@@ -205,9 +205,9 @@ class GroupContext:
         why = state.plan.why_died(end.died_of, self.memory_limit, state.setup.sets)
         return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
-    def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
+    def settle(self, state: CaseState, status: str, reason: str | None = None, remedy: str = "") -> None:
         """Settle a case, unless it is settled; its process ends."""
-        state.settle(status, reason)
+        state.settle(status, reason, remedy)
         self.run.listener.case_state(state.id, status)
 
     def settle_broken_rule(self, state: CaseState, rule: str, reason: str) -> None:
@@ -223,7 +223,7 @@ class GroupContext:
         if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)
-        self.settle(state, end.status, reason or end.reason)
+        self.settle(state, end.status, reason or end.reason, end.remedy)
 
     def close(self) -> None:
         for state in self.states:

@@ -15,6 +15,7 @@ def new_record(
     case: Case, info: ImplementationInfo, provenance: Provenance, status: str, **evidence: Any
 ) -> Record:
     """A record of a case: its static fields, and all other fields of a Record as `evidence`."""
+    evidence.setdefault("remedy", None if status == "ok" else "")
     return Record(
         run=provenance.run,
         case=case.id,
@@ -53,6 +54,7 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         provenance,
         state.status or "crashed",
         reason=state.reason,
+        remedy=state.remedy,
         crash_file=state.crash_file,
         expected=state.plan.expected,
         baseline=state.baseline,
@@ -75,7 +77,7 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
 
 def was_cut_short(record: Record) -> bool:
     """Whether a record is incomplete because of Ctrl-C."""
-    return record.reason == NOT_REACHED or (
+    return (record.status, record.reason) == ("skipped", NOT_REACHED) or (
         record.timing is not None and record.timing.stopped == "interrupted"
     )
 

@@ -9,6 +9,7 @@ from harness.catalog.catalog import ImplementationInfo
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
 from harness.core.record import UNJUDGED
+from harness.core.remedy import BY_STATUS
 from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.input_files import InputFiles
@@ -152,9 +153,9 @@ class References:
             own = state.info.bounds and state.info.promise is None
             if own and isinstance(end, Ended) and end.status == UNJUDGED:
                 end = Ended("crashed", end.reason, alive=True, output=end.output)
-            if isinstance(end, Ended) and end.status in {"oom", "timeout"}:
+            if isinstance(end, Ended) and end.status in BY_STATUS:
                 why = f"not run: {what} cannot be computed ({end.status}: {end})"
-                self.context.settle(state, "skipped", why)
+                self.context.settle(state, "skipped", why, end.remedy or BY_STATUS[end.status])
             else:
                 self.context.settle_ended(state, end, f"{what} cannot be computed: {end}")
 

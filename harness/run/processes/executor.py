@@ -11,8 +11,11 @@ class Ended(Exception):  # noqa: N818 - how a request ended is a result, not an 
 
     `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` has a
     crash's traceback, if any, and what the process has printed. `died_of` is the cause of death without a
-    remedy; empty where the process was killed by the runner, or lives.
+    remedy; empty where the process was killed by the runner, or lives. `remedy` is the flag that may help,
+    where it is not the usual one of the status.
     """
+
+    remedy = ""
 
     def __init__(
         self, status: str, reason: str, *, alive: bool = False, output: str = "", died_of: str = ""

@@ -4,6 +4,7 @@ import signal
 from typing import NamedTuple
 
 from harness.core.errors import speaks_of_oom
+from harness.core.remedy import Remedy
 from harness.core.shown_text import clean_line
 
 MORE_MEMORY = "raise --memory or shorten the sequence"
@@ -30,7 +31,7 @@ def exit_cause(code: int | None, output: str, near: str | None, *, killed: bool 
     lines = [line for line in map(clean_line, output.splitlines()) if line]
     quote = f': "{lines[-1][:200]}"' if lines else ""
     if killed and code == -signal.SIGKILL:
-        return ExitCause("oom", "the kernel killed it, for the machine was out of memory", "lower --memory")
+        return ExitCause("oom", "the kernel killed it, for the machine was out of memory", Remedy.LESS_MEMORY)
     if near or speaks_of_oom(output):
         how = f" {near}" if near else quote
         return ExitCause("oom", f"it died{how}", MORE_MEMORY)

@@ -18,6 +18,7 @@ from harness.core import process_tree, protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
+from harness.core.remedy import Remedy
 from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, exit_cause
@@ -135,7 +136,9 @@ class Process:
         cause = exit_cause(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
-        return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
+        end = Ended(cause.status, cause.reason, output=output, died_of=cause.what)
+        end.remedy = cause.remedy if isinstance(cause.remedy, Remedy) else ""
+        return end
 
     def _await_exit(self, seconds: float) -> None:
         """Wait until the server has reported how the process ended, or is gone."""

@@ -135,3 +135,12 @@ def test_where_no_ceiling_is_as_wide_the_highest_is_drawn_that_shares_are_of():
     wide = [replace(record, workload={**record.workload, "dtype": "f64"}) for record in RECORDS]
     drawn = draw(KNOWN, wide)["attention-roofline.svg"]
     assert {"DRAM 10 GB/s", "f32 500 FLOP/s"} <= set(texts_of(drawn))
+
+
+def test_a_length_at_which_no_operator_took_any_time_has_bands_of_no_height():
+    calls = [
+        profiled(K, {"": 0.0, "a": 0.0, "b": 0.0}, plain=1.0),
+        profiled(2 * K, {"": 0.5, "a": 1.5, "b": 2.0}),
+    ]
+    (panel,) = components(list(profiled_series(calls).values())).panels
+    assert panel.bands["a"] == [0.0, 0.375]

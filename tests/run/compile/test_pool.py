@@ -1,4 +1,5 @@
 import dataclasses
+import threading
 from contextlib import closing
 
 import pytest
@@ -182,6 +183,34 @@ def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(poo
     assert missing.static.unavailable["temp_bytes"] == missing.reason
     assert said[1024, "host"].status == "ok"
     assert worker.compiled == [("mask/scatter", 1024, "host")]
+
+
+def test_a_request_that_waits_for_an_equal_one_keeps_no_worker_from_others(catalog, ask, tmp_path):
+    compiled_another = threading.Event()
+
+    def wait_for_another(_):
+        assert compiled_another.wait(20)
+        return answer()
+
+    def compile_another(_):
+        compiled_another.set()
+        return answer()
+
+    acts = {
+        ("mask/scatter", 1024, "host"): wait_for_another,
+        ("mask/scatter", 2048, "host"): compile_another,
+    }
+    workers = [FakeLane(acts), FakeLane(acts)]
+    with closing(Pool(catalog, tmp_path, workers)) as pool:
+        for one in (ask(), ask(), ask(2048)):  # the second waits for the first, which waits for the third
+            pool.submit(one, SETTINGS)
+        told = [pool.next_result() for _ in range(3)]
+    assert sorted((request.case.seq, said.status, said.cached) for request, said in told) == [
+        (1024, "ok", False),
+        (1024, "ok", True),
+        (2048, "ok", False),
+    ]
+    assert sum(len(worker.compiled) for worker in workers) == 2
 
 
 def test_what_stops_a_lane_reaches_the_user(pool, ask):

@@ -1,13 +1,16 @@
 """What becomes of a case, by what its process does; the others of its group never notice."""
 
+import signal
 from dataclasses import replace
 
 import pytest
 
 from harness.core.errors import MachineError, Unsupported
-from harness.core.record import STATUSES
+from harness.core.record import STATUSES, Record
+from harness.core.remedy import Remedy
 from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
+from harness.run.processes.exit_cause import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
@@ -17,6 +20,8 @@ ENDS = {
     "crashed": Ended("crashed", "killed by SIGSEGV"),
     "unsupported": Unsupported("causal window with cu_seqlens"),
 }
+KILLED = Ended("oom", "the kernel killed it, for the machine was out of memory; lower --memory")
+KILLED.remedy = exit_cause(-signal.SIGKILL, "", None, killed=True).remedy
 
 
 VERBS = ("prepare", "check", "ready", "sample", "judged")
@@ -32,6 +37,24 @@ def test_a_process_that_ends_decides_its_case_alone_baseline_or_not(tmp_path, st
     assert ended.baseline or name == "scatter"
     assert (other.status, timing(other).stopped) == ("ok", "interval")
     assert timing(other).low_s is not None
+
+
+@pytest.mark.parametrize(
+    ("end", "remedy"),
+    [
+        (Unsupported("n/a (no tiles; has 3); raise --memory"), ""),
+        (Ended("crashed", "ValueError: n/a (no tiles; has 3); raise --memory"), ""),
+        (ENDS["oom"], "raise --memory"),
+        (ENDS["timeout"], "raise --timeout"),
+        (KILLED, "lower --memory"),
+    ],
+)
+def test_the_remedy_follows_from_the_end_and_not_from_its_words(tmp_path, end, remedy):
+    found = measure(FakeExecutor({"scatter": acting("prepare", end)}), tmp_path)
+    assert (found["scatter"].reason, found["scatter"].remedy) == (str(end), remedy)
+    assert found["broadcast"].remedy is None
+    assert Record.from_json(found["scatter"].to_json()) == found["scatter"]
+    assert "remedy" not in found["broadcast"].to_json()
 
 
 def test_an_ok_case_has_all_its_evidence(tmp_path):
@@ -181,6 +204,7 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     assert found["broadcast"].reason == (
         "predicted 26 s a call (exponent 2.00, from shorter lengths); the limit here is 8.0 s: raise --budget"
     )
+    assert found["broadcast"].remedy == Remedy.MORE_BUDGET
     assert timing(found["scatter"]).stopped == "interval"
 
 

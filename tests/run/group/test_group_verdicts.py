@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from harness.core.errors import Unsupported
+from harness.core.remedy import BY_STATUS
 from harness.run.group.group_context import GroupContext
 from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
@@ -104,6 +105,7 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
     found = measure(executor, tmp_path, shared=shared)
     assert {record.status for record in found.values()} == {"skipped"}
     assert all(f"({status}: raise --memory)" in reason(record) for record in found.values())
+    assert {record.remedy for record in found.values()} == {BY_STATUS[status]}
     assert shared.predictor.failures == {}
     assert executor.turns() == []
 
