@@ -112,10 +112,8 @@ def main() -> None:
         for _ in range(asked.runs):
             with tempfile.TemporaryDirectory(prefix="seqsweep-load-") as home, busy(load):
                 pairs[load] += measure(Path(home))
-            print(row(load, pairs[load]), flush=True)
-        for pair in pairs[load]:
-            if pair.is_false:
-                print(f"false: {pair}", flush=True)
+            for pair in pairs[load][-len(KERNELS) :]:
+                print(load, pair.kernel, *pair.times[:3], read_interval(pair.times), pair.queued, flush=True)
     said = page(pairs)
     print(said)
     if asked.into:
