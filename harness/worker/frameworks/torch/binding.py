@@ -15,10 +15,7 @@ from harness.worker.frameworks.torch.modules import trained_parameters
 
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
-CONSUMED = (
-    "its backward frees or changes what the forward saved, and mode bwd repeats the backward of one forward "
-    "(the second one: {}); use mode fwd_bwd"
-)
+CONSUMED = "its backward frees or changes what the forward saved ({} the second time); use mode fwd_bwd"
 
 
 def bind(
@@ -51,8 +48,7 @@ def bind(
     if mode == "bwd":
 
         def forward() -> Ties:
-            result = function(**arguments)
-            return _ties(result, cotangent or ones(result))
+            return _ties(result := function(**arguments), cotangent or ones(result))
 
         ties, called = forward(), False
 
@@ -60,14 +56,14 @@ def bind(
             nonlocal called
             try:
                 with stage(BACKWARD):
-                    computed = gradients(ties, keep=True)
+                    return {"gradients": gradients(ties, keep=True)}
             except Exception as error:  # an author's backward may raise anything
                 if not called or resource_limits.is_oom(error):
                     raise
                 gradients(forward(), keep=False)  # where this fails too, the forward's state is not the cause
                 raise Unsupported(CONSUMED.format(type(error).__name__)) from error
-            called = True
-            return {"gradients": computed}
+            finally:
+                called = True
 
         return pullback
     if cotangent is None:
