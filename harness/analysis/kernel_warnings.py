@@ -1,4 +1,4 @@
-"""What the plan of a GPU kernel warns of: idle multiprocessors, and matrix units that it does not use fully.
+"""What the plan of a GPU kernel warns of: idle multiprocessors, unused matrix units, addresses that overflow.
 
 The predicates of sentences: `{s}` stands for the ending of their verb. They are empty where nothing is wrong.
 """
@@ -40,6 +40,12 @@ def idle(kernel: KernelFigures, gpu: Target) -> str:
     return f"give{{s}} a block to {some}: bound by the latency of one block"
 
 
+def overflow(kernel: KernelFigures, _: Target) -> str:
+    """That an integer overflows in the address of an element: the kernel reads or writes elsewhere."""
+    pointers = " and ".join(kernel.overflows)
+    return pointers and f"compute{{s}} addresses of {pointers} in 32 bits, which overflow: use .to(tl.int64)"
+
+
 def warning_sentences(kernels: Sequence[KernelFigures], name: str, owner: str = "") -> list[str]:
     """The warnings for the target of this name; kernels with the same share a sentence.
 
@@ -48,7 +54,8 @@ def warning_sentences(kernels: Sequence[KernelFigures], name: str, owner: str = 
     if not kernels:
         return []  # as of the device of a run, which is no target
     gpu = target(name)
-    found = collected((warn(kernel, gpu), kernel.label) for kernel in kernels for warn in (slow_path, idle))
+    warnings = (slow_path, idle, overflow)
+    found = collected((warn(kernel, gpu), kernel.label) for kernel in kernels for warn in warnings)
     return [
         f"{' and '.join(names)}{owner} {said.format(s='' if len(names) > 1 else 's')}"
         for said, labels in found.items()

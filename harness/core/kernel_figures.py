@@ -50,6 +50,7 @@ class KernelFigures:
     spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])  # spill instructions by `file:line`
     occupancy: float | None = None  # share of a multiprocessor's warps that its blocks fill, 0 to 1
     products: int | None = None  # matrix products in its source, each loop body once
+    overflows: tuple[str, ...] = ()  # pointers whose offsets overflow 32 bits, as far as Triton's IR shows
     unavailable: Mapping[str, str] = field(
         default_factory=dict[str, str]
     )  # why a figure is None, by its name

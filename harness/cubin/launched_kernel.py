@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.catalog.accelerators import Target
 from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.kernel_figures import KernelFigures
@@ -15,24 +17,20 @@ def launched_kernel(
     code: MachineCode,
     wanted: Target,
     *,
-    kernel: str,
-    source: str,
-    grid: tuple[int, ...],
     warps: int,
     dynamic_shared_bytes: int,
     tensor_memory_columns: int | None,
-    products: int | None,
-    launches: int = 1,
-    configuration: str = "",
+    **described: Any,
 ) -> KernelFigures:
-    """The figures of one kernel on a GPU; what no multiprocessor holds is refused in words."""
+    """The figures of one kernel on a GPU; what no multiprocessor holds is refused in words.
+
+    `described` are the fields that no machine code has: its name, source and grid, and what else is known.
+    """
     capability = str(wanted.capability)
     shared = code.static_shared_bytes + dynamic_shared_bytes
     held = occupancy(capability, warps, code.registers, shared)
     alone = KernelFigures(
-        kernel=kernel,
-        source=source,
-        grid=grid,
+        **described,
         warps=warps,
         registers=code.registers,
         spilled_bytes=code.spilled_bytes,
@@ -45,12 +43,9 @@ def launched_kernel(
         instructions=code.by_class(),
         code_bytes=code.code_bytes,
         program=code.program,
-        launches=launches,
-        configuration=configuration,
         refused="" if held.blocks else _refusal(held, capability, warps, code.registers, shared),
         spilled_at=code.spilled_at,
         occupancy=held.share,
-        products=products,
         unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
     return on_device(alone, wanted)

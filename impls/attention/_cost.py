@@ -1,7 +1,8 @@
 """The least work of each semantics' forward, counted from what it declares to be attended.
 
 A query and key that meet cost 4 `head_dim` FLOPs in each head: a product for the score, one for the
-sum. Dense causal attention is then 2 N² H D, and a semantics' ideal ratio is that by its own FLOPs;
+sum. Dense causal attention has N (N + 1) / 2 such pairs, since a query meets its own key, and so
+2 N (N + 1) H D FLOPs. A semantics' ideal ratio is that by its own FLOPs;
 below a few thousand tokens three branches meet more keys than one, and the ratio is less than 1.
 A selection is counted as the most distinct tokens it can hold up to the query: which blocks it
 picks, and so how many of their tokens come later, is data. Bytes: inputs read once, result written
@@ -43,7 +44,7 @@ def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[Attenti
 
 
 def dense_cost(w: AttentionWorkload) -> Cost:
-    return _cost(w, w.seq * w.seq / (2 if w.causal else 1))
+    return _cost(w, visible_pairs(w))
 
 
 def mslk_cost(w: AttentionWorkload) -> Cost:
@@ -87,29 +88,27 @@ def given_cost(w: AttentionWorkload) -> Cost:
 
 def newest_cost(w: AttentionWorkload) -> Cost:
     """The last tokens alone meet all keys up to their own; it is dense attention's own count."""
-    return _of_newest(w, w.seq - (w.query_count - 1) / 2, w.seq)
+    return _of_newest(w, visible_pairs(w), w.seq)
 
 
 def newest_paper_cost(w: AttentionWorkload) -> Cost:
     """The last token alone meets every mean, `selected` blocks and `window` keys, and reads no others."""
     length, stride = w.compression
     means = max(0, (w.seq - length) // stride + 1)
-    mean_keys = means + min(w.seq, w.selected * w.block) + min(w.seq, w.window)
-    return _of_newest(w, mean_keys, mean_keys)
+    keys = means + min(w.seq, w.selected * w.block) + min(w.seq, w.window)
+    return _of_newest(w, keys, keys)
 
 
-def _of_newest(w: AttentionWorkload, mean_keys: float, keys: int) -> Cost:
-    """Of queries that meet so many keys on average; bytes: `keys` and values read, the result written."""
-    pair = 4.0 * w.batch * w.heads * w.head_dim * w.query_count
+def _of_newest(w: AttentionWorkload, pairs: int, keys: int) -> Cost:
+    """The cost of `pairs` of a last query and a key; bytes: `keys` and values read, the result written."""
+    pair = 4.0 * w.batch * w.heads * w.head_dim
     moved = BYTES[w.dtype] * w.batch * w.head_dim * 2 * (w.kv_heads * keys + w.heads * w.query_count)
-    return Cost(
-        flops=pair * mean_keys, bytes=float(moved), dense_flops=pair * (w.seq - (w.query_count - 1) / 2)
-    )
+    return Cost(flops=pair * pairs, bytes=float(moved), dense_flops=pair * visible_pairs(w))
 
 
 def dsa_cost(w: AttentionWorkload) -> Cost:
     """Query t meets `topk` tokens, and its indexer all of them: a product and a weight in each head."""
-    scored = w.batch * w.indexer_heads * 2.0 * (w.indexer_dim + 1) * _last(w.seq, w.seq)
+    scored = w.batch * w.indexer_heads * 2.0 * (w.indexer_dim + 1) * visible_pairs(w)
     attended = _cost(w, _last(w.seq, w.topk))
     return attended if attended.flops is None else replace(attended, flops=attended.flops + scored)
 
@@ -120,7 +119,7 @@ def _cost(w: AttentionWorkload, pairs: float, scoring: float = 0.0) -> Cost:
     if w.varlen:
         return Cost(bytes=moved)
     pair = 4.0 * w.batch * w.heads * w.head_dim
-    dense = pair * w.seq * w.seq / (2 if w.causal else 1)
+    dense = pair * visible_pairs(w)
     return Cost(flops=pair * pairs + pair / 2 * scoring, bytes=moved, dense_flops=dense)
 
 
@@ -146,6 +145,12 @@ def _steps(seq: int, block: int) -> float:
     """Σ over t < seq of t // block + 1."""
     full, rest = divmod(seq, block)
     return block * full * (full + 1) / 2 + rest * (full + 1)
+
+
+def visible_pairs(w: AttentionWorkload) -> int:
+    """Pairs of a query and a key that it sees, its own included; the queries are those of the last tokens."""
+    hidden = w.query_count * (w.query_count - 1) // 2 if w.causal else 0
+    return w.query_count * w.seq - hidden
 
 
 def _last(seq: int, width: int) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.analysis.kernel_warnings import idle, slow_path, warning_sentences
+from harness.analysis.kernel_warnings import idle, overflow, slow_path, warning_sentences
 from harness.catalog.accelerators import target
 from tests.records import kernel_of
 
@@ -57,6 +57,14 @@ def test_kernels_with_the_same_warning_share_a_sentence():
     (said,) = warning_sentences([*kernels, kernel_of(kernel="c")], "cuda:h100", " of flash at 4Ki")
     assert said.startswith("a and b of flash at 4Ki use no warp-group matrix instructions")
     assert warning_sentences([kernel_of()], "cuda:h100") == []
+
+
+def test_an_address_that_overflows():
+    kernel, gpu = kernel_of(overflows=("q", "out")), target("cuda:sm_90")
+    said = "computes addresses of q and out in 32 bits, which overflow: use .to(tl.int64)"
+    assert overflow(kernel, gpu).format(s="s") == said
+    assert overflow(kernel_of(), gpu) == ""
+    assert warning_sentences([kernel], "cuda:sm_90", " of flash at 1Mi") == [f"attn of flash at 1Mi {said}"]
 
 
 def test_figures_of_a_runs_own_device_have_no_warnings():

@@ -34,11 +34,9 @@ class ExactKernel:
 
     @classmethod
     def of(cls, kernel: AnyKernel, target: str) -> ExactKernel:
-        on_gpu = isinstance(kernel, KernelFigures)
-        words = KERNEL_WORDS if on_gpu else TPU_KERNEL_WORDS
-        known = {name: value for name in words if (value := getattr(kernel, name)) is not None}
+        known = {name: value for name in EXACT_WORDS if (value := getattr(kernel, name, None)) is not None}
         exact = cls(kernel.label, known, {}, kernel.refused, kernel.program)
-        if not on_gpu:
+        if not isinstance(kernel, KernelFigures):
             return exact
         warned = {"slow_path": slow_path(kernel, target_of(target)), "idle": idle(kernel, target_of(target))}
         return replace(exact, spilled_at=kernel.spilled_at, matrix_paths=kernel.matrix_paths, **warned)

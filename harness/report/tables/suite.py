@@ -113,8 +113,8 @@ def _rate_caption(rows: Sequence[CaseResult]) -> str:
     whys = {rate.no_peak for row in rows for work, rate in row.throughput.items() if work != "dense_flops"}
     missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
     return (
-        "FLOP/s, B/s: the work that the case has to do, by the family's formula, over the median time; pairs "
-        f"that a causal mask hides or a sparse form skips are counted in dense FLOP/s alone{missing}."
+        "FLOP/s, B/s: the work of the case, by the family's formula, over the median time, without pairs "
+        f"that a causal mask hides or a sparse form skips; dense FLOP/s: the work of the dense form{missing}."
     )
 
 

@@ -142,3 +142,128 @@ class TestJax:
         static = self.static(jax_framework, "fwd")
         assert static.lower_s > 0
         assert static.compile_s > 0
+
+
+def consuming_functions():
+    """Squares in torch, each with a backward that works once for one forward."""
+    import torch
+
+    class FreesAttribute(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x.clone()
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, ctx.x = ctx.x, None
+            return 2 * x * grad
+
+    class DeletesAttribute(FreesAttribute):
+        @staticmethod
+        def backward(ctx, grad):
+            x = ctx.x
+            del ctx.x
+            return 2 * x * grad
+
+    class WritesOverSaved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(2 * x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (slope,) = ctx.saved_tensors
+            return slope.mul_(grad)
+
+    class GoesThroughAnInnerGraph(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with torch.enable_grad():
+                ctx.x = x.detach().requires_grad_()
+                ctx.y = ctx.x * ctx.x
+            return ctx.y.detach()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.autograd.grad(ctx.y, ctx.x, grad)[0]
+
+    functions = (FreesAttribute, DeletesAttribute, WritesOverSaved, GoesThroughAnInnerGraph)
+    return {function.__name__: function for function in functions}
+
+
+def counting_function(fails, error):
+    """A square whose backward raises `error` in those of its calls, whatever the forward saved."""
+    import torch
+
+    calls = []
+
+    class Counts(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, grad):
+            calls.append(grad)
+            if len(calls) in fails:
+                raise error
+            return 2 * ctx.saved_tensors[0] * grad
+
+    return Counts.apply
+
+
+@pytest.mark.torch
+class TestOneForward:
+    """A backward goes through one forward's graph again and again in `bwd`, and once in `fwd_bwd`."""
+
+    @pytest.fixture
+    def torch_framework(self):
+        yield from start_framework("torch")
+
+    def call(self, framework, square, mode):
+        return bound(framework, lambda x: square(x).sum(), mode, (SEEDS[1],), ("x",))
+
+    @pytest.mark.parametrize(
+        ("name", "raises"),
+        [
+            ("FreesAttribute", "TypeError"),
+            ("DeletesAttribute", "AttributeError"),
+            ("WritesOverSaved", "RuntimeError"),
+            ("GoesThroughAnInnerGraph", "RuntimeError"),
+        ],
+    )
+    def test_a_backward_that_consumes_it_is_refused_the_second_time(self, torch_framework, name, raises):
+        square = consuming_functions()[name].apply
+        again, both = (self.call(torch_framework, square, mode) for mode in ("bwd", "fwd_bwd"))
+        same(torch_framework.get(again()), {"gradients": {"x": INPUTS["x"]}})
+        for _ in range(2):
+            with pytest.raises(Unsupported, match=rf"forward saved .{raises} the second time.*mode fwd_bwd"):
+                again()
+        for _ in range(2):
+            same(torch_framework.get(both())["gradients"], {"x": INPUTS["x"]})
+
+    def test_a_backward_that_fails_after_a_new_forward_too_is_a_crash(self, torch_framework):
+        broken = self.call(torch_framework, counting_function({2, 3}, ValueError("no third time")), "bwd")
+        broken()
+        with pytest.raises(ValueError, match="no third time"):
+            broken()
+
+    def test_exhausted_memory_is_not_blamed_on_the_forward(self, torch_framework):
+        large = self.call(torch_framework, counting_function({2}, MemoryError("no room")), "bwd")
+        large()
+        with pytest.raises(MemoryError, match="no room"):
+            large()
+
+    def test_a_first_backward_that_fails_is_a_crash(self, torch_framework):
+        call = self.call(torch_framework, counting_function({1}, ValueError("never")), "bwd")
+        with pytest.raises(ValueError, match="never"):
+            call()
+
+    def test_a_backward_that_keeps_it_goes_through_it_again(self, torch_framework):
+        call = self.call(torch_framework, counting_function(set(), None), "bwd")
+        for _ in range(3):
+            same(torch_framework.get(call()), {"gradients": {"x": INPUTS["x"]}})

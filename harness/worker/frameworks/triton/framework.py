@@ -12,26 +12,23 @@ from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.framework import Torch
 from harness.worker.frameworks.triton.environment import prepare_environment
 
-UNCOUNTED = "what the kernel {} computes is counted by nobody; the family's formula stands beside it"
-UNTOLD = "the program of the kernel {} is compiled for a GPU alone, and is in no trace"
-UNSEEN = "what the kernel {} reads and writes is counted by nobody"
+UNSEEN = {
+    "flops": "what the kernel {} computes is counted by nobody; the family's formula stands beside it",
+    "bytes_accessed": "what the kernel {} reads and writes is counted by nobody",
+    "program": "the program of the kernel {} is compiled for a GPU alone, and is in no trace",
+}
 
 
 def without_kernel_figures(static: Static, kernels: Sequence[str]) -> Static:
     """The figures of a traced call without those that depend on its kernels, which the trace cannot see."""
-    first = kernels[0]
+    reasons = {figure: reason.format(kernels[0]) for figure, reason in UNSEEN.items()}
     return dataclasses.replace(
         static,
         flops=None,
         flops_source=None,
         program=None,
         custom_calls=tuple(dict.fromkeys(kernels)),
-        unavailable={
-            **static.unavailable,
-            "flops": UNCOUNTED.format(first),
-            "bytes_accessed": UNSEEN.format(first),
-            "program": UNTOLD.format(first),
-        },
+        unavailable={**static.unavailable, **reasons},
     )
 
 

@@ -179,4 +179,5 @@ def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
         products=source and len(PRODUCT.findall(source)),
         launches=count,
         configuration=launch.configuration,
+        overflows=launch.overflows,
     )

@@ -23,6 +23,8 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
+from harness.worker.frameworks.triton.address_overflow import overflowing_pointers
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Launch:
     grid: tuple[int, ...]
     configuration: str = ""  # the autotuner's
     compiled: Any = None
+    overflows: tuple[str, ...] = ()  # pointers whose offsets overflow 32 bits
 
 
 Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
@@ -103,16 +106,16 @@ def record_launches(*, compiling: bool) -> Generator[Recorder]:
     def note(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> None:  # noqa: ARG001
         compiled: Any = None
         if compiling and recorder.refusal is None:
-            fakes = [_fake_pointer(value) for value in args]
             fake_options = {name: _fake_pointer(value) for name, value in options.items()}
             try:
-                compiled = run(self, *fakes, grid=grid, warmup=True, **fake_options)
+                compiled = run(self, *map(_fake_pointer, args), grid=grid, warmup=True, **fake_options)
             except (CompilationError, PTXASError) as error:
                 recorder.refusal = Unsupported(_why_not_compiled(self.fn, error))
-        blocks: Any = grid(_arguments(self.fn, args, options)) if callable(grid) else grid
-        recorder.launches.append(
-            Launch(self.fn.__name__, _source(self.fn), tuple(int(size) for size in blocks), compiled=compiled)
-        )
+        arguments = _arguments(self.fn, args, options)
+        blocks: Any = grid(arguments) if callable(grid) else grid
+        overflows = overflowing_pointers(compiled.asm.get("ttir", ""), blocks, arguments) if compiled else ()
+        launch = Launch(self.fn.__name__, _source(self.fn), tuple(map(int, blocks)), "", compiled, overflows)
+        recorder.launches.append(launch)
 
     def note_configurations(self: Any, *args: Any, **options: Any) -> None:
         for configuration in configurations(self, args, options)[: None if compiling else 1]:
@@ -150,20 +153,8 @@ def configurations(autotuner: Any, args: Sequence[Any], options: Mapping[str, An
 
 def count_launches(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
     """Launches of the same program on the same grid, counted."""
-
-    def same(launch: Launch) -> Any:
-        return (
-            launch.kernel,
-            launch.source,
-            launch.grid,
-            launch.configuration,
-            getattr(launch.compiled, "hash", None),
-        )
-
-    groups: dict[Any, list[Launch]] = {}
-    for launch in launches:
-        groups.setdefault(same(launch), []).append(launch)
-    return [(group[0], len(group)) for group in groups.values()]
+    alike = grouped(launches, lambda each: replace(each, compiled=getattr(each.compiled, "hash", None)))
+    return [(same[0], len(same)) for same in alike.values()]
 
 
 def _fake_pointer(value: Any) -> Any:
