@@ -35,9 +35,9 @@ def list_(
     elif family is None:
         output.print_catalog(project.catalog, json=json)
     else:
-        from harness.commands.list_family import probe_family
+        from harness.commands.list_family import describe_family
 
-        semantics, reason = probe_family(project, family)
+        semantics, reason = describe_family(project, family)
         output.print_family(project.catalog, family, semantics, reason, contracts=contracts, json=json)
 
 
