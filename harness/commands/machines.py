@@ -85,7 +85,7 @@ def run_on(
     schedule = project.plan(suites, overrides)
     tell_left_out(schedule)
     order = SweepOrder(
-        *("", digest(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
+        *("", digest(identity(schedule)), 0, project.config, project.given_sources, tuple(suites)),
         *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets), pool.noise),
     )
     with closing(RayCluster(pool)) as cluster:
