@@ -1,17 +1,18 @@
 """Loading of registered code from a module or a file, and lookup of what it registers."""
 
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
+from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import Unsupported, UsageError
 
 
@@ -24,7 +25,8 @@ def require_source(source: str) -> None:
 def load(source: str) -> ModuleType:
     """Import `pkg.module`, or a file when `source` ends in `.py`.
 
-    A file becomes a module of its own; its folder is appended to the import path, for its siblings.
+    A file of a package is imported by its dotted name, so that its relative imports work. Any other becomes
+    a module of its own. The folder that its absolute imports start from is appended to the import path.
     """
     if not source.endswith(".py"):
         try:
@@ -34,22 +36,35 @@ def load(source: str) -> ModuleType:
                 raise  # `source` exists, but a module that it imports does not
             raise UsageError(f"No module named '{error.name}'; a file's name ends in .py") from None
     path = Path(source).resolve()
-    name = f"seqsweep_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
+    home, name = home_of(path), import_name(path)
+    if home == path.parent or not all(part.isidentifier() for part in name.split(".")):
+        home, name = path.parent, f"seqsweep_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
+    if str(home) not in sys.path:
+        sys.path.append(str(home))
+    top = name.partition(".")[0]
+    first = path if top == name else home / top / "__init__.py"
+    if top not in sys.modules:
+        _execute(top, first)
+    loaded = sys.modules[top].__file__
+    if Path(loaded or "").resolve() != first.resolve():
+        raise UsageError(
+            f"{source} is the module {name}, but this process has another {top}, {loaded}; rename the package"
+        )
+    return importlib.import_module(name)
+
+
+def _execute(name: str, file: Path) -> None:
+    """Import a file, which may be a package's `__init__.py`, under a name without dots."""
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise UsageError(f"plugin {source} is not a Python file")
+        raise UsageError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
     except BaseException:  # re-raised: only half a module must not stay behind
         del sys.modules[name]
         raise
-    return module
 
 
 def implementations_in(module: ModuleType) -> list[Implementation]:

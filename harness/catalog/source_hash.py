@@ -74,7 +74,8 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
     # the worktree's modules and not the working tree's, and hashes of both trees are comparable.
     roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
     imported: dict[Path, None] = {}
-    for name, level in dict.fromkeys(_names(tree)):
+    own = import_name(file)  # the files of its packages run before it
+    for name, level in dict.fromkeys([*_names(tree), *([] if own.startswith("impls.") else [(own, 0)])]):
         parts = tuple(name.split("."))
         if not level and parts[0] in {PACKAGE.name, "seqsweep"}:  # this harness drives every tree
             continue
@@ -96,7 +97,7 @@ def home_of(file: Path) -> Path:
 
 def import_name(file: Path) -> str:
     """The name by which a file is imported from its home, such as `impls.mask.family`."""
-    return ".".join(file.relative_to(home_of(file)).with_suffix("").parts)
+    return ".".join(file.relative_to(home_of(file)).with_suffix("").parts).removesuffix(".__init__")
 
 
 @cache

@@ -7,7 +7,6 @@ import typer
 from harness.commands import options, output
 from harness.commands.option_groups import argument, command, flag, option
 from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
-from harness.core.errors import UsageError
 
 group = typer.Typer()
 MODELS = "models"  # in place of a family's name
@@ -23,10 +22,6 @@ def list_(
     json: bool = options.JSON,
 ) -> None:
     """List what can be run, or all about one family. Families, implementations, options, targets, models."""
-    if contracts and family in {None, MODELS}:
-        raise UsageError("--contracts: name the family whose contracts are wanted")
-    if name is not None and family != MODELS:
-        raise UsageError(f'"{name}": only a model is named behind the list, as in list models {name}')
     project = place.project()
     if family == MODELS:
         from harness.commands.list_models import list_models
@@ -35,9 +30,9 @@ def list_(
     elif family is None:
         output.print_catalog(project.catalog, json=json)
     else:
-        from harness.commands.list_family import probe_family
+        from harness.commands.list_family import describe_family
 
-        semantics, reason = probe_family(project, family)
+        semantics, reason = describe_family(project, family)
         output.print_family(project.catalog, family, semantics, reason, contracts=contracts, json=json)
 
 
@@ -72,8 +67,6 @@ def claims(
     from harness.commands.claims import compile_shard, print_outcome
 
     if shard is not None:
-        if check:
-            raise UsageError("--shard: compiles alone; call claims --check without it, once all is compiled")
         raise typer.Exit(compile_shard(place.project(), names or (), shard, output.print_note, json=json))
     outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
     raise typer.Exit(print_outcome(outcome, json=json, check=check))
@@ -89,10 +82,6 @@ def doctor(
     json: bool = options.JSON,
 ) -> None:
     """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
-    if noise + self_check + roofline > 1:
-        raise UsageError(
-            "--noise, --self-check and --roofline measure each by itself; call doctor once for each"
-        )
     if noise:
         from harness.commands.gate import measure_noise
 
@@ -118,7 +107,7 @@ def doctor(
 def machines(
     name: Text = argument("A name under machines in bench.yaml; none: all."),
     *,
-    place: options.PlaceFlags,
+    place: options.CatalogFlags,
     json: bool = options.JSON,
 ) -> None:
     """List the machines of bench.yaml. What each is, its noise now, or why it is refused."""

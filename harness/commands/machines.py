@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.collection.joined_run import joined_data, joined_lines
 from harness.commands.exit_codes import NOTHING, STOPPED
-from harness.commands.output import print_json, print_note, print_run
+from harness.commands.output import data_of, print_json, print_note, print_run, stored_of
 from harness.commands.run import end_run, tell_left_out
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
@@ -85,23 +85,24 @@ def run_on(
     schedule = project.plan(suites, overrides)
     tell_left_out(schedule)
     order = SweepOrder(
-        *("", digest(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
+        *("", digest(identity(schedule)), 0, project.config, project.given_sources, tuple(suites)),
         *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets), pool.noise),
     )
     with closing(RayCluster(pool)) as cluster:
         outcome = measure_on(
             cluster, order, schedule, project.catalog, project.results, print_note, resume=resume
         )
-    runs = project.results / "runs"
-    done = [Done(RunFolder(runs / run.id), interrupted=False) for run in outcome.joined]
+    folder = project.results / "runs"
+    joined = [(run, Done(RunFolder(folder / run.id), interrupted=False)) for run in outcome.joined]
     if json:
-        print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})
+        runs = [{**joined_data(run), **data_of(stored_of(done, columns))} for run, done in joined]
+        print_json({"runs": runs, "open": outcome.open})
     else:
-        for run, folder in zip(outcome.joined, done, strict=True):
-            print_run(folder, columns, json=False, notes=notes)
+        for run, done in joined:
+            print_run(done, columns, json=False, notes=notes)
             for line in joined_lines(run):
                 print_line(line)
-    return _end(outcome, [end_run(run, strict=strict) for run in done], depth)
+    return _end(outcome, [end_run(done, strict=strict) for _, done in joined], depth)
 
 
 def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:

@@ -33,8 +33,6 @@ def run(
     """Check, compile and time every case of the suites. Tables at the end."""
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, sampling, shard)
-    if shard.on and (sampling.graphs or sampling.max_seq):
-        raise UsageError("--graphs and --max-seq are measured on this machine alone; leave out --on")
     if shard.on and sampling.dry_run:
         from harness.commands.machines import pool_of
 
@@ -122,7 +120,6 @@ def static(
     if kernel := launch.kernel_in(words):
         from harness.commands.static_kernel import print_kernel
 
-        pages.refuse_for_kernel(columns=bool(tables.columns), divided=bool(shard.on))
         print_kernel(
             *(kernel, targets, launch.args or "", launch.grid, overrides),
             results=place.project().results,
@@ -133,7 +130,6 @@ def static(
     from harness.commands.static_suites import compile_and_print, split_ids
 
     project, columns, targets = place.project(), tables.column_names(), stages.known_targets(targets)
-    pages.require_one(columns=bool(columns), divided=bool(shard.on))
     if pages.stages and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
     if shard.on:
@@ -232,8 +228,6 @@ def sensitivity(
         from harness.analysis.filter import Selection
         from harness.commands.stored import read_run
 
-        if selection.set_ or selection.quick:
-            raise UsageError("--run: is measured already; --set and --quick go without it")
         points = selection.family, selection.impl, selection.seq, selection.mode, selection.device
         part = Selection(tuple(suites), *map(split_words, points))
         stored = read_run(project, run, part, sampling.baseline)

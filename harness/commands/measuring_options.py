@@ -86,11 +86,6 @@ class RunFlags(SamplingFlags):
             require_graphs(cases)
         return ProfileExtras(graphs=self.graphs)
 
-    def apply(self, overrides: "Overrides") -> "Overrides":
-        if self.figures and not self.dry_run:
-            raise UsageError("--figures: goes with --dry-run; a run has the figures of every case anyway")
-        return super().apply(overrides)
-
 
 @option_group
 class PageFlags:
@@ -102,27 +97,6 @@ class PageFlags:
     owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
     against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")
 
-    def require_one(self, *, columns: bool, divided: bool) -> None:
-        """UsageError for two pages, or for a page with columns or on several machines."""
-        pages = {"--stages": self.stages, "--kernels": self.kernels, "--owners": self.owners}
-        beside = {"--max-seq": self.max_seq, "--columns": columns, "--on": divided}
-        asked = [name for name, given in {**pages, **beside}.items() if given]
-        if len(asked) > 1 and asked[0] in pages:
-            raise UsageError(f"{asked[0]}: has pages of its own; goes without {', '.join(asked[1:])}")
-        if self.max_seq and divided:
-            raise UsageError("--max-seq: a search over lengths is not divided; leave out --on")
-        if self.against is not None and not self.owners:
-            raise UsageError(
-                "--against: goes with --owners; to judge a change: seqsweep gate --static --against"
-            )
-
-    def refuse_for_kernel(self, *, columns: bool, divided: bool) -> None:
-        """UsageError where a kernel that stands alone in a file is asked for what only suites have."""
-        if self.max_seq or self.stages or self.owners or self.against or columns or divided:
-            raise UsageError(
-                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
-            )
-
 
 @option_group
 class LaunchFlags:
@@ -132,10 +106,8 @@ class LaunchFlags:
     grid: Text = option(TARGETS, "FILE.py::KERNEL: its blocks, 64 or n/BLOCK, which is rounded up.")
 
     def kernel_in(self, words: Sequence[str]) -> str | None:
-        """The FILE.py::KERNEL among the words, if any. UsageError for words beside it, and flags without."""
+        """The FILE.py::KERNEL among the words, if any.  UsageError for words beside it."""
         named = next((word for word in words if "::" in word or word.endswith(".py")), None)
-        if named is None and (self.args or self.grid):
-            raise UsageError("--args and --grid: are a kernel's alone; name it first, as FILE.py::KERNEL")
         if named is not None and len(words) > 1:
             raise UsageError(f"{named}: is one kernel, and goes without the other words")
         return named
@@ -149,6 +121,4 @@ class ShardFlags:
     on: Text = option(SELECTION, "Machines of bench.yaml that measure it instead of this one.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
-        if self.on and self.shard:
-            raise UsageError("--shard: --on gives each machine its part itself; leave one of the two out")
         return replace(overrides, shard=self.shard)

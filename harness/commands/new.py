@@ -38,8 +38,6 @@ def write_new(
     """
     if framework:
         require_framework(framework)
-        if own:
-            raise UsageError("--framework: is an implementation's; a family of one's own has several")
     if own and not (family or name):
         return _write_family(project, own, folder)
     if family and name and not own:

@@ -15,6 +15,7 @@ import typer
 from typer import Abort
 from typer.core import TyperCommand
 
+from harness.commands.flag_conflicts import refuse_conflicts
 from harness.core.errors import UsageError
 
 # No == and no repr(): nothing needs them, and generating them would slow every start.
@@ -37,6 +38,18 @@ class SectionedCommand(TyperCommand):
     """
 
     def invoke(self, ctx: Any) -> Any:
+        given, words = list[str](), list[str]()
+        for each in self.params:
+            source = ctx.get_parameter_source(each.name or "")
+            if source is None or source.name != "COMMANDLINE":
+                continue
+            if each.param_type_name == "argument":
+                value = ctx.params[each.name or ""]
+                words += map(str, value if isinstance(value, (list, tuple)) else [value])
+                given.append((each.name or "").upper())
+            else:
+                given += each.opts
+        refuse_conflicts(self.name or "", given, words)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # typer would end with 130 and no message

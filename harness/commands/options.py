@@ -161,7 +161,7 @@ class LimitFlags(CompileLimitFlags):
 class CatalogFlags:
     """Which bench.yaml, and files with implementations."""
 
-    plugin: Words = option(PLACES, "A file with implementations.")
+    plugin: Words = option(PLACES, "A file or a module with implementations: my.py, pkg/my.py, pkg.my.")
     config: Path | None = CONFIG
 
     def project(self) -> Project:

@@ -92,14 +92,19 @@ def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, not
     """Print the tables of a stored run, with the columns asked for."""
     info, records, problems = stored.info, stored.records, stored.problems
     if json:
-        from harness.report.run_json import run_data
-
-        print_problems(stored)
-        print_json(run_data(info, records))
+        print_json(data_of(stored))
     else:
         from harness.report import run_report
 
         run_report.print_run(console(), info, records, problems, columns, notes=notes)
+
+
+def data_of(stored: Stored) -> dict[str, Any]:
+    """A run as the object that `run --json` prints; its problems go to standard error."""
+    from harness.report.run_json import run_data
+
+    print_problems(stored)
+    return run_data(stored.info, stored.records)
 
 
 def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
@@ -118,8 +123,11 @@ def print_plan(planned: DryRun, *, json: bool) -> None:
     else:
         from harness.report.tables.listing import dry_run_table, schedule_table
 
+        console().print(dry_run_table(planned.suites, planned.total, planned.budget_s))
         if planned.cases is None:
-            console().print(dry_run_table(planned.suites, planned.total, planned.budget_s))
+            print_line(
+                "--figures compiles every case that is not kept, and says what each plans and may take."
+            )
         else:
             console().print(schedule_table([tuple(vars(row).values()) for row in planned.cases]))
 

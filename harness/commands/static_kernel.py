@@ -46,9 +46,6 @@ def print_kernel(
 
     UsageError where it cannot be found, launched as asked, or compiled for any of them.
     """
-    chosen = replace(overrides, settings={})
-    if chosen != Overrides(devices=("cpu",)) or set(overrides.settings) - {"timeout"}:
-        raise UsageError(f"{word}: goes with --target, --args, --grid, --timeout, --kernels and --json alone")
     timeout_s = Settings().with_overrides(overrides.settings).timeout_s
     question = _question(word, targets, args, grid)
     figures = _plan(word, question, timeout_s * len(targets), CompileCache(results))

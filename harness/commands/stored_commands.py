@@ -8,7 +8,6 @@ from harness.commands import options, output, stored_options
 from harness.commands.known_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, command, flag, option
 from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
-from harness.core.errors import UsageError
 
 group = typer.Typer()
 
@@ -36,7 +35,7 @@ def show(
         return
     project, columns = place.project(), tables.column_names()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
-    if stored.info.get("depth") == "profile" and not columns:
+    if stored.info.get("depth") == "profile" and not (columns or tables.notes or baseline):
         from harness.commands.profile import print_profile
 
         output.print_problems(stored)
@@ -61,8 +60,6 @@ def runs(
     results = place.project(writes=keep is not None).results
     if keep is not None:
         output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
-    elif dry_run:
-        raise UsageError("--dry-run: goes with --keep N; without it nothing is deleted anyway")
     else:
         listed = list_runs(results)
         output.print_table({"runs": [vars(run) for run in listed]}, lambda: runs_table(listed), json=json)
@@ -88,15 +85,9 @@ def compare(
 
     results = place.project().results
     if across:
-        if impl or force or out is not None:
-            raise UsageError(
-                "--across: goes without --impl, --force and --out; name suites, and runs by --run"
-            )
         found = compare_machines(results, names or (), split_words(run), output.print_note)
         output.print_reproductions(found, json=json)
         return
-    if run is not None:
-        raise UsageError("--run: goes with --across; else name runs without it, as seqsweep compare RUN RUN")
     comparison = compare_sides(results, names or (), split_words(impl), force=force)
     output.print_comparison(comparison, out, json=json, notes=notes)
 
@@ -155,7 +146,6 @@ def report(
     """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
     from harness.commands import findings
 
-    flags.refuse_alone()
     project = place.project()
     runs = findings.read_runs(project, split_words(run), names or ())
     if flags.pr:

@@ -47,19 +47,6 @@ class ReportFlags:
     chart: Text = option(OUTPUT, "With --pr: the URL of a chart to show.")
     html: Path | None = option(OUTPUT, "Write one page that needs no network into this file.")
 
-    def refuse_alone(self) -> None:
-        """UsageError for flags that need another one, or go without it."""
-        if self.html is not None and (self.into is not None or self.pr):
-            raise UsageError("--html: goes without --into and --pr; call report once for each document")
-        if self.check and self.into is None:
-            raise UsageError(
-                "--check: name the file that it compares, as in seqsweep report --into FINDINGS.md --check"
-            )
-        if self.chart is not None and not self.pr:
-            raise UsageError("--chart: goes with --pr, whose receipt shows it")
-        if self.pr and self.into is not None:
-            raise UsageError("--pr: goes to standard output; leave --into away, and send it to a file")
-
 
 @option_group
 class ExportFlags:

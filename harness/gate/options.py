@@ -1,4 +1,4 @@
-"""Options of a gate: its flags as values that cannot contradict each other."""
+"""Options of a gate: its flags as values."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ LEAST_PAIRS = 4
 
 @dataclass(frozen=True)
 class GateOptions:
-    """The flags of a gate. UsageError where two of them contradict each other.
+    """The flags of a gate. UsageError for a value that none may have.
 
     `overrides` take precedence over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
     None for the suite's own Δ. With `everything`, cases whose code is the same on both sides are measured
@@ -46,27 +46,6 @@ class GateOptions:
         if self.max_pairs < LEAST_PAIRS:
             raise UsageError(
                 f"--max-pairs {self.max_pairs}: no verdict stands on fewer than {LEAST_PAIRS} pairs"
-            )
-        for flag, is_given, other, other_is_given in (
-            ("--update", self.update, "--self-check", self.self_check),
-            ("--update", self.update, "--against", self.against),
-            ("--update", self.update, "--last", self.last),
-            ("--static", self.static, "--self-check", self.self_check),
-            ("--static", self.static, "--resume", self.resume),
-            ("--self-check", self.self_check, "--against", self.against),
-            ("--last", self.last, "--resume", self.resume),
-            ("--dry-run", self.dry_run, "--last", self.last),
-            ("--dry-run", self.dry_run, "--update", self.update),
-            ("--dry-run", self.dry_run, "--explain", bool(self.explain)),
-        ):
-            if is_given and other_is_given:
-                raise UsageError(f"{flag} and {other} ask for two things; give one of them")
-        if self.update and not self.static:
-            raise UsageError("--update writes the file of exact figures: say --static too")
-        if self.static and self.explain:
-            raise UsageError(
-                "--explain is about times: the table of --static says beside each verdict which figure "
-                "changed, and of memory which buffer, at which line, made it more"
             )
 
 

@@ -30,6 +30,8 @@ class PlannedSuite:
     cases: Sequence[str]
     impossible: Mapping[str, str]
     budget_s: float
+    baseline: str
+    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def _count_suite(suite: Suite, reasons: Mapping[Case, str], replicates: int) -> 
         cases=running,
         impossible={case.id: reasons[case] for case in suite.cases if case in reasons},
         budget_s=len(running) * suite.settings.budget_s * replicates,
+        baseline=suite.baseline,
+        settings=suite.settings,
     )
 
 

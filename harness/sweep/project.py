@@ -23,7 +23,7 @@ class Project:
     """Configuration, catalog and results of one command; each is read on its first use, and only once.
 
     `config_path` None: the nearest bench.yaml. `results_path` None: results/ beside it. `given_plugins`
-    are files whose implementations join those that bench.yaml names.
+    are files or modules whose implementations join those that bench.yaml names.
     """
 
     config_path: Path | None = None
@@ -43,7 +43,7 @@ class Project:
     @property
     def plugins(self) -> tuple[str, ...]:
         """The plugins of bench.yaml, then the given ones."""
-        return (*self.config.plugins, *self.given_paths)
+        return (*self.config.plugins, *self.given_sources)
 
     @property
     def catalog(self) -> Catalog:
@@ -92,8 +92,11 @@ class Project:
         return frozenset(ids) & self.catalog.checks().keys() or None
 
     @property
-    def given_paths(self) -> tuple[str, ...]:
-        return tuple(str(Path(name).absolute()) for name in self.given_plugins)
+    def given_sources(self) -> tuple[str, ...]:
+        """The given plugins: files as absolute paths, and modules by name."""
+        return tuple(
+            str(Path(name).absolute()) if name.endswith(".py") else name for name in self.given_plugins
+        )
 
     @cached_property
     def _catalogs(self) -> tuple[Catalog, Catalog]:
@@ -101,7 +104,7 @@ class Project:
         from harness.catalog import discovery
 
         known = discovery.catalog(self.config.plugins)
-        return known, known.merged(discovery.catalog(self.given_paths)) if self.given_paths else known
+        return known, known.merged(discovery.catalog(self.given_sources)) if self.given_plugins else known
 
 
 def known_ids(catalog: Catalog) -> frozenset[str]:

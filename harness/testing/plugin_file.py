@@ -42,9 +42,9 @@ def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str,
 
 
 def show_source(target: Any, written: Path) -> Path:
-    """The file to name on a command line: a builder's own where it is in no package, else the written one."""
+    """The file to name on a command line: a builder's own, or for a plain callable the written one."""
     file, _ = _source_of(target)
-    return file if isinstance(target, Implementation) and home_of(file) == file.parent else written
+    return file if isinstance(target, Implementation) else written
 
 
 def _write(folder: Path, target: Any, path: list[str], adapter: str = "") -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from harness import Unsupported
 
 from .workload import AttentionWorkload
@@ -23,3 +25,8 @@ def in_stage(w: AttentionWorkload, stage: str) -> None:
     """Raise :class:`Unsupported` where a workload is of another stage than this answer."""
     if w.stage != stage:
         raise Unsupported(f"stage={w.stage}: this {WHAT[stage]}; use stage={stage}")
+
+
+def only(stage: str) -> Callable[[AttentionWorkload], None]:
+    """A function that refuses workloads of another stage, for a semantics of this one."""
+    return lambda w: in_stage(w, stage)

@@ -35,20 +35,29 @@ from ._cost import (
 from ._inputs_paper import complete, inputs, shapes
 from ._model import of_model
 from ._references.ambiguous import ambiguous
-from ._references.attention import dense, nsa
-from ._references.dsa import ambiguous_dsa, dsa
+from ._references.attention import dense, nsa, refuse
+from ._references.dsa import ambiguous_dsa, dsa, refuse_dsa
 from ._references.lists import exact_lists, lists, lists_cost
-from ._references.paper import ambiguous_paper, paper
-from ._references.paper_stages import ambiguous_newest, given_blocks, newest, newest_paper
+from ._references.paper import ambiguous_paper, paper, refuse_paper
+from ._references.paper_stages import (
+    ambiguous_newest,
+    given_blocks,
+    newest,
+    newest_paper,
+    refuse_newest_paper,
+)
 from ._references.stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
-from ._references.upstream import upstream
+from ._references.upstream import refuse_upstream, upstream
+from ._stage import only
 from ._stage_cost import compress_cost, gate_cost, select_cost, transposed_cost
 from .workload import AttentionWorkload
 
 __all__ = ["BYTES", "FAMILY", "FORWARD", "GRADIENT", "AttentionWorkload", "inputs", "shapes"]
 
 
-def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any = None) -> Semantics:
+def _semantics(
+    name: str, reference: Any, cost: Any, refuse: Any, sentence: str, marks: Any = None
+) -> Semantics:
     return Semantics(
         name,
         reference,
@@ -58,6 +67,7 @@ def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any =
         ambiguous=marks,
         sentence=sentence,
         cost=of_documents(cost),
+        refuse=refuse,
         layout="[B, T, H, D]",
     )
 
@@ -70,12 +80,17 @@ FAMILY = Family(
     inputs=inputs,
     semantics={
         "dense": _semantics(
-            "dense", dense, dense_cost, "softmax attention over all keys up to the query's own"
+            "dense",
+            dense,
+            dense_cost,
+            only("attention"),
+            "softmax attention over all keys up to the query's own",
         ),
         "nsa_mslk": _semantics(
             "nsa_mslk",
             nsa,
             mslk_cost,
+            refuse,
             "MSLK's block means, selected blocks and sliding window, gated",
             ambiguous,
         ),
@@ -83,6 +98,7 @@ FAMILY = Family(
             "nsa_mslk_sparse_compressed",
             partial(nsa, sparse_compressed=True),
             sparse_compressed_cost,
+            refuse,
             "as nsa_mslk, but only selected groups of block means are read",
             partial(ambiguous, sparse_compressed=True),
         ),
@@ -90,6 +106,7 @@ FAMILY = Family(
             "nsa_mslk_upstream",
             upstream,
             upstream_cost,
+            refuse_upstream,
             "as nsa_mslk, but whole blocks of 128 are read, missing picks are block 0, and window + 1 keys",
             ambiguous,
         ),
@@ -97,6 +114,7 @@ FAMILY = Family(
             "nsa_paper",
             paper,
             paper_cost,
+            refuse_paper,
             "the paper's: overlapping compression, blocks selected per query and key head, three forced",
             ambiguous_paper,
         ),
@@ -104,6 +122,7 @@ FAMILY = Family(
             "nsa_fla",
             partial(paper, fla=True),
             fla_cost,
+            partial(refuse_paper, fla=True),
             "fla's: as the paper's, but compression blocks are the selection blocks and never overlap",
             partial(ambiguous_paper, fla=True),
         ),
@@ -111,6 +130,7 @@ FAMILY = Family(
             "dsa",
             dsa,
             dsa_cost,
+            refuse_dsa,
             "softmax attention over the tokens that DeepSeek's lightning indexer picks for each query",
             ambiguous_dsa,
         ),
@@ -118,6 +138,7 @@ FAMILY = Family(
             "given_blocks",
             given_blocks,
             given_cost,
+            only("given_blocks"),
             "softmax attention of each query over the tokens of given blocks",
         ),
         "decode": Semantics(
@@ -127,15 +148,17 @@ FAMILY = Family(
             framework="torch",
             sentence="softmax attention of the last token over all keys",
             cost=newest_cost,
+            refuse=only("decode"),
             layout="[B, 1, H, D]",
         ),
         "chunk": Semantics(
             "chunk",
-            partial(newest, stage="chunk"),
+            newest,
             tolerance(FORWARD),
             framework="torch",
             sentence="softmax attention of the last tokens over all keys up to their own",
             cost=newest_cost,
+            refuse=only("chunk"),
             layout="[B, T, H, D]",
         ),
         "nsa_paper_decode": Semantics(
@@ -146,6 +169,7 @@ FAMILY = Family(
             ambiguous=ambiguous_newest,
             sentence="as nsa_paper, of the last token, with block means that a cache holds",
             cost=newest_paper_cost,
+            refuse=refuse_newest_paper,
             layout="[B, 1, H, D]",
         ),
         "block_lists": Semantics(
@@ -154,6 +178,7 @@ FAMILY = Family(
             exact_lists(),
             sentence="blocks of 128 tokens that hold a tile's picks, each once, ascending, and their count",
             cost=lists_cost,
+            refuse=only("block_lists"),
         ),
         "transposed_lists": Semantics(
             "transposed_lists",
@@ -161,6 +186,7 @@ FAMILY = Family(
             exact_lists("tiles"),
             sentence="tiles that read a block of 128 tokens, ascending, and their count, from block lists",
             cost=transposed_cost,
+            refuse=only("transposed_lists"),
         ),
         "compress": Semantics(
             "compress",
@@ -170,6 +196,7 @@ FAMILY = Family(
             framework="torch",
             sentence="means of blocks of keys and of values",
             cost=compress_cost,
+            refuse=only("compress"),
         ),
         "select": Semantics(
             "select",
@@ -179,6 +206,7 @@ FAMILY = Family(
             ambiguous=ambiguous_picks,
             sentence="blocks whose means score highest with a tile's queries on average",
             cost=select_cost,
+            refuse=only("select"),
         ),
         "gate": Semantics(
             "gate",
@@ -188,6 +216,7 @@ FAMILY = Family(
             framework="torch",
             sentence="the three branches, weighted per query and head, added",
             cost=gate_cost,
+            refuse=only("gate"),
             layout="[B, T, H, D]",
         ),
     },

@@ -68,7 +68,7 @@ def test_a_model_is_listed_with_what_follows(in_process):
     [
         (["list", "models", "glm5"], 'unknown model "glm5"; nearest: "glm-5"'),
         (["list", "mask", "glm-5"], "only a model is named behind the list"),
-        (["list", "models", "--contracts"], "name the family whose contracts are wanted"),
+        (["list", "models", "--contracts"], "presets of models have no contracts"),
         (["run", "broken", "--model", "glm-5"], "--model: offsets has nothing that follows from a model"),
         (["static", "mask", "--model", "kimi-k2"], "--model: mask of kimi-k2: it selects no single tokens"),
         (["check", "mask", "--tp", "8"], "--tp: tp is a model's; name one"),

@@ -210,7 +210,7 @@ def test_pruning_names_what_goes_and_refuses_what_cannot_be_meant(in_process, tm
     assert [path.name for path in (tmp_path / "results/runs").iterdir()] == [measured.json["run"]]
     for words, problem in (
         (["--keep", "0"], "at least one run stays"),
-        (["--dry-run"], "goes with --keep N"),
+        (["--dry-run"], "goes with --keep"),
     ):
         refused = in_process("runs", *words, folder=tmp_path)
         assert (refused.code, problem in refused.err) == (2, True)

@@ -213,4 +213,4 @@ def test_stages_of_a_plan_have_work_and_bounds(seqsweep, tmp_path):
     assert sum(stage["bounds"]["cuda:h200"]["share"] for stage in plan["stages"]) == pytest.approx(1)
     assert plan["without_bounds"]["host"].endswith("seqsweep doctor --roofline measures them")
     refused = seqsweep(*words, "--max-seq", folder=tmp_path)
-    assert (refused.code, "goes without --max-seq" in refused.err) == (2, True)
+    assert (refused.code, "--max-seq does not go with --stages" in refused.err) == (2, True)

@@ -56,7 +56,7 @@ def test_data_has_every_machine_with_its_facts(machines):
     ("words", "says"),
     [
         (["topk"], 'no run has a suite "topk"; known: mask'),
-        (["--impl", "base"], "--across: goes without --impl"),
+        (["--impl", "base"], "--impl does not go with --across"),
     ],
 )
 def test_what_does_not_exist_or_fit_is_refused(machines, words, says):

@@ -147,7 +147,7 @@ def test_nothing_is_overwritten(new, tmp_path):
         (["mask", "json"], "json.py would hide the module json"),
         (["--family", "topk"], "topk is registered already"),
         (["mask", "mine", "--framework", "trton"], 'unknown framework "trton"; nearest: "triton"'),
-        (["--family", "sums", "--framework", "triton"], "--framework: is an implementation's"),
+        (["--family", "sums", "--framework", "triton"], "--framework does not go with --family"),
         (["mask"], "write seqsweep new FAMILY NAME"),
         (["mask", "mine", "--family", "sums"], "or seqsweep new --family NAME"),
     ],

@@ -3,114 +3,11 @@
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from harness.commands import gate_options, measuring_options, options, stored_options
-from harness.commands.app import app
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides
-
-COMMANDS = typer.main.get_command(app).commands
-CASES = ["--family", "--impl", "--seq", "--mode"]
-PLACE = ["--plugin", "--config", "--results"]
-MODEL = ["--model", "--tp", "--phase"]
-LIMITS = ["--timeout", "--memory", "--threads"]
-STORED = ["--device", "--run", "--baseline", "--config", "--results"]
-END = ["--wait", "--strict", "--json"]
-FLAGS = {
-    "run": [
-        *(*CASES, "--device", "--set", *MODEL, "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
-        *("--graphs", "--max-seq"),
-        *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
-    ],
-    "sensitivity": [
-        *(*CASES, "--device", "--set", *MODEL, "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--run", "--factor", *END),
-    ],
-    "check": [
-        *CASES,
-        "--device",
-        "--set",
-        *MODEL,
-        "--quick",
-        *LIMITS,
-        "--seed",
-        *PLACE,
-        "--shard",
-        "--on",
-        *END,
-    ],
-    "new": ["--family", "--framework", "--out", "--plugin", "--config", "--json"],
-    "static": [
-        *(
-            "--target",
-            "--args",
-            "--grid",
-            "--max-seq",
-            "--stages",
-            "--kernels",
-            "--owners",
-            "--against",
-            *CASES,
-            "--set",
-            *MODEL,
-            "--quick",
-        ),
-        *(*LIMITS, *PLACE, "--shard", "--on", "--columns", "--notes", *END),
-    ],
-    "claims": ["--check", "--shard", *PLACE, "--json"],
-    "list": ["--plugin", "--config", "--contracts", "--json"],
-    "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
-    "machines": [*PLACE, "--json"],
-    "profile": [
-        *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
-        *("--ops", "--trace", "--cold", "--budget", "--resume"),
-    ],
-    "sentinel": ["--python", "--target", "--seq", "--config", "--issue", "--out", "--json"],
-    "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
-    "chart": [*CASES, *STORED, "--out", "--png", "--json"],
-    "dispatch": [*CASES, *STORED, "--inexact", "--into", "--json"],
-    "report": ["--run", "--into", "--check", "--html", "--pr", "--chart", "--config", "--results", "--json"],
-    "verify": [*PLACE, "--limit", "--wait", "--json"],
-    "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
-    "collect": ["--check", "--config", "--results", "--json"],
-    "export": [
-        *(
-            "--to",
-            "--out",
-            "--samples",
-            "--static",
-            "--kernels",
-            *CASES,
-            "--device",
-            "--baseline",
-            "--config",
-        ),
-        "--results",
-    ],
-    "history": ["--out", "--config", "--results", "--json"],
-    "compare": [
-        *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json")
-    ],
-    "gate": [
-        *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
-        "--self-check",
-        *("--static", "--update", "--inconclusive", "--junit", "--resume", "--wait", "--all", "--dry-run"),
-        *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--json"),
-    ],
-}
-
-
-def test_every_command_is_pinned():
-    assert COMMANDS.keys() == FLAGS.keys()
-
-
-@pytest.mark.parametrize("name", FLAGS)
-def test_a_command_takes_exactly_its_flags(name):
-    taken = [word for one in COMMANDS[name].params if one.param_type_name == "option" for word in one.opts]
-    assert sorted(taken) == sorted(FLAGS[name])
 
 
 def test_words_come_with_commas_or_one_by_one():

@@ -99,8 +99,8 @@ def test_without_a_file_it_is_printed(call, tmp_path):
     ("words", "says"),
     [
         (["report", "maks"], 'no run has a suite "maks"; nearest: "mask"'),
-        (["report", "--check"], "as in seqsweep report --into FINDINGS.md --check"),
-        (["report", "--pr", "--into", "x.md"], "--pr: goes to standard output"),
+        (["report", "--check"], "--check: goes with --into; it compares that file"),
+        (["report", "--pr", "--into", "x.md"], "--into does not go with --pr"),
         (["report", "--pr", "--run", "one,one"], "a receipt is of one run, not of 2"),
         (["report", "--chart", "https://e.org/a.svg"], "--chart: goes with --pr"),
         (

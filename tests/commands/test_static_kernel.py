@@ -22,11 +22,11 @@ LAUNCH = ["--target", "cuda:h100", "--args", "x=f32[64]", "--grid", "1"]
         (["mine.py::k", "--grid", "1"], "a kernel is compiled for GPUs; name one as in --target cuda:h100"),
         (["mine.py::k", *LAUNCH[:4]], "say how many blocks are launched: --grid 64"),
         (["mine.py::k", "mask", *LAUNCH], "mine.py::k: is one kernel, and goes without the other words"),
-        (["mine.py::k", *LAUNCH, "--seq", "4Ki"], "goes with --target, --args, --grid, --timeout, --kernels"),
-        (["mine.py::k", *LAUNCH, "--threads", "1"], "goes with --target, --args, --grid, --timeout"),
-        (["mine.py::k", *LAUNCH, "--stages"], "has no lengths, stages, owners and columns"),
+        (["mine.py::k", *LAUNCH, "--seq", "4Ki"], "--seq does not go with FILE.py::KERNEL"),
+        (["mine.py::k", *LAUNCH, "--threads", "1"], "--threads does not go with FILE.py::KERNEL"),
+        (["mine.py::k", *LAUNCH, "--stages"], "--stages does not go with FILE.py::KERNEL"),
         (["mine.py::k", *LAUNCH, "--timeout", "soon"], 'timeout: "soon" is not a quantity'),
-        (["mask", "--grid", "1"], "--args and --grid: are a kernel's alone; name it first"),
+        (["mask", "--grid", "1"], "--grid: goes with FILE.py::KERNEL"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_launched_is_wrong_usage(tmp_path, monkeypatch, capsys, words, said):

@@ -14,34 +14,15 @@ from harness.sweep.project import Project
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ({"update": True, "static": True, "self_check": True}, "--update and --self-check ask for two"),
-        ({"update": True, "static": True, "against": "git:x"}, "--update and --against ask for two things"),
-        ({"update": True, "static": True, "last": True}, "--update and --last ask for two things"),
-        ({"static": True, "self_check": True}, "--static and --self-check ask for two things"),
-        ({"static": True, "resume": True}, "--static and --resume ask for two things"),
-        ({"self_check": True, "against": "git:x"}, "--self-check and --against ask for two things"),
-        ({"last": True, "resume": True}, "--last and --resume ask for two things"),
-        ({"update": True}, "say --static too"),
-        ({"static": True, "explain": "x"}, "--explain is about times"),
         ({"inconclusive": "maybe"}, "--inconclusive maybe: write warn or fail"),
         ({"max_pairs": 3}, "--max-pairs 3: no verdict stands on fewer than 4 pairs"),
     ],
 )
-def test_they_cannot_contradict_each_other(typed, says):
+def test_what_no_gate_can_decide_with_is_refused(typed, says):
     with pytest.raises(UsageError, match=says):
         GateOptions(**typed)
     with pytest.raises(UsageError, match=says):
         replace(GateOptions(), **typed)
-
-
-STATIC = {"static": True}
-
-
-@pytest.mark.parametrize("more", [{"update": True}, {"against": "git:x"}, {"last": True}])
-def test_the_rest_goes_together(more):
-    assert GateOptions(**STATIC, **more)
-    assert GateOptions()
-    assert GateOptions(self_check=True, resume=True, explain="x")
 
 
 def test_a_budget_is_some_time():

@@ -1,5 +1,6 @@
 """A sweep on nodes that live in this process: what is joined, resumed, refused and doubted."""
 
+import json
 import sys
 import tempfile
 from contextlib import closing
@@ -11,6 +12,8 @@ import pytest
 
 from harness.catalog import discovery
 from harness.collection.collection import write_run
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
 from harness.commands.run import end_run
 from harness.core.errors import MachineError, UsageError
 from harness.core.plain_data import digest
@@ -204,6 +207,26 @@ def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
     assert outcome.open == {}
     assert len(outcome.joined) == 2
     assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_json_is_the_object_of_a_run_for_each_kind_of_machine(bench, tmp_path, monkeypatch, capsys):
+    nodes = two_nodes(tmp_path)
+    nodes[1].cpu = "Other Processor"
+    monkeypatch.setattr("harness.commands.machines.RayCluster", lambda _: Here(*nodes))
+    file = tmp_path / "bench.yaml"
+    file.write_text(f"machines: {{pool: {{address: auto}}}}\n{BENCH}")
+    capsys.readouterr()
+    assert call_app(app, ["run", "topk", "--on", "pool", "--config", str(file), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed.keys(), printed["open"]) == ({"runs", "open"}, {})
+    assert sorted(record["case"] for run in printed["runs"] for record in run["records"]) == all_cases(
+        bench.schedule
+    )
+    for run in printed["runs"]:
+        assert call_app(app, ["show", "--run", run["run"], "--config", str(file), "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert {name: run[name] for name in shown} == shown
+        assert run.keys() - shown.keys() == {"shards", "of", "absent", "problems"}
 
 
 def test_a_stopped_driver_resumes_where_it_was(bench, tmp_path):

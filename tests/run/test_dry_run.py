@@ -46,6 +46,8 @@ def test_suites_are_counted_and_nothing_is_compiled():
             cases=[one.id for one in planned.suites[0].cases[:4]],
             impossible={case("threshold", 2048).id: "mask has no such mode; use another"},
             budget_s=4 * 3 * SETTINGS.budget_s,
+            baseline=planned.suites[0].baseline,
+            settings=SETTINGS,
         )
     ]
     assert (counted.total, counted.budget_s) == (12, 12 * SETTINGS.budget_s)

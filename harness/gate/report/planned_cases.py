@@ -17,6 +17,8 @@ def plan_data(plan: GatePlan, options: GateOptions, missing: str = "") -> dict[s
         "new": dict(plan.new),
         "vanished": list(plan.vanished),
         "left_out": dict(plan.left_out),
+        "settings": {suite.name: suite.settings for suite in plan.schedule.suites},
+        "deltas": {} if options.static else plan.deltas,
         "seconds_at_most": None if options.static else options.budget_s,
         "pairs_at_most": None if options.static else options.max_pairs,
     }
@@ -35,6 +37,10 @@ def plan_lines(data: dict[str, Any]) -> list[str]:
     for key, heading in kinds.items():
         if data[key]:
             lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
+    lines.append("")
+    for suite, settings in data["settings"].items():
+        catches = f"Δ {100 * data['deltas'][suite]:g} %, " if suite in data["deltas"] else ""
+        lines.append(f"{suite}: {catches}{settings.sentence}")
     seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
     if not data["measured"]:
         end = "nothing would be measured"
@@ -42,4 +48,4 @@ def plan_lines(data: dict[str, Any]) -> list[str]:
         end = f"at most {format_seconds(seconds, 2)} (--budget) and {pairs} pairs of processes (--max-pairs)"
     else:
         end = "no clock: the time is that of compiling both sides once"
-    return [*lines, "", end]
+    return [*lines, end]

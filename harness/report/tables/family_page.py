@@ -1,4 +1,4 @@
-"""All about one family: its workload, inputs, results, contracts, options and checks, as rich draws it."""
+"""All about one family: its workload, inputs, contracts, options and checks, as rich draws it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ def family_page(
     *,
     contracts: bool = False,
 ) -> Group:
-    """A section each. `semantics` are those of a probe; `reason` says why there are none.
+    """A section each. `semantics` are as :mod:`harness.catalog.semantics_info` has them.
 
-    With `contracts` also what each semantics is held to, its inputs and results, and whole sentences.
+    `reason` says why there are none. With `contracts` also their contracts and inputs, and whole sentences.
     """
     options = [(f"{info.name} {o.name}", o) for info in implementations for o in info.options]
     details = [Text(reason), Text("")] if reason else []
@@ -41,9 +41,9 @@ def family_page(
 
 
 def _contracts_section(semantics: Sequence[Mapping[str, Any]]) -> tuple[Group, Text]:
-    """The contracts of results and gradients by semantics, and the arrays of inputs and results."""
-    held = [(s["name"], s["contract"], s["gradient"] or "no backward") for s in semantics]
-    table = _section(("semantics", "contract", "gradient's"), held)
+    """The contracts of results and gradients by semantics with the result's layout, and the inputs."""
+    held = [(s["name"], s["contract"], s["gradient"] or "no backward", s["layout"]) for s in semantics]
+    table = _section(("semantics", "contract", "gradient's", "result's axes"), held)
     return table, Text("\n".join(_array_lines(semantics)))
 
 
@@ -82,17 +82,16 @@ def _domain(field: Field) -> str:
 
 
 def _array_lines(semantics: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The inputs at each point, and what the references that were asked there gave."""
-    lines: dict[str, list[str]] = {}
+    """The inputs at each point, with the semantics that are defined there."""
+    defined: dict[str, list[str]] = {}
     for entry in semantics:
         if entry["point"] is None:
-            lines[f"inputs and result of {entry['name']} are not known: {entry['reason']}"] = []
-            continue
-        at = ", ".join(f"{name}={canonical(value)}" for name, value in entry["point"].items())
-        laid_out = f", laid out {entry['layout']}" if entry["layout"] else ""
-        gives = f"  the reference of {entry['name']} gives {_arrays(entry['result'])}{laid_out}"
-        lines.setdefault(f"inputs at {at}: {_arrays(entry['inputs'])}", []).append(gives)
-    return [line for inputs, results in lines.items() for line in (inputs, *results)]
+            inputs = f"are not known: {entry['reason']}"
+        else:
+            at = ", ".join(f"{name}={canonical(value)}" for name, value in entry["point"].items())
+            inputs = f"at {at}: {_arrays(entry['inputs'])}"
+        defined.setdefault(inputs, []).append(entry["name"])
+    return [f"inputs of {', '.join(names)} {inputs}" for inputs, names in defined.items()]
 
 
 def _arrays(arrays: Iterable[Mapping[str, Any]]) -> str:

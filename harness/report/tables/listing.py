@@ -80,22 +80,25 @@ def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
     `total` and `budget_s` are of all suites together, in which a shared case is counted once.
     """
     numbers = ("cases", "impossible", "sampling budget")
-    table = plain_table("suite", "axes", *numbers, right=numbers)
+    table = plain_table("suite", "axes", "baseline", *numbers, right=numbers)
     reasons: Counter[str] = Counter()
+    settings: dict[str, list[str]] = {}
     for suite in suites:
         counts = {**suite.axes, "implementations": suite.implementations}
         counts |= {"modes": suite.modes, "devices": suite.devices}
         product = " × ".join(f"{name} {count}" for name, count in counts.items() if count > 1)
         impossible = len(suite.impossible)
         cases = str(len(suite.cases)), str(impossible) if impossible else ""
-        table.add_row(suite.suite, Text(product or "one point"), *cases, duration(suite.budget_s))
+        texts = Text(product or "one point"), Text(suite.baseline)
+        table.add_row(suite.suite, *texts, *cases, duration(suite.budget_s))
+        settings.setdefault(suite.settings.sentence, []).append(suite.suite)
         reasons.update(suite.impossible.values())
     lines = [f"{count} impossible: {reason}" for reason, count in reasons.items()]
+    lines += [f"{', '.join(names)}: {sentence}" for sentence, names in settings.items()]
     lines.append(
         f"{total} case{'s' if total != 1 else ''} would run; their budgets of sampling add up to "
         f"{duration(budget_s)}. Compiling and verifying come on top; what is precise sooner stops sooner."
     )
-    lines.append("--figures compiles every case that is not kept, and says what each plans and may take.")
     return Group(table, Text(""), *map(Text, lines))
 
 

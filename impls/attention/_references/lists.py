@@ -14,7 +14,6 @@ from typing import Any
 
 from harness import Contract, Cost, Evidence, Judgement, exact
 
-from .._stage import in_stage
 from .._stage_inputs import width
 from ..workload import KERNEL_BLOCK, AttentionWorkload
 
@@ -22,8 +21,6 @@ from ..workload import KERNEL_BLOCK, AttentionWorkload
 def lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """{"blocks": [b, heads, tiles, width], "counts": [b, heads, tiles]}; −1 behind a count."""
     import numpy as np
-
-    in_stage(w, "block_lists")
 
     def answer(picks):
         chosen = picks if rows is None else picks[:, rows]

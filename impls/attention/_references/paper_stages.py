@@ -20,8 +20,6 @@ def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """Attention to the tokens of the picked blocks that are not after the query; a block counts once."""
     import torch
 
-    in_stage(w, "given_blocks")
-
     def answer(q, k, v, picks):
         tokens = torch.arange(w.seq, device=q.device)
         blocks = -(-w.seq // w.block)
@@ -38,11 +36,9 @@ def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     return answer
 
 
-def newest(w: AttentionWorkload, rows: Any, *, stage: str = "decode") -> Callable[..., Any]:
+def newest(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """Attention of the last tokens, of a decode's one or a chunk's, to all keys up to their own."""
     import torch
-
-    in_stage(w, stage)
 
     def answer(q, k, v):
         keys = torch.arange(w.seq, device=q.device)
@@ -55,12 +51,16 @@ def newest(w: AttentionWorkload, rows: Any, *, stage: str = "decode") -> Callabl
     return answer
 
 
+def refuse_newest_paper(w: AttentionWorkload) -> None:
+    """As `refuse_paper`, of one query and a cache."""
+    in_stage(w, "decode")
+    refuse_blocks(w)
+
+
 def newest_paper(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
     """The last token's three branches, its compressed one over the means that are given."""
     import torch
 
-    in_stage(w, "decode")
-    refuse_blocks(w)
     sizes = lengths(w, fla=False)
 
     def answer(q, k, v, means_k, means_v, gates=None):
@@ -74,8 +74,6 @@ def ambiguous_newest(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
     """Marks, [b, 1, heads], where rounding of scores in f32 may decide the selection."""
     import torch
 
-    in_stage(w, "decode")
-    refuse_blocks(w)
     sizes = lengths(w, fla=False)
 
     def marks(q, k, means_k):

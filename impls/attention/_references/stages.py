@@ -7,7 +7,6 @@ from typing import Any
 
 from harness import Contract, exact
 
-from .._stage import in_stage
 from ..workload import KERNEL_BLOCK, AttentionWorkload
 from .ambiguous import near_ties
 from .attention import block_means, means_scores
@@ -15,7 +14,6 @@ from .attention import block_means, means_scores
 
 def compress(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """{"keys", "values"}: means of blocks, [b, blocks, kv_heads, d]."""
-    in_stage(w, "compress")
 
     def answer(k, v):
         means = {"keys": block_means(k, w.block), "values": block_means(v, w.block)}
@@ -30,8 +28,6 @@ def select(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     A tile scores blocks that begin before its end, by the mean of its queries.
     """
     import torch
-
-    in_stage(w, "select")
 
     def answer(q, means):
         scores = means_scores(w, q, means)(_tiles(w, q))
@@ -75,7 +71,6 @@ def transposed_lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """{"tiles": [b, heads, blocks, longest], "counts": [b, heads, blocks]}: who reads a block, ascending."""
     import numpy as np
 
-    in_stage(w, "transposed_lists")
     number = -(-w.seq // KERNEL_BLOCK)
 
     def answer(blocks, counts):
@@ -102,9 +97,8 @@ def _flat(x: Any, rest: int) -> Any:
     return x.reshape(-1, *x.shape[-rest:])
 
 
-def gate(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+def gate(_: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """Three branches weighted per query and head, or a third of each, added."""
-    in_stage(w, "gate")
 
     def answer(compressed, selected, window, gates=None):
         of_means, of_blocks, of_window = (1 / 3,) * 3 if gates is None else gates.unsqueeze(-1).unbind(3)

@@ -9,6 +9,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.workload import Field
 from harness.report.tables.listing import dry_run_table, families_table, findings_table, schedule_table
 from harness.run.dry_run import PlannedSuite
+from harness.sweep.settings import Settings
 
 
 def text(renderable, width=120):
@@ -46,16 +47,20 @@ def test_an_empty_catalog_says_what_to_do():
     assert "--plugin" in text(families_table(Catalog()))
 
 
+SETTINGS = Settings(budget_s=2.0, memory_bytes=2**30, threads=1)
+
+
 def test_a_dry_run_has_a_line_per_suite():
     refused = {"b": "no bwd", "c": "no bwd"}
-    mask = PlannedSuite("mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, refused, 76.0)
-    mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0)
+    mask = PlannedSuite("mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, refused, 76.0, "mask/a", SETTINGS)
+    mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0, "mla/d", SETTINGS)
     lines = text(dry_run_table([mask, mla], 40, 80.0)).splitlines()
     words = [line.split() for line in lines]
-    assert " ".join(words[2]) == "mask seq 4 × rows 2 × implementations 5 38 2 1 m 16 s"
-    assert words[3] == ["mla", "modes", "2", "2", "4.0", "s"]
+    assert " ".join(words[2]) == "mask seq 4 × rows 2 × implementations 5 mask/a 38 2 1 m 16 s"
+    assert words[3] == ["mla", "modes", "2", "mla/d", "2", "4.0", "s"]
     assert lines[5] == "2 impossible: no bwd"
-    assert lines[6].startswith("40 cases would run; their budgets of sampling add up to 1 m 20 s.")
+    assert lines[6].startswith("mask, mla: budget 2.00 s, timeout 60.0 s, memory 1.00 GiB, threads 1")
+    assert lines[7].startswith("40 cases would run; their budgets of sampling add up to 1 m 20 s.")
 
 
 def test_a_schedule_shows_what_would_run_and_what_not():

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from harness.catalog import child_process, loading
 from harness.catalog.accelerators import Target
 from harness.catalog.arrays import BYTES, NAMES
-from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import Unsupported, UsageError, nearest
 from harness.worker.frameworks.triton.environment import prepare_environment
 from harness.worker.frameworks.triton.kernel_compiler import (
@@ -59,12 +58,9 @@ def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _load(file: Path) -> ModuleType:
-    """The module of a file; inside a package by its dotted name, so that relative imports work."""
+    """The module of a file. UsageError where it cannot be imported."""
     try:
-        if (home := home_of(file)) == file.parent:
-            return loading.load(str(file))
-        sys.path.insert(0, str(home))
-        return loading.load(import_name(file))
+        return loading.load(str(file))
     except SyntaxError as error:
         raise UsageError(f"it cannot be imported: {child_process.sentence(error)}") from None
     except BaseException as error:  # an import may raise anything, SystemExit too

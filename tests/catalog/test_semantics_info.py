@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 
 from harness import Array, Family, Semantics, Unsupported, axis, exact, tolerance, within
-from harness.worker.family_probe import describe_semantics
+from harness.catalog.semantics_info import describe_semantics
 
 
 @dataclass(frozen=True)
@@ -21,17 +20,8 @@ def shapes(w):
     return {"x": Array((2, w.rows, w.seq), "bf16"), "at": {"b": Array((3,), "i32"), "a": Array((1,), "bool")}}
 
 
-def inputs(w, rng):
-    x = rng.standard_normal((2, w.rows, w.seq)).astype("f4")
-    return {"x": x, "at": {"b": np.zeros(3, "i4"), "a": np.zeros(1, bool)}}
-
-
-def pair(w, rows):
-    def largest(x, at):
-        chosen = x if rows is None else x[:, rows]
-        return {"values": chosen.max(-1), "index": chosen.argmax(-1)}
-
-    return largest
+def nothing_is_drawn(*_):
+    raise AssertionError
 
 
 def only_long(w):
@@ -39,13 +29,13 @@ def only_long(w):
         raise Unsupported("use seq=32")
 
 
-MEANING = Semantics("pair", pair, exact(), sentence="the largest", layout="[B, R]")
+MEANING = Semantics("pair", nothing_is_drawn, exact(), sentence="the largest", layout="[B, R]")
 FAMILY = Family(
     name="pair",
     question="?",
     workload=PairWorkload,
     shapes=shapes,
-    inputs=inputs,
+    inputs=nothing_is_drawn,
     semantics={
         "pair": MEANING,
         "long": replace(MEANING, name="long", contract=within(rel_rms=0.5), refuse=only_long),
@@ -54,19 +44,18 @@ FAMILY = Family(
 )
 
 
-def shapes_in(told, part):
-    return {array["name"]: (array["dtype"], tuple(array["shape"])) for array in told[part]}
+def inputs_of(described):
+    return {array["name"]: (array["dtype"], array["shape"]) for array in described["inputs"]}
 
 
-def test_inputs_and_result_at_the_first_point_where_it_is_defined():
+def test_inputs_at_the_first_point_where_it_is_defined():
     points = [{"seq": 4}, {"seq": 16}, {"seq": 32, "rows": 5}]
     one, long = describe_semantics(FAMILY, points)
-    assert shapes_in(one, "inputs") == {
+    assert inputs_of(one) == {
         "x": ("bf16", (2, 4, 16)),
         "at.a": ("bool", (1,)),
         "at.b": ("i32", (3,)),
     }
-    assert shapes_in(one, "result") == {"index": ("integer", (2, 4)), "values": ("floating", (2, 4))}
     assert (one["point"], one["contract"], one["gradient"], one["layout"]) == (
         points[1],
         "exact",
@@ -74,12 +63,7 @@ def test_inputs_and_result_at_the_first_point_where_it_is_defined():
         "[B, R]",
     )
     assert (long["point"], long["contract"]) == (points[2], "within: rel rms ≤ 0.5")
-    assert shapes_in(long, "result")["values"] == ("floating", (2, 5))
-
-
-def test_the_whole_answer_counts_where_no_single_row_can_be_had():
-    (one, _) = describe_semantics(replace(FAMILY, rows=None), [{"seq": 16, "rows": 7}])
-    assert shapes_in(one, "result")["values"] == ("floating", (2, 7))
+    assert inputs_of(long)["x"] == ("bf16", (2, 5, 32))
 
 
 @pytest.mark.parametrize(
@@ -88,16 +72,16 @@ def test_the_whole_answer_counts_where_no_single_row_can_be_had():
 )
 def test_no_point_is_a_reason(points, reason):
     *_, long = describe_semantics(FAMILY, points)
-    assert (long["point"], long["result"]) == (None, [])
+    assert (long["point"], long["inputs"]) == (None, [])
     assert reason in long["reason"]
 
 
-def test_a_reference_that_raises_leaves_the_others_alone():
-    broken = replace(MEANING, reference=lambda w, rows: lambda x: 1 / 0)
-    both = replace(FAMILY, semantics={"pair": broken, "long": MEANING})
+def test_a_refusal_that_fails_leaves_the_others_alone():
+    broken = replace(MEANING, refuse=lambda w: 1 / 0)
+    both = replace(FAMILY, semantics={"pair": broken, "long": replace(MEANING, name="long")})
     bad, good = describe_semantics(both, [{"seq": 16}])
     assert bad["reason"] == "ZeroDivisionError: division by zero"
-    assert good["result"]
+    assert good["inputs"]
 
 
 def test_a_tolerance_says_its_bounds_by_dtype():
