@@ -28,8 +28,8 @@ class Exclusion(NamedTuple):
         return flag in self.refused.split() if self.refused else flag not in {self.mode, *self.taken.split()}
 
 
-class Need(NamedTuple):
-    """A flag that changes something only with another one, or with one of several."""
+class Partner(NamedTuple):
+    """A flag that changes something only with a partner, or with one of several."""
 
     flag: str
     needed: tuple[str, ...]
@@ -107,24 +107,24 @@ EXCLUSIONS = {
     ),
 }
 NEEDS = {
-    "run": (Need("--figures", ("--dry-run",), "a run has the figures of every case anyway"),),
+    "run": (Partner("--figures", ("--dry-run",), "a run has the figures of every case anyway"),),
     "static": (
-        Need("--against", ("--owners",), "to judge a change: seqsweep gate --static --against"),
-        Need("--args", (KERNEL,), "suites have their own arguments"),
-        Need("--grid", (KERNEL,), "suites have their own grids"),
+        Partner("--against", ("--owners",), "to judge a change: seqsweep gate --static --against"),
+        Partner("--args", (KERNEL,), "suites have their own arguments"),
+        Partner("--grid", (KERNEL,), "suites have their own grids"),
     ),
-    "gate": (Need("--update", ("--static",), "it writes the file of exact figures"),),
-    "runs": (Need("--dry-run", ("--keep",), "without it nothing is deleted anyway"),),
-    "compare": (Need("--run", ("--across",), "name two runs without it, as seqsweep compare RUN RUN"),),
+    "gate": (Partner("--update", ("--static",), "it writes the file of exact figures"),),
+    "runs": (Partner("--dry-run", ("--keep",), "without it nothing is deleted anyway"),),
+    "compare": (Partner("--run", ("--across",), "name two runs without it, as seqsweep compare RUN RUN"),),
     "report": (
-        Need("--check", ("--into",), "it compares that file: seqsweep report --into FINDINGS.md --check"),
-        Need("--chart", ("--pr",), "a receipt shows it"),
+        Partner("--check", ("--into",), "it compares that file: seqsweep report --into FINDINGS.md --check"),
+        Partner("--chart", ("--pr",), "a receipt shows it"),
     ),
     "list": (
-        Need("--contracts", ("FAMILY",), "name the family whose contracts are wanted"),
-        Need("NAME", (MODELS,), "only a model is named behind the list"),
+        Partner("--contracts", ("FAMILY",), "name the family whose contracts are wanted"),
+        Partner("NAME", (MODELS,), "only a model is named behind the list"),
     ),
-    "doctor": (Need("--plugin", ("--noise", "--self-check"), "nothing else measures implementations"),),
+    "doctor": (Partner("--plugin", ("--noise", "--self-check"), "nothing else measures implementations"),),
 }
 # The modes that words choose, and not a flag.
 WORDS: dict[str, Callable[[Sequence[str]], Collection[str]]] = {

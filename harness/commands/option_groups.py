@@ -4,18 +4,17 @@ The help of a command has a section per group, and at the end the examples of ex
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer import Abort
 from typer.core import TyperCommand
 
-from harness.commands.flag_conflicts import refuse_conflicts
 from harness.core.errors import UsageError
 
 # No == and no repr(): nothing needs them, and generating them would slow every start.
@@ -34,8 +33,11 @@ def examples() -> dict[str, dict[str, str]]:
 class SectionedCommand(TyperCommand):
     """A command whose help has a section per `rich_help_panel`.
 
-    Plain text, as rich's own panels take longer to load than all else that `--help` does.
+    Plain text, as rich's own panels take longer to load than all else that `--help` does. `refuse` gets its
+    name, the flags and arguments that are given, and the arguments' words; the application sets it.
     """
+
+    refuse: ClassVar[Callable[[str, Sequence[str], Sequence[str]], None]]
 
     def invoke(self, ctx: Any) -> Any:
         given, words = list[str](), list[str]()
@@ -49,7 +51,7 @@ class SectionedCommand(TyperCommand):
                 given.append((each.name or "").upper())
             else:
                 given += each.opts
-        refuse_conflicts(self.name or "", given, words)
+        type(self).refuse(self.name or "", given, words)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # typer would end with 130 and no message

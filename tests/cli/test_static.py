@@ -58,12 +58,13 @@ def folder(tmp_path, project):
 
 
 HIDDEN = """
-import sys
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name == 'libtpu':
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Hidden())
+from importlib import metadata
+version = metadata.version
+def without_libtpu(package):
+    if package == 'libtpu':
+        raise metadata.PackageNotFoundError(package)
+    return version(package)
+metadata.version = without_libtpu
 """
 
 

@@ -6,6 +6,7 @@ import typer
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.flag_conflicts import ALL_MODELS, EXCLUSIONS, KERNEL, MODELS, NEEDS
+from harness.core.machine import usable_cores
 
 COMMANDS = typer.main.get_command(app).commands
 POINTS = {
@@ -196,7 +197,8 @@ suites:
 PLANNED = {
     "--family": ["mask"], "--impl": ["scatter"], "--seq": ["512"], "--mode": ["bwd"], "--set": ["rows=8"],
     "--quick": [], "--model": ["glm-5"], "--device": ["cuda"], "--timeout": ["30s"], "--memory": ["1GiB"],
-    "--threads": ["1"], "--seed": ["7"], "--baseline": ["mask/scatter"], "--budget": ["1s"],
+    "--threads": ["1" if usable_cores() > 1 else "2"], "--seed": ["7"], "--baseline": ["mask/scatter"],
+    "--budget": ["1s"],
     "--precision": ["9%"], "--replicates": ["3"], "--shard": ["1/2"],
     "--tp": ["8", "--model", "glm-5"], "--phase": ["decode", "--model", "glm-5"],
 }  # fmt: skip
