@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
-from harness.core.record import Cost, Record
-from harness.core.scratch_folder import ScratchFolder
+from harness.core.record import Cost
 from harness.core.static_figures import Static
-from harness.core.version import VERSION
 from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_cases
 
@@ -138,11 +136,15 @@ def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproductio
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     """The results of contracts and checks."""
+    from harness.run.session import run_and_delete
+
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
-    schedule = schedule_cases([case.id for case in cases], place.project.catalog, place.project.config)
-    _, records, interrupted = run_and_delete(place, schedule, "claims", "check", checks=checks)
+    catalog = place.project.catalog
+    schedule = schedule_cases([case.id for case in cases], catalog, place.project.config)
+    with closing(place.progress(schedule)) as listener:
+        _, records, interrupted = run_and_delete(schedule, catalog, listener, "check", checks=checks)
     if interrupted:
         raise KeyboardInterrupt
     judged_by_case = {
@@ -151,20 +153,3 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     }
     absent = Judged(None, "its contract did not run")
     return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
-
-
-def run_and_delete(
-    place: Workplace, schedule: Schedule, command: str, depth: str, **options: Any
-) -> tuple[Mapping[str, Any], Sequence[Record], bool]:
-    """The fingerprint and records of a run whose folder is deleted, and whether it was interrupted."""
-    from harness.run.session import Request, conduct
-
-    with (
-        ScratchFolder(f"{command}-") as folder,
-        closing(place.progress(schedule)) as listener,
-    ):
-        words = ["seqsweep", command]
-        request = Request(schedule, place.project.catalog, folder, words, depth, VERSION, **options)
-        done = conduct(request, listener)
-        machine = next(iter(done.folder.fingerprints().values()))
-        return machine, done.records, done.interrupted

@@ -9,7 +9,6 @@ from harness.claims.expression import Value as ExpressionValue
 from harness.core.case import Case
 from harness.core.record import STATUSES
 from harness.core.workload import Value
-from harness.sweep.yaml.nodes import Node
 
 
 class Word(StrEnum):
@@ -84,8 +83,7 @@ class Need:
 class Table:
     """A published table. A cell without a number has None, or its word (`OOM`).
 
-    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7. `curves` say which
-    columns make a curve of a speedup chart; they are read where the catalog is known.
+    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
     """
 
     id: str
@@ -94,7 +92,6 @@ class Table:
     rows: tuple[tuple[float | str | None, ...], ...]
     written: tuple[tuple[str, ...], ...]
     units: str = "ms"
-    curves: tuple[Node, ...] = ()
 
     def numbers(self, row: tuple[float | str | None, ...]) -> dict[str, float]:
         """The columns of a row that hold a number."""

@@ -41,7 +41,7 @@ def table_of(name: str, node: Node, sources: Sources) -> Table:
     given = fields(
         node,
         "a table",
-        {"source": sources.citations, "columns": _columns, "rows": items, "units": _units, "curves": items},
+        {"source": sources.citations, "columns": _columns, "rows": items, "units": _units},
         required=("source", "columns", "rows"),
     )
     rows = [_row(row, given["columns"]) for row in given["rows"]]
@@ -52,7 +52,6 @@ def table_of(name: str, node: Node, sources: Sources) -> Table:
         rows=tuple(tuple(_cell(raw) for raw in row) for row in rows),
         written=tuple(tuple(raw.text for raw in row) for row in rows),
         units=given.get("units", "ms"),
-        curves=given.get("curves", ()),
     )
 
 

@@ -57,24 +57,14 @@ def claims_of(family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     return load(path, family, catalog) if path.is_file() else ()
 
 
-def tables_of(family: FamilyInfo) -> tuple[Table, ...]:
-    """The published tables of a family's claims.yaml."""
-    path = Path(family.file).with_name(FILE)
-    root = yaml_nodes.table(read(path), path.name) if path.is_file() else YamlMapping(path.name, {})
-    return tuple(_tables_in(root, sources_in(_section(root, "sources"))).values())
-
-
-def _tables_in(root: YamlMapping, sources: Sources) -> dict[str, Table]:
-    return {name: table_of(name, node, sources) for name, node in _section(root, "tables").items()}
-
-
 def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     root = yaml_nodes.table(read(path), path.name)
     root.refuse_unknown(SECTIONS, "at the top level")
     if "claims" not in root.entries:
         raise UsageError(f"{root.where}: the file has no claims")
     sources = sources_in(_section(root, "sources"))
-    file = _File(family, sources, _tables_in(root, sources))
+    tables = {name: table_of(name, node, sources) for name, node in _section(root, "tables").items()}
+    file = _File(family, sources, tables)
     claims: dict[str, Claim] = {}
     for section in ("claims", "context"):
         if section not in root.entries:

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
-from harness.claims.model import Claim, Need, Verdict
+from harness.claims.model import AGAINST, Claim, Need, Verdict
 from harness.claims.needs import needs
 from harness.claims.page import PAGES, alike, page, parts
 from harness.claims.read_yaml import claims_of
@@ -19,6 +19,7 @@ from harness.commands.output import console, print_json, progress_of
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
+from harness.findings.document import FindingsTable, Part, Slot
 from harness.store.atomic import write_files
 from harness.sweep.project import Project
 from harness.sweep.shard import Shard
@@ -91,6 +92,22 @@ def compile_shard(
         folder = project.results / "compiled"
         print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
     return NOTHING if answers and not counts.keys() - {"absent"} else 0
+
+
+def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
+    """Published claims of families that do not hold, by their expected verdicts, which `--check` tests.
+
+    None where the families have no claims.
+    """
+    present = sorted({*families} & {*catalog.families})
+    known = [claim for name in present for claim in claims_of(catalog.family(name), catalog)]
+    if not known:
+        return None
+    against = [claim for claim in known if claim.expect in AGAINST and not claim.context]
+    against.sort(key=lambda claim: not claim.headline)
+    rows = tuple((Slot(c.name), Slot(c.headline or c.says), Slot(c.expect)) for c in against)
+    table = FindingsTable(("claim", "what was published, or found", "verdict"), rows)
+    return Part(sentences=() if rows else ("None that is known of.",), table=table if rows else None)
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:

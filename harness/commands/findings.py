@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-from harness.claims.model import Claim
-from harness.claims.read_yaml import claims_of
 from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json, print_note, write_data
 from harness.commands.streams import print_line
@@ -51,15 +49,11 @@ def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> l
 
 
 def compose_document(project: Project, runs: Sequence[KeptRun], *, charts: bool) -> Document:
+    from harness.commands.claims import claims_part
+
     lock = project.config.home / LOCK
-    return compose(runs, _claims(project, runs), lock if lock.is_file() else None, charts=charts)
-
-
-def _claims(project: Project, runs: Sequence[KeptRun]) -> list[Claim]:
-    """The published claims of the runs' families."""
-    catalog = project.catalog
-    families = sorted({record.family for run in runs for record in run.records} & set(catalog.families))
-    return [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
+    claims = claims_part({record.family for run in runs for record in run.records}, project.catalog)
+    return compose(runs, claims, lock if lock.is_file() else None, charts=charts)
 
 
 def print_document(document: Document, *, json: bool) -> None:

@@ -15,7 +15,6 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.record import PLANNED, TIMED, UNJUDGED
 from harness.core.typed_command import resuming_command, typed_command
-from harness.core.version import VERSION
 
 FAILURES = ("crashed", "timeout", "unsupported")  # statuses that --strict does not let pass
 # The verb for a finished case, by depth.
@@ -48,7 +47,7 @@ def run_schedule(
 
     tell_left_out(schedule)
     request = Request(
-        *(schedule, project.catalog, project.results, typed_command(), depth, VERSION),
+        *(schedule, project.catalog, project.results, typed_command(), depth),
         *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
     )
     with closing(progress_of(schedule)) as progress:

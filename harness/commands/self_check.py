@@ -16,14 +16,11 @@ from harness.catalog.catalog import Catalog
 from harness.commands.output import print_table, progress_of
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
-from harness.core.scratch_folder import ScratchFolder
-from harness.core.typed_command import typed_command
-from harness.core.version import VERSION
 from harness.report.tables.listing import agreements_table
 from harness.run.events import Listener
 from harness.run.machine.lock import device_lock
 from harness.run.processes.module_subprocess import run_module
-from harness.run.session import Request, conduct
+from harness.run.session import run_and_delete
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
 
@@ -96,12 +93,9 @@ def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener)
 
 def _measure(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[str, float]:
     """Median seconds per call of every case, in a run of the harness that is thrown away."""
-    with ScratchFolder("self-check-") as folder:
-        request = Request(schedule, catalog, folder, typed_command(), "run", VERSION)
-        done = conduct(request, listener)
-        if done.interrupted:
-            raise KeyboardInterrupt
-        records = done.records  # read before the folder is deleted
+    _, records, interrupted = run_and_delete(schedule, catalog, listener, "run")
+    if interrupted:
+        raise KeyboardInterrupt
     seconds: dict[str, float] = {}
     for record in records:
         if record.timing is None:

@@ -30,17 +30,15 @@ def read_run(
 def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:
     """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files.
 
-    The curves that claims publish of the run's families are drawn beside its own.
+    Published curves of the run's families are drawn with its own.
     """
     from harness.analysis.suite_results import results_of
-    from harness.claims.curves import published_curves
     from harness.profile.charts.draw import draw_profiles
     from harness.report.charts import draw_run
+    from harness.report.charts.published_curves import published_curves
     from harness.store.atomic import write_files
 
-    catalog = project.catalog
-    drawn = {record.family for record in stored.records} & set(catalog.families)
-    curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
+    curves = published_curves({record.family for record in stored.records})
     suites = results_of(stored.info, stored.records)
     charts = draw_run(stored.info, suites, curves, png=png)
     charts.update(draw_profiles(stored.info, suites, png=png))

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness.claims.model import Claim
 from harness.core.shown_text import file_name
 from harness.findings import background, elsewhere
 from harness.findings.document import Document, Part, Picture, Section
@@ -29,11 +28,11 @@ NO_ERRORS = Part(sentences=("None is known. A notes.md in a run's folder would s
 
 
 def compose(
-    runs: Sequence[KeptRun], claims: Sequence[Claim] = (), lock: Path | None = None, *, charts: bool = True
+    runs: Sequence[KeptRun], claims: Part | None = None, lock: Path | None = None, *, charts: bool = True
 ) -> Document:
     """The document; `lock` is the file that pins versions. Sections without anything to say are left out.
 
-    `claims` are those of the runs' families. Charts are drawn where asked for.
+    `claims` is the part about published claims of the runs' families. Charts are drawn where asked for.
     """
     swept = [PanelVerdict(run, panel) for run in runs if run.depth != "profile" for panel in run.panels]
     timed = [judged for judged in swept if any(row.timed for row in judged.panel.cases)]
@@ -46,7 +45,7 @@ def compose(
         "errors": [*filter(None, map(background.errors_part, runs))] or [NO_ERRORS],
         "profile": list(chain.from_iterable(map(elsewhere.profile_parts, runs))),
         "plans": list(map(elsewhere.plans_part, swept)),
-        "claims": [elsewhere.claims_part(claims)] if claims else [],
+        "claims": [claims],
         "method": [background.method_part(runs)],
     }
     sections = ((key, tuple(part for part in parts[key] if part is not None)) for key in TITLES)

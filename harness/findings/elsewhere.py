@@ -1,11 +1,10 @@
-"""Further sections of the findings: other machines, profiles, plans for absent devices, published claims."""
+"""Further sections of the findings: other machines, profiles, and plans for absent devices."""
 
 from collections.abc import Iterable, Sequence
 
 from harness.analysis.reproduction import reproductions
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import CaseResult
-from harness.claims.model import AGAINST, Claim
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.findings.figures_table import time_slots
@@ -93,12 +92,3 @@ def _plan(rows: list[CaseResult]) -> Slot:
     plan = static.planned_bytes
     text = f"{format_count(seq)}, not {format_count(beyond)}" if beyond else f"≥ {format_count(seq)}"
     return Slot(text + (f": {format_bytes(plan)}" if plan is not None else ""))
-
-
-def claims_part(claims: Iterable[Claim]) -> Part:
-    """Published claims that do not hold, by their expected verdicts, which `claims --check` tests."""
-    against = [claim for claim in claims if claim.expect in AGAINST and not claim.context]
-    against.sort(key=lambda claim: not claim.headline)
-    rows = tuple((Slot(c.name), Slot(c.headline or c.says), Slot(c.expect)) for c in against)
-    table = FindingsTable(("claim", "what was published, or found", "verdict"), rows)
-    return Part(sentences=() if rows else ("None that is known of.",), table=table if rows else None)

@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.analysis.stats import Estimate, ratio
 from harness.catalog.accelerators import HOST, target
-from harness.claims.answers import Compiled
-from harness.claims.evidence import Workplace, gather, run_and_delete
-from harness.claims.model import Need
 from harness.core.case import Case
 from harness.core.difference import differences
 from harness.core.errors import UsageError
@@ -20,7 +18,10 @@ from harness.core.units import format_bytes
 from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
+from harness.run.compile import CompileRequest, CompileResult, compile_all
 from harness.run.group.records import was_cut_short
+from harness.run.machine.probes import probe_fingerprint
+from harness.run.session import run_and_delete
 from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
@@ -42,7 +43,7 @@ class Here:
 
     machine: Mapping[str, Any]
     records: dict[str, Record] = field(default_factory=dict[str, Record])
-    plans: dict[tuple[str, str], Compiled] = field(default_factory=dict[tuple[str, str], Compiled])
+    plans: dict[tuple[str, str], CompileResult] = field(default_factory=dict[tuple[str, str], CompileResult])
     missing: dict[str, str] = field(default_factory=dict[str, str])
     absent: str = "it was not run"
 
@@ -202,9 +203,8 @@ def _run_into(
         f"at most {fmt.duration(limit_s)} (--limit)"
     )
     overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
-    place = Workplace(project, progress, say=lambda _: None)
     cases: dict[str, Case] = {}
-    asked: dict[tuple[str, str], Need] = {}
+    asked: dict[tuple[str, str], CompileRequest] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
             cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
@@ -217,20 +217,22 @@ def _run_into(
             here.missing[on] = str(error)
             continue
         if case in cases:
-            asked[case, on] = Need(Need.COMPILE, cases[case], on)
+            asked[case, on] = CompileRequest(cases[case], on)
     for ids, depth in ((timed, "run"), (judged, "check")):
         if known := [case for case in ids if case in cases]:
             schedule = schedule_cases(known, project.catalog, project.config, overrides)
-            here.machine, made, interrupted = run_and_delete(place, schedule, "verify", depth, wait=wait)
+            with closing(progress(schedule)) as listener:
+                run = run_and_delete(schedule, project.catalog, listener, depth, wait=wait)
+            here.machine, made, interrupted = run
             here.records |= {record.case: record for record in made if not was_cut_short(record)}
             if interrupted:
                 raise KeyboardInterrupt
-    compiled = gather(place, list(asked.values())).compiled
-    here.plans |= {names: compiled[need] for names, need in asked.items()}
+    if asked:
+        settings = project.config.settings
+        found = compile_all([*asked.values()], project.catalog, results=project.results, settings=settings)
+        here.plans |= {names: found[request] for names, request in asked.items()}
 
 
 def _probe(project: Project) -> Mapping[str, Any]:
-    from harness.run.machine.probes import probe_fingerprint
-
     threads = project.config.settings.threads
     return {**probe_fingerprint("cpu", threads)["fingerprint"], "threads": threads}

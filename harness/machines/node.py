@@ -20,7 +20,6 @@ from harness.collection.collection import run_digest, run_files
 from harness.core.errors import MachineError
 from harness.core.record import TIMED
 from harness.core.scratch_folder import shared_folder
-from harness.core.version import VERSION
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node_info import NodeInfo, read_node_info
 from harness.run.compile.static_run import WarmCompilers, compile_cache_files, static_run
@@ -156,11 +155,8 @@ class MeasuringNode:
     def _run(self, unit: int, listener: Listener) -> Done:
         order, schedule = self.order, self._part(unit)
         command = (*order.command, "--shard", f"{unit}/{order.units}")
-        request = Request(
-            *(schedule, self.catalog, self.results, command, order.depth, VERSION),
-            checks=order.checks,
-            wait=True,
-        )
+        asked = schedule, self.catalog, self.results, command, order.depth
+        request = Request(*asked, checks=order.checks, wait=True)
         if order.depth == "static":
             threads = schedule.suites[0].settings.threads
             self.warm = self.warm or WarmCompilers(self.catalog, self.results, threads)

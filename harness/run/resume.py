@@ -1,7 +1,6 @@
 """Resuming a stored run: find it, check that it may be continued, and remove its unfinished records."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,55 +10,24 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.run.events import Listener
-from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
 from harness.run.runner import finished_keys, remaining_groups, unfinished_keys
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
-from harness.sweep.schedule import Schedule, suite_info
+from harness.sweep.schedule import Schedule
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a command is to run. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
-
-    With `wait` the command waits for devices that another one holds.
-    """
-
-    schedule: Schedule
-    catalog: Catalog
-    results: Path
-    command: Sequence[str]
-    depth: str
-    version: str
-    resume: bool = False
-    checks: Checks = ()
-    wait: bool = False
-    extras: ProfileExtras = STAGES_ALONE
-    max_seq: bool = False  # also search the largest length that runs
-
-
-def suites_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
-    """The part of run.json for each suite: its cases and its settings."""
-    settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
-    return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
-
-
-def shard_info(schedule: Schedule) -> dict[str, Any] | None:
-    """The part of run.json about the shard; None for a whole sweep."""
-    return asdict(schedule.shard) if schedule.shard else None
-
-
-def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]]) -> RunFolder:
+def run_to_continue(
+    results: Path, wanted: Mapping[str, Any], catalog: Catalog, fingerprints: Sequence[Mapping[str, Any]]
+) -> RunFolder:
     """The newest run of the same suites. UsageError if there is none, or with what differs from it.
 
-    `fingerprints` are this machine's, one for each device and number of threads in the schedule.
+    `wanted` is what run.json would say of a new one.
     """
-    wanted = suites_info(request.schedule)
-    folder = _newest_run(request, wanted)
+    folder = _newest_run(results, wanted)
     if folder is None:
-        raise _resume_error(f"no run of {', '.join(wanted)} is stored in {request.results}")
-    difference = _request_difference(folder.info, request, wanted) or _evidence_difference(
-        folder, request, fingerprints
+        raise _resume_error(f"no run of {', '.join(wanted['suites'])} is stored in {results}")
+    difference = _request_difference(folder.info, wanted) or _evidence_difference(
+        folder, catalog, fingerprints
     )
     if difference:
         raise _resume_error(f"run {folder.id} cannot be continued: {difference}")
@@ -84,36 +52,36 @@ def _resume_error(why: str) -> UsageError:
     return UsageError(f"--resume: {why}; start a new one without --resume")
 
 
-def _newest_run(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
-    for folder in reversed(all_runs(request.results)):
+def _newest_run(results: Path, wanted: Mapping[str, Any]) -> RunFolder | None:
+    for folder in reversed(all_runs(results)):
         info = folder.readable_info([])  # skips unreadable runs
-        same_part = info.get("shard") == shard_info(request.schedule)
-        if info.get("depth") == request.depth and set(info.get("suites") or ()) == set(wanted) and same_part:
+        same_part = (info.get("depth"), info.get("shard")) == (wanted["depth"], wanted["shard"])
+        if same_part and {*(info.get("suites") or ())} == {*wanted["suites"]}:
             return folder
     return None
 
 
-def _request_difference(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
+def _request_difference(info: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
     """The difference between this command's request and the one that started the run."""
-    for name, suite in wanted.items():
+    for name, suite in wanted["suites"].items():
         changed = _list_differences(differences(info["suites"][name], suite))
         if changed:
             return f"suite {name} differs in {changed}"
-    if info.get("replicates") != request.schedule.replicates:
+    if info.get("replicates") != wanted["replicates"]:
         return f"it was started with --replicates {info.get('replicates')}"
-    if info.get("extras", []) != request.extras.names:
-        begun, asked = (" ".join(names) for names in (info.get("extras", []), request.extras.names))
+    begun, asked = (" ".join(run.get("extras", ())) for run in (info, wanted))
+    if begun != asked:
         return f"it was started with {begun}" if begun else f"it was started without {asked}"
     return None
 
 
 def _evidence_difference(
-    folder: RunFolder, request: Request, fingerprints: Sequence[Mapping[str, Any]]
+    folder: RunFolder, catalog: Catalog, fingerprints: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """What has changed since the run's records were measured: source or machine."""
     fingerprints_stored = folder.fingerprints()
     for record in folder.records([]):
-        info = request.catalog.implementations.get(record.implementation)
+        info = catalog.implementations.get(record.implementation)
         if info is not None and not same_hash_kind(info.hash, record.source):
             return f"an earlier version hashed the source of {record.implementation} in another way"
         if info is None or info.hash != record.source:

@@ -2,34 +2,59 @@
 
 import os
 import platform
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.catalog import Catalog
 from harness.core.errors import MachineError
 from harness.core.record import TIMED, Record
+from harness.core.scratch_folder import ScratchFolder
 from harness.core.stop_signals import terminable
+from harness.core.typed_command import typed_command
+from harness.core.version import VERSION
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
-from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
+from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras, Provenance, RunContext
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.resume import Request, reopen, run_to_continue, shard_info, suites_info
+from harness.run.resume import reopen, run_to_continue
 from harness.run.runner import RunOutcome, run
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
+from harness.sweep.schedule import Schedule, suite_info
 
-__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
+__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds", "open_run", "run_and_delete"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command is to run. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
+
+    With `resume` the newest run of the same is continued. With `wait` the command waits for devices that
+    another one holds.
+    """
+
+    schedule: Schedule
+    catalog: Catalog
+    results: Path
+    command: Sequence[str]
+    depth: str
+    resume: bool = False
+    checks: Checks = ()
+    wait: bool = False
+    extras: ProfileExtras = STAGES_ALONE
+    max_seq: bool = False  # also search the largest length that runs
 
 
 @dataclass(frozen=True)
@@ -46,6 +71,25 @@ class Done:
     @property
     def records(self) -> tuple[Record, ...]:
         return self.stored.records
+
+
+@contextmanager
+def open_run(
+    request: Request, listener: Listener, fingerprints: Sequence[Mapping[str, Any]] = ()
+) -> Generator[RunFolder]:
+    """The folder of a new run, or of the one to continue, for this process alone to write to.
+
+    `fingerprints` are this machine's, one for each device and number of threads in the schedule.
+    """
+    folder = (
+        run_to_continue(request.results, _run_info(request), request.catalog, fingerprints)
+        if request.resume
+        else new_folder(request)
+    )
+    with folder.writing(" ".join(request.command), listener.message):
+        if request.resume:
+            reopen(folder, request.schedule, listener)
+        yield folder
 
 
 def conduct(request: Request, listener: Listener) -> Done:
@@ -68,14 +112,9 @@ def conduct(request: Request, listener: Listener) -> Done:
         def facts_of(on: str, threads: int | None) -> dict[str, Any]:
             return {**probed[on]["fingerprint"], "threads": threads or settings.threads}
 
-        if request.resume:
-            used = dict.fromkeys([None, *(group.settings.threads for group in schedule.groups)])
-            folder = run_to_continue(request, [facts_of(on, threads) for on in probed for threads in used])
-        else:
-            folder = new_folder(request)
-        writer.enter_context(folder.writing(" ".join(request.command), listener.message))
-        if request.resume:
-            reopen(folder, schedule, listener)
+        used = dict.fromkeys([None, *(group.settings.threads for group in schedule.groups)])
+        every = [facts_of(on, threads) for on in probed for threads in used]
+        folder = writer.enter_context(open_run(request, listener, every))
         provenance = write_provenance(folder, probed[device], settings.seed)
         for each in probed.values():  # also of a device that this shard has no group of
             folder.write_fingerprint(each["fingerprint"])
@@ -111,6 +150,15 @@ def conduct(request: Request, listener: Listener) -> Done:
                 outcome = replace(outcome, interrupted=True)
         _write_end(folder, outcome)
         return Done(folder, outcome.interrupted)
+
+
+def run_and_delete(
+    schedule: Schedule, catalog: Catalog, listener: Listener, depth: str, **more: Any
+) -> tuple[Mapping[str, Any], Sequence[Record], bool]:
+    """The fingerprint and records of a run whose folder is deleted, and whether it was interrupted."""
+    with ScratchFolder(f"{depth}-") as folder:
+        done = conduct(Request(schedule, catalog, folder, typed_command(), depth, **more), listener)
+        return next(iter(done.folder.fingerprints().values())), done.records, done.interrupted
 
 
 def _write_end(folder: RunFolder, outcome: RunOutcome) -> None:
@@ -150,24 +198,31 @@ def write_provenance(folder: RunFolder, facts: Mapping[str, Any], seed: int) -> 
 
 def new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
-    schedule = request.schedule
     present = [folder.id for folder in all_runs(request.results)]
     salt = f"{platform.node()} {os.getpid()} {' '.join(request.command)}"
     run_id = new_run_id(now, salt, present)
-    info = {
+    info = {**_run_info(request), "run": run_id, "started": now.isoformat(timespec="seconds")}
+    return RunFolder.create(request.results, run_id, info)
+
+
+def _run_info(request: Request) -> dict[str, Any]:
+    """The content of run.json, but for the run's id and start."""
+    schedule = request.schedule
+    settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
+    suites = suite_info(schedule).items()
+    return {
         "schema": 1,
-        "run": run_id,
+        "run": None,
         "command": list(request.command),
         "depth": request.depth,
-        "started": now.isoformat(timespec="seconds"),
+        "started": None,
         "finished": None,
-        "version": request.version,
+        "version": VERSION,
         "settings": asdict(schedule.suites[0].settings),
         "sources": {name: info.hash for name, info in schedule.implementations.items()},
         "replicates": schedule.replicates,
-        "suites": suites_info(schedule),
-        "shard": shard_info(schedule),
+        "suites": {name: {**info, "settings": settings[name]} for name, info in suites},
+        "shard": asdict(schedule.shard) if schedule.shard else None,
         "overhead": None,
         **({"extras": request.extras.names} if request.extras.names else {}),
     }
-    return RunFolder.create(request.results, run_id, info)

@@ -9,7 +9,6 @@ from typing import Any
 
 from harness.core.errors import SeqsweepError, UsageError
 from harness.core.record import Record
-from harness.core.version import VERSION
 from harness.report.console import TextConsole
 from harness.report.progress import Progress
 from harness.run.session import Request, conduct
@@ -100,9 +99,7 @@ def _run(
         wanted = check_ids(found, checks)
         named = wanted or ()
         command = command_of(verb, found, schedule, keywords, named)
-        request = Request(
-            schedule, found.catalog, home, command, verb, VERSION, checks=wanted, wait=verb == "run"
-        )
+        request = Request(schedule, found.catalog, home, command, verb, checks=wanted, wait=verb == "run")
         # On standard error, which pytest shows where a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
             done = conduct(request, progress)

@@ -6,7 +6,7 @@ import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import Word
-from harness.commands.claims import _versions, claims, compile_shard, print_outcome
+from harness.commands.claims import _versions, claims, claims_part, compile_shard, print_outcome
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field
@@ -358,3 +358,14 @@ def test_an_outcome_is_printed_as_json_and_as_a_table(place, capfd):
     assert "mask/arithmetic" in out
     assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out
     assert "does not exist: seqsweep claims writes it" in out.replace("\n", "")
+
+
+def test_findings_list_the_claims_that_do_not_hold(place):
+    place.edit("mask", "expect: reproduced", "expect: contradicted")
+    part = claims_part({"mask", "topk", "gone"}, place.catalog)
+    assert [tuple(slot.text for slot in row) for row in part.table.rows] == [
+        ("mask/host", "Seven bytes on the host", "contradicted"),
+        ("mask/tpu", "Eight bytes on a TPU", "contradicted"),
+    ]
+    assert claims_part({"topk"}, place.catalog).sentences == ("None that is known of.",)
+    assert claims_part({"gone"}, place.catalog) is None

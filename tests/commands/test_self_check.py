@@ -91,7 +91,6 @@ def test_a_case_that_fails_in_a_loop_is_named(monkeypatch):
 
 def test_a_case_that_the_harness_does_not_time_ends_it(monkeypatch, tmp_path):
     record = type("Record", (), {"case": "a", "timing": None, "status": "oom", "reason": "too large"})
-    done = type("Done", (), {"interrupted": False, "records": [record]})
-    monkeypatch.setattr(self_check, "conduct", lambda *_: done)
+    monkeypatch.setattr(self_check, "run_and_delete", lambda *_: ({}, [record], False))
     with pytest.raises(MachineError, match="a was oom in the harness: too large"):
         self_check._measure(schedule(("scatter",), (1024,)), catalog(), Listener())

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.model import Word
 from harness.core.errors import UsageError
 from harness.findings.blocks import fill_blocks, whole_page
 from harness.findings.compose import TITLES, compose
 from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
-from tests.claims.judged import claim
 from tests.commands.test_text_of_others import LONE, NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep
 from tests.records import record_of
@@ -88,16 +86,6 @@ def test_every_row_names_its_record(tmp_path):
     for digest in run.hashes.values():
         assert f"| {digest[:10]} |" in text
         assert RunFolder(tmp_path / "runs" / "one").record_of_hash(digest[:10]) in run.records
-
-
-def test_claims_that_do_not_hold_are_listed(tmp_path):
-    false, true = (
-        replace(claim("a"), expect=Word.CONTRADICTED, says="It is 9×."),
-        replace(claim("b"), expect=Word.REPRODUCED),
-    )
-    text = page(store_kept_run(tmp_path, sweep()), claims=[false, true])
-    assert f"| {false.name} | It is 9×. | contradicted |" in text
-    assert true.name not in text
 
 
 PROSE = "# Mine\n\nProse.\n\n<!-- seqsweep:table mask -->\nold\n<!-- seqsweep:end -->\n\nMore `prose`.\n"

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import Compiled
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
 from harness.core.shown_text import NO_WIDTH
@@ -18,6 +17,7 @@ from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, to_tex
 from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
+from harness.run.compile import CompileResult
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -260,7 +260,7 @@ def here(receipt, *changed, machine=MACHINE["sha256:aa"], **more):
     """What a machine gives that makes the same of everything, but for the `changed` records."""
     made = {record.case: record for record in (*records(), *changed)}
     plans = {
-        (plan.case, fit.target): Compiled(planned(plan.bytes - 2 * K, fits=plan.fits))
+        (plan.case, fit.target): CompileResult("ok", planned(plan.bytes - 2 * K, fits=plan.fits))
         for panel in receipt.panels
         for fit in panel.fits
         for plan in fit.plans
@@ -295,7 +295,7 @@ def test_a_ratio_elsewhere_differs_with_both_intervals(receipt):
 
 
 def test_a_plan_differs_where_versions_agree_and_is_unchecked_where_not(receipt):
-    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
+    plans = {key: CompileResult("ok", planned(1)) for key in here(receipt).plans}
     other = {**MACHINE["sha256:aa"], "versions": {"jax": "0.9"}}
     assert outcomes(receipt, here(receipt, plans=plans))[2:4] == [(TargetPlans, DIFFERS)] * 2
     checks = check_statements(receipt, here(receipt, plans=plans, machine=other))
@@ -305,7 +305,7 @@ def test_a_plan_differs_where_versions_agree_and_is_unchecked_where_not(receipt)
 
 def test_another_processor_leaves_absent_targets_exact(receipt):
     other = {**MACHINE["sha256:aa"], "cpu": "another"}
-    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
+    plans = {key: CompileResult("ok", planned(1)) for key in here(receipt).plans}
     found = check_statements(receipt, here(receipt, plans=plans, machine=other))
     assert [(check.statement.target, check.outcome) for check in found[2:4]] == [
         ("host", UNCHECKED),

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import ClaimEvidence, Compiled
-from harness.core.static_figures import Static
 from harness.findings import recheck
 from harness.findings.receipt import receipt_of
 from harness.findings.recheck import UNCHECKED, check_statements, run_again
+from harness.run.compile import CompileResult
 from harness.sweep.project import Project
 from tests.findings.kept import store_kept_run, sweep
+from tests.run.fakes import Heard
 
 BENCH = "defaults: {budget: 2s}\nsuites:\n  mask: {family: mask, seq: [256], topk: 8, impls: [scatter]}\n"
 NAMES = {"mask/dense": "mask/broadcast", "mask/sparse": "mask/scatter"}
@@ -35,7 +35,7 @@ def verify(tmp_path, monkeypatch):
     receipt = receipt_of(store_kept_run(tmp_path, made, suites={"mask": suite}))
     said, budgets = [], []
 
-    def run_and_delete(_place, schedule, *_words, wait):
+    def run_and_delete(schedule, *_asked, wait):
         budgets.extend({group.settings.budget_s for group in schedule.groups})
         done = [record for record in made if "seq=4096" in record.case]
         return receipt.machine, done, verify.interrupted
@@ -43,7 +43,8 @@ def verify(tmp_path, monkeypatch):
     def verify(limit_s, budget_s=0.0):
         monkeypatch.setattr(recheck, "run_and_delete", run_and_delete)
         asked = replace(receipt, budget_s=budget_s)
-        found = run_again(Project(tmp_path / "bench.yaml"), asked, None, said.append, limit_s=limit_s)
+        project = Project(tmp_path / "bench.yaml")
+        found = run_again(project, asked, lambda _: Heard(), said.append, limit_s=limit_s)
         return check_statements(asked, found), said, budgets
 
     verify.interrupted = True
@@ -79,10 +80,8 @@ def test_a_receipt_may_not_ask_for_more_sampling_than_half_the_limit(
     verify, monkeypatch, asked_s, limit_s, given_s, words
 ):
     verify.interrupted = False
-    unknown = Compiled(Static.none("not compiled"))
-    monkeypatch.setattr(
-        recheck, "gather", lambda _, asked: ClaimEvidence(compiled=dict.fromkeys(asked, unknown))
-    )
+    unknown = CompileResult.failed("skipped", "not compiled")
+    monkeypatch.setattr(recheck, "compile_all", lambda asked, *_, **__: dict.fromkeys(asked, unknown))
     _, said, budgets = verify(limit_s, asked_s)
     assert set(budgets) == {given_s}
     assert said == [said[0]]

@@ -76,7 +76,7 @@ class Node(NodeHere):
         self.asked.append(unit)
         schedule = self._part(unit)
         command = (*self.order.command, "--shard", f"{unit}/{self.order.units}")
-        folder = new_folder(node_module.Request(schedule, self.catalog, self.results, command, "run", "1"))
+        folder = new_folder(node_module.Request(schedule, self.catalog, self.results, command, "run"))
         keys = {
             "fingerprint": folder.write_fingerprint({"cpu": self.cpu, "threads": 1}),
             "environment": folder.write_environment({"host": self.name}),

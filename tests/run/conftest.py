@@ -8,7 +8,7 @@ from harness.run import session
 from harness.run.group import sampling
 from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
-from harness.run.resume import Request
+from harness.run.session import Request
 from tests.run import plans
 from tests.run.fakes import Heard, Killed
 
@@ -48,7 +48,7 @@ class Conductor:
         self.heard = Heard()
         asked = schedule or plans.schedule(), catalog or plans.catalog()
         command = ["seqsweep", "run"]
-        request = Request(*asked, self.results, command, depth, "0.1.0", resume, max_seq=max_seq)
+        request = Request(*asked, self.results, command, depth, resume, max_seq=max_seq)
         return session.conduct(request, self.heard)
 
     def until_killed(self, executor, schedule=None):

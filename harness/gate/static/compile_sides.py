@@ -4,32 +4,28 @@ For a case whose calls are interpreted on this machine, its kernels are also com
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from typing import NamedTuple
 
 from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import traits_of
-from harness.core.errors import Unsupported
-from harness.core.grouped import grouped
 from harness.core.peak_owners import Owners
-from harness.core.plain_data import from_plain
 from harness.core.protocol import Job
-from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.static.plan_owners import plan_owners, plans_more
 from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.case.case_state import CaseState
+from harness.run.compile import CompileRequest
+from harness.run.compile.compile_worker import CompileWorker
 from harness.run.events import Listener
-from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext
-from harness.run.processes.executor import Ended, Executor, Worker
+from harness.run.processes.executor import Executor, Worker
 from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Group
-
-COMPILE_TURNS = 5  # a compiler's timeout for one case, in timeouts of a call
+from harness.sweep.settings import Settings
 
 KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
@@ -53,7 +49,7 @@ class BySide:
         self.processes = processes
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        side = job.side if job.role in {"case", "target"} else None
+        side = job.side if job.role == "case" else None
         return self.processes[side or CANDIDATE].spawn(job, limit_bytes)
 
     def close(self) -> None:
@@ -77,10 +73,12 @@ def compile_sides(
     compiled: CompiledCases = {}
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
+        compilers: dict[str, CompileWorker] = {}
         for name, side in sides.items():
             frameworks = _frameworks(opponents, sides, name)
             processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
             stack.callback(processes[name].close)
+            compilers[name] = stack.enter_context(closing(CompileWorker(side.catalog, processes[name])))
         executor = BySide(processes)
         folder = processes[CANDIDATE].folder
         run = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
@@ -94,19 +92,19 @@ def compile_sides(
             for pair in both_sides:
                 case = pair[CANDIDATE].id
                 owned = BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
-                compared = len(pair) > 1 or kept(case)
+                compared, settings = len(pair) > 1 or kept(case), group.settings
                 compiled[case] = {
                     name: CompiledSide(
                         state,
-                        compile_kernels(context, state) if compared else {},
-                        plan_owners(context, state) if owned else None,
+                        compile_kernels(compilers[name], state, settings) if compared else {},
+                        plan_owners(compilers[name], state, settings) if owned else None,
                     )
                     for name, state in pair.items()
                 }
     return compiled
 
 
-def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
+def compile_kernels(compiler: CompileWorker, state: CaseState, settings: Settings) -> KernelsByTarget:
     """The kernels of a case by target; empty where it has none, or where no compiler accepts them.
 
     A kernel that is refused on either side leaves nothing to compare.
@@ -114,31 +112,13 @@ def compile_kernels(context: GroupContext, state: CaseState) -> KernelsByTarget:
     if not state.is_interpreted:
         return {}
     traits = traits_of(state.info.framework)
-    kernels: dict[str, tuple[ExactKernel, ...]] = {}
-    context.folder.mkdir(parents=True, exist_ok=True)
-    try:
-        for kind, targets in grouped(traits.planned_for, kind_of).items():
-            if not traits.by_xla or missing_compiler(kind) is None:
-                kernels.update(_compile_for(targets, context, state))
-    finally:
-        context.close()
-    return kernels
-
-
-def _compile_for(targets: Sequence[str], context: GroupContext, state: CaseState) -> KernelsByTarget:
-    """The kernels of a case by target, all of a kind: one process compiles for them."""
-    timeout_s = COMPILE_TURNS * context.settings.timeout_s
-    kernels: dict[str, tuple[ExactKernel, ...]] = {}
-    job = context.job("target", state.info.framework, state)
-    with (
-        suppress(Unsupported, Ended),
-        closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as compiler,
-    ):
-        for target in targets:
-            answer = compiler.ask("compile", timeout_s, job=job.to_json(), name=target)
-            static = from_plain(Static, answer["static"])
-            kernels[target] = tuple(ExactKernel.of(kernel, target) for kernel in static.all_kernels)
-    return kernels
+    targets = [t for t in traits.planned_for if not traits.by_xla or missing_compiler(kind_of(t)) is None]
+    answers = {name: compiler.compile(CompileRequest(state.case, name), settings) for name in targets}
+    return {
+        name: tuple(ExactKernel.of(kernel, name) for kernel in answer.static.all_kernels)
+        for name, answer in answers.items()
+        if answer.status == "ok"
+    }
 
 
 def kind_of(target: str) -> str:

@@ -4,16 +4,14 @@ Only such a case is compiled again for them: the verdict rests on the figures, t
 """
 
 from collections.abc import Mapping
-from contextlib import closing
 
 from harness.analysis.owner_changes import OwnerChange, owner_changes
-from harness.core.errors import Unsupported
+from harness.catalog.accelerators import HOST
 from harness.core.peak_owners import Owners
-from harness.core.plain_data import from_plain
-from harness.core.static_figures import Static
 from harness.run.case.case_state import CaseState
-from harness.run.group.group_context import GroupContext
-from harness.run.processes.executor import Ended
+from harness.run.compile import CompileRequest
+from harness.run.compile.compile_worker import CompileWorker
+from harness.sweep.settings import Settings
 
 # The kinds of buffers that a figure counts.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -29,19 +27,9 @@ def plans_more(before: CaseState, now: CaseState) -> bool:
     return any(old is not None and new is not None and new > old for old, new in pairs)
 
 
-def plan_owners(context: GroupContext, state: CaseState) -> Owners | None:
+def plan_owners(compiler: CompileWorker, state: CaseState, settings: Settings) -> Owners | None:
     """The owners of a case's planned peak; None where its framework gives none."""
-    job = context.job("case", state.info.framework, state)
-    seconds = context.settings.timeout_s
-    context.folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with closing(context.run.executor.spawn(job, context.settings.memory_bytes)) as worker:
-            answer = worker.ask("prepare", seconds, trace_s=seconds / 2, owners=True)
-            return from_plain(Static, answer["static"]).owners
-    except (Unsupported, Ended):
-        return None
-    finally:
-        context.close()
+    return compiler.compile(CompileRequest(state.case, HOST, owners=True), settings).static.owners
 
 
 def changed_owners(before: Owners | None, now: Owners | None, figure: str) -> list[OwnerChange]:

@@ -27,8 +27,7 @@ from harness.run.group.run_context import Provenance
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.overhead import totals
-from harness.run.resume import Request
-from harness.run.session import Done, new_folder, write_provenance
+from harness.run.session import Done, Request, open_run, write_provenance
 from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
@@ -84,8 +83,7 @@ def static_run(
         )
         warm = stack.enter_context(own)
         stack.enter_context(terminable())
-        folder = new_folder(request)
-        writer.enter_context(folder.writing(" ".join(request.command), listener.message))
+        folder = writer.enter_context(open_run(request, listener))
         folder.update_info(targets=list(targets))
         run = _StaticRun(request, targets, listener, warm.pool, folder, owners)
         run.ask_all()  # a framework is imported while the machine is probed

@@ -1,0 +1,32 @@
+"""The published curves that charts draw: implementations exist, and claims.yaml has the same numbers."""
+
+from itertools import permutations
+
+from harness.catalog import discovery
+from harness.claims.read_yaml import claims_of
+from harness.report.charts.published_curves import published_curves
+
+
+def test_curves_are_of_the_families_that_are_asked_for():
+    assert published_curves({"mask", "../attention"}) == []
+    found = published_curves({"mask", "attention"})
+    assert [(curve.mode, curve.points[-1]) for curve in found] == [
+        ("fwd", (1 << 20, 6537.68 / 228.28)),
+        ("fwd_bwd", (1 << 20, 6531.88 / 303.52)),
+    ]
+
+
+def test_every_curve_is_of_known_implementations_and_a_table_of_the_claims_has_its_numbers():
+    catalog = discovery.builtin()
+    for curve in published_curves(catalog.families):
+        family = catalog.family(catalog.implementation(curve.implementation).family)
+        assert catalog.implementation(curve.baseline).family == family.name
+        assert curve.mode in family.modes
+        tables = [claim.table for claim in claims_of(family, catalog) if claim.table]
+        assert any(set(curve.points) <= speedups(table) for table in tables), curve.source
+
+
+def speedups(table):
+    """(length, one time over another) of every row and every two of its columns."""
+    rows = [[cell for cell in row if isinstance(cell, int | float)] for row in table.rows]
+    return {(row[0], one / other) for row in rows if row for one, other in permutations(row[1:], 2) if other}
