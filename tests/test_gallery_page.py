@@ -12,7 +12,7 @@ GALLERY = (ROOT / "docs/gallery.md").read_text()
 
 
 def kinds():
-    """Modules that make a chart are called as its kind. No kept run has ceilings or cold starts to draw."""
+    """Modules that make a chart are called as its kind. No kept run has ceilings to draw."""
     files = [*(ROOT / "harness/report/charts").glob("*.py"), ROOT / "harness/profile/charts/components.py"]
     return {file.stem for file in files if re.search(r"(return|=) \w*Chart\(", file.read_text())}
 

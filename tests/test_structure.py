@@ -24,7 +24,6 @@ FLOORS = 6
 SHARED = {
     "arrays": {"catalog": "their shapes and dtypes", "worker/frameworks/torch": "tensors of them"},
     "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
-    "cold": {"run/group": "starts of a case in new processes", "profile/charts": "the chart of them"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "framework": {

@@ -134,8 +134,6 @@ def static(
 
     project, columns, targets = place.project(), tables.column_names(), stages.known_targets(targets)
     pages.require_one(columns=bool(columns), divided=bool(shard.on))
-    if pages.stages and not overrides.modes:
-        overrides = replace(overrides, modes=("fwd",))
     if shard.on:
         from harness.commands.machines import run_on
 

@@ -34,12 +34,11 @@ class ProfileFlags:
 
     ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
     trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
-    cold: bool = flag(OUTPUT, "From a new process to its first result, by step.")
     budget: Text = option(LIMITS, "Sampling per case, and profiling it: 4s.")
     resume: bool = flag(RUN, "Continue the newest profile of the same.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
-        return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
+        return put_settings(overrides, budget=self.budget)
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
         """The extras to profile of these cases. UsageError where a trace is not possible."""
@@ -51,7 +50,7 @@ class ProfileFlags:
                 raise UsageError(f"--trace: is of one case, these are {count}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
                 raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
-        return ProfileExtras(self.ops, self.trace, self.cold)
+        return ProfileExtras(self.ops, self.trace)
 
 
 @option_group
@@ -97,14 +96,13 @@ class PageFlags:
     """Flags of `static`: searches over compiled programs, and the page shown in place of a run's tables."""
 
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
-    stages: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow.")
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line.")
     owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
     against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")
 
     def require_one(self, *, columns: bool, divided: bool) -> None:
         """UsageError for two pages, or for a page with columns or on several machines."""
-        pages = {"--stages": self.stages, "--kernels": self.kernels, "--owners": self.owners}
+        pages = {"--kernels": self.kernels, "--owners": self.owners}
         beside = {"--max-seq": self.max_seq, "--columns": columns, "--on": divided}
         asked = [name for name, given in {**pages, **beside}.items() if given]
         if len(asked) > 1 and asked[0] in pages:
@@ -118,10 +116,8 @@ class PageFlags:
 
     def refuse_for_kernel(self, *, columns: bool, divided: bool) -> None:
         """UsageError where a kernel that stands alone in a file is asked for what only suites have."""
-        if self.max_seq or self.stages or self.owners or self.against or columns or divided:
-            raise UsageError(
-                "a kernel's file has no lengths, stages, owners and columns, and no machines divide it"
-            )
+        if self.max_seq or self.owners or self.against or columns or divided:
+            raise UsageError("a kernel's file has no lengths, owners and columns, and no machines divide it")
 
 
 @option_group

@@ -49,7 +49,6 @@ FLAGS = {
             "--args",
             "--grid",
             "--max-seq",
-            "--stages",
             "--kernels",
             "--owners",
             "--against",
@@ -66,7 +65,7 @@ FLAGS = {
     "machines": [*PLACE, "--json"],
     "profile": [
         *(*CASES, "--device", "--set", *MODEL, "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
-        *("--ops", "--trace", "--cold", "--budget", "--resume"),
+        *("--ops", "--trace", "--budget", "--resume"),
     ],
     "sentinel": ["--python", "--target", "--seq", "--config", "--issue", "--out", "--json"],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],

@@ -24,7 +24,7 @@ LAUNCH = ["--target", "cuda:h100", "--args", "x=f32[64]", "--grid", "1"]
         (["mine.py::k", "mask", *LAUNCH], "mine.py::k: is one kernel, and goes without the other words"),
         (["mine.py::k", *LAUNCH, "--seq", "4Ki"], "goes with --target, --args, --grid, --timeout, --kernels"),
         (["mine.py::k", *LAUNCH, "--threads", "1"], "goes with --target, --args, --grid, --timeout"),
-        (["mine.py::k", *LAUNCH, "--stages"], "has no lengths, stages, owners and columns"),
+        (["mine.py::k", *LAUNCH, "--owners"], "has no lengths, owners and columns"),
         (["mine.py::k", *LAUNCH, "--timeout", "soon"], 'timeout: "soon" is not a quantity'),
         (["mask", "--grid", "1"], "--args and --grid: are a kernel's alone; name it first"),
     ],

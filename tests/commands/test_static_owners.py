@@ -24,7 +24,7 @@ SMALL = Owners(4 * MIB, 0, 0, 0, 10, (INPUT,), (0, 0), ((0, 4 * MIB),))
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["--stages"], "--stages: has pages of its own; goes without --owners"),
+        (["--kernels"], "--kernels: has pages of its own; goes without --owners"),
         (["--kernels", "--on", "lab"], "--kernels: has pages of its own; goes without --owners, --on"),
         (["--max-seq"], "--owners: has pages of its own; goes without --max-seq"),
         (["--columns", "time"], "--owners: has pages of its own; goes without --columns"),
@@ -98,7 +98,7 @@ def test_a_base_is_of_owners_alone(capsys):
     assert call_app(app, ["static", "mask", "--against", "git:HEAD"]) == 2
     assert "--against: goes with --owners" in capsys.readouterr().err
     assert call_app(app, ["static", "k.py::add", "--args", "x:f32[8]", "--against", "git:HEAD"]) == 2
-    assert "a kernel's file has no lengths, stages, owners" in capsys.readouterr().err
+    assert "a kernel's file has no lengths, owners" in capsys.readouterr().err
     project, schedule = None, None  # refused before either is looked at
     with pytest.raises(UsageError, match="name two implementations"):
         compile_base(project, schedule, [], "impl:scatter", print)
