@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError
 
 FORMER_WORDS = {
+    "history --out": "history prints a table, and --json has its medians and intervals to be drawn",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "static --stages": "profile counts and times stages; static has the FLOPs and bytes of the whole call",
 }

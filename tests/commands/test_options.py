@@ -89,7 +89,7 @@ FLAGS = {
         ),
         "--results",
     ],
-    "history": ["--out", "--config", "--results", "--json"],
+    "history": ["--config", "--results", "--json"],
     "compare": [
         *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json")
     ],
