@@ -20,7 +20,6 @@ from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
-from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.history import history_lines, history_table
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
@@ -72,7 +71,6 @@ def print_run(
         print_tables(console, table)
     for suite in suites:
         _print_host(console, suite, columns, None if notes else legend)
-        _print_documents(console, suite)
         _print_targets(console, info, suite, columns)
     if not notes and any(record.timing is not None for record in records):
         legend.missing.clear()
@@ -111,15 +109,6 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
         legend.print(console)
     if not few or any_noted:
         console.print()
-
-
-def _print_documents(console: Console, suite: SuiteResults) -> None:
-    """Print what real document lengths cost, and the imbalance of their rows; nothing without any."""
-    for line in loss_lines(suite):
-        console.print(Text(line))
-    tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
-    if tables:
-        print_tables(console, *tables)
 
 
 def _print_targets(
