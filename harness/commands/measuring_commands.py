@@ -33,8 +33,8 @@ def run(
     """Check, compile and time every case of the suites. Tables at the end."""
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, sampling, shard)
-    if shard.on and (sampling.graphs or sampling.max_seq):
-        raise UsageError("--graphs and --max-seq are measured on this machine alone; leave out --on")
+    if shard.on and sampling.graphs:
+        raise UsageError("--graphs: is measured on this machine alone; leave out --on")
     if shard.on and sampling.dry_run:
         from harness.commands.machines import pool_of
 
@@ -56,13 +56,7 @@ def run(
     if sampling.dry_run:
         output.print_plan(stages.dry_run(project, schedule, figures=sampling.figures), json=json)
         return
-    done = stages.run_schedule(
-        *(project, schedule),
-        resume=sampling.resume,
-        wait=wait,
-        extras=extras,
-        max_seq=sampling.max_seq,
-    )
+    done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
     output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 

@@ -75,7 +75,6 @@ class RunFlags(SamplingFlags):
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
     figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
     graphs: bool = flag(RUN, "Time replays of CUDA graphs instead of calls: torch on CUDA.")
-    max_seq: bool = flag(RUN, "Also the largest length that runs, by tries in new processes.")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
         """What to measure of these cases beside their times. UsageError where it cannot be."""

@@ -29,7 +29,7 @@ from harness.report.tables.max_seq import (
     largest_table,
     longest_context_lines,
     longest_context_table,
-    measured_table,
+    planned_lengths,
 )
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
@@ -65,7 +65,7 @@ def print_run(
     legend = Legend()
     for note in quick_notes(info):
         console.print(Text(note, style="yellow"))
-    largest = info.get("largest") or ()
+    largest = planned_lengths(info)
     _print_lines(console, longest_context_lines(suites, largest))
     if (table := longest_context_table(suites, largest)).rows:
         print_tables(console, table)
@@ -115,7 +115,7 @@ def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
     """Print targets side by side, every other figure of a single target, kernels, and longest lengths."""
-    compiled, largest = suite.compiled_targets, info.get("largest") or ()
+    compiled, largest = suite.compiled_targets, planned_lengths(info)
     abroad = any(target != HOST for target in compiled)
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
@@ -139,7 +139,6 @@ def _print_targets(
     limits = [limits_table(panel, largest) for panel in suite.panels.values()]
     if not suite.models:  # whose longest contexts stand in front
         limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
-    limits.append(measured_table(suite.name, largest, suite.bounds))
     if tables := [table for table in limits if table.rows]:
         print_tables(console, *tables)
 

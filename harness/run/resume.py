@@ -35,7 +35,6 @@ class Request:
     checks: Checks = ()
     wait: bool = False
     extras: ProfileExtras = STAGES_ALONE
-    max_seq: bool = False  # also search the largest length that runs
 
 
 def suites_info(schedule: Schedule) -> dict[str, dict[str, Any]]:

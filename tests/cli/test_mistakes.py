@@ -11,8 +11,7 @@ import pytest
         (["run", "--set", "rows"], "write FIELD=VALUE"),
         (["run", "--figures"], "goes with --dry-run"),
         (["run", "--graphs"], "--graphs: cpu has no CUDA graphs to replay; add --device cuda"),
-        (["run", "--graphs", "--on", "pool"], "are measured on this machine alone; leave out --on"),
-        (["run", "--max-seq", "--on", "pool"], "are measured on this machine alone; leave out --on"),
+        (["run", "--graphs", "--on", "pool"], "is measured on this machine alone; leave out --on"),
         (
             ["run", "--dry-run", "--on", "pool"],
             '"pool" is none of the machines in bench.yaml, which names none',

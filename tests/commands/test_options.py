@@ -22,7 +22,7 @@ FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", *MODEL, "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
-        *("--graphs", "--max-seq"),
+        "--graphs",
         *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
     "sensitivity": [

@@ -204,16 +204,6 @@ class Framework(Protocol):
     def release_memory(self) -> None:
         """Return to the device the memory that is kept for later allocations; a no-op on the cpu."""
 
-    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        """A function that returns (peak bytes, bytes outside, name of the counter) since this call.
-
-        The peak is the device allocator's; outside is what else the device holds: context, libraries, other
-        processes. By default: the rise of the process's resident size, and what was resident before. None:
-        not known.
-        """
-        outside, rise = resource_limits.resident(), resource_limits.rise()
-        return lambda: (rise(), outside, "resident")
-
     def rise(self) -> Callable[[], int | None]:
         """A function that returns by how many bytes memory has peaked above what is in use now.
 

@@ -230,12 +230,6 @@ class Jax(Framework):
             "XLA_FLAGS), so that its own time has them in it; leave out --graphs"
         )
 
-    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        if self.device.platform == "cpu":
-            return super().watch_memory()
-        # jax does not report how much of the whole device is free.
-        return lambda: ((self.device.memory_stats() or {}).get("peak_bytes_in_use"), None, "allocator")
-
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
             return super().rise()
