@@ -33,10 +33,8 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	@mkdir -p build/gallery && ln -sfn ../../results/reference build/gallery/runs
 	@cd build/gallery && seqsweep() { $(abspath $(BIN)/python) ../../cli.py "$$@" >/dev/null; } && \
 	seqsweep chart attention --run runs/20261123T081322Z-9fe3cdb --out . && \
-	seqsweep chart --run runs/20261126T004309Z-eb086ff --out . && \
 	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
-	seqsweep chart --run runs/20261125T060435Z-3b8424d --impl triton_flash,triton_nsa --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 

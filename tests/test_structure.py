@@ -24,7 +24,6 @@ FLOORS = 6
 SHARED = {
     "arrays": {"catalog": "their shapes and dtypes", "worker/frameworks/torch": "tensors of them"},
     "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
-    "cold": {"run/group": "starts of a case in new processes", "profile/charts": "the chart of them"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "framework": {
@@ -38,11 +37,9 @@ SHARED = {
         "analysis": "of a case",
         "commands": "the command",
         "report/tables": "the table of it",
-        "report/charts": "the chart of it",
     },
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
-    "occupancy": {"cubin": "of a kernel", "report/charts": "the chart of it"},
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
     "options": {"commands": "of every command", "gate": "of the gate"},
     "output": {"commands": "of a run", "gate": "of a gate"},

@@ -69,7 +69,6 @@ step mla run mla
 step backward run attention_gpu --mode fwd_bwd --seq 4Ki,16Ki --impl "$flash,triton_flash,triton_nsa"
 step stages profile attention_gpu --mode fwd --seq 16Ki,64Ki --impl triton_nsa
 step given run attention_given_kernels --seq 16Ki,64Ki
-step longest run attention_gpu --mode fwd --seq 4Ki --max-seq
 step rest run attention mla_bwd attention_bwd
 step decode run attention_decode --set dtype=bf16 $graphs
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.document_loss import document_losses
 from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
     HOST,
@@ -91,7 +90,6 @@ class SuiteResults(SuiteRecords):
     comparisons = cached_property(comparisons)
     programs = cached_property(same_programs)
     flips = cached_property(target_flips)
-    document_losses = cached_property(document_losses)
     compiled_targets = cached_property(targets)
 
     @classmethod

@@ -45,7 +45,6 @@ class FrameworkTraits:
     kernels_kept_for: str = ""  # the kind of targets whose kernels a baseline file keeps
     interpreted_on: tuple[str, ...] = ()  # devices where calls are interpreted: verified, but not timed
     planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
-    program_caches: tuple[str, ...] = ()  # environment variables with the folders of its default caches
     writes_references: bool = False  # references may be written in it, since it has f64
     quicker_compile: Mapping[str, str] = field(default_factory=dict)  # device → how to compile sooner
 

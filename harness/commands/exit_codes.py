@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from harness.commands import streams
+from harness.commands.former_words import refuse_former_words
 from harness.commands.streams import print_error
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.stop_signals import terminable
@@ -28,6 +29,7 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
     """Run the command that the words name; its exit code."""
     try:
         streams.prepare()
+        refuse_former_words(words)
         with terminable():
             code = app(words, prog_name="seqsweep", standalone_mode=False)
         sys.stdout.flush()

@@ -38,10 +38,8 @@ class Partner(NamedTuple):
 
 EXCLUSIONS = {
     "run": (
-        Exclusion(
-            "--dry-run", "a plan is no run", "--resume --wait --strict --graphs --max-seq --columns --notes"
-        ),
-        Exclusion("--on", "graphs and lengths are tried on this machine alone", "--graphs --max-seq"),
+        Exclusion("--dry-run", "a plan is no run", "--resume --wait --strict --graphs --columns --notes"),
+        Exclusion("--on", "graphs are tried on this machine alone", "--graphs"),
         Exclusion("--on", DIVIDED, "--shard --wait"),
     ),
     "check": (Exclusion("--on", DIVIDED, "--shard --wait"),),
@@ -51,7 +49,6 @@ EXCLUSIONS = {
             "a kernel's file has no suites, lengths or pages",
             taken="--target --args --grid --timeout --kernels --json --config --results SUITES",
         ),
-        Exclusion("--stages", FIGURES, "--kernels --owners --max-seq --columns --notes --on"),
         Exclusion("--kernels", FIGURES, "--owners --max-seq --columns --notes --on"),
         Exclusion("--owners", FIGURES, "--max-seq --columns --notes --on"),
         Exclusion("--on", "a search over lengths is not divided", "--max-seq"),

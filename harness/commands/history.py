@@ -1,14 +1,14 @@
 """`history`: the medians of a case in every stored run, with what gates said of it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.history import CaseHistory, GateVerdict, history_of
 from harness.analysis.results import CaseRecords
 from harness.commands.compare import TREND
-from harness.commands.output import console, print_json, write_data
+from harness.commands.output import console, print_json
 from harness.core.errors import UsageError
 from harness.core.patterns import matches, matching_ids
 from harness.core.quick_run import quick_notes
@@ -20,15 +20,7 @@ from harness.store.find import all_runs, find
 MOST = 8  # cases, a table each
 
 
-@dataclass(frozen=True)
-class Histories:
-    """The histories that were asked for, and the facts of the machines by their fingerprint."""
-
-    cases: tuple[CaseHistory, ...]
-    fingerprints: Mapping[str, Any]
-
-
-def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
+def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> list[CaseHistory]:
     """The histories of the cases that a pattern matches; `tell` is called for what cannot be read.
 
     UsageError where it matches none, or more than MOST.
@@ -67,23 +59,19 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
             run: CaseRecords(sorted(records, key=lambda r: r.replicate)) for run, records in runs.items()
         }
         histories.append(history_of(replicates, fingerprints, environments, verdicts.get(case, ()), quick))
-    return Histories(tuple(histories), fingerprints)
+    return histories
 
 
-def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
-    """Print a table per case, and draw them into the file if one is named."""
-    if out is not None:
-        from harness.report.charts.history import draw_history
-
-        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
+def print_histories(histories: Sequence[CaseHistory], *, json: bool) -> None:
+    """Print a table per case."""
     heading = f"a trend, {TREND}"
     if json:
-        cases = [asdict(case) for case in histories.cases]
+        cases = [asdict(case) for case in histories]
         print_json({"trend": True, "heading": heading, "cases": cases})
     else:
         from harness.report.run_report import print_history
 
-        print_history(console(), histories.cases, heading)
+        print_history(console(), histories, heading)
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:

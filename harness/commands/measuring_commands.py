@@ -54,13 +54,7 @@ def run(
     if sampling.dry_run:
         output.print_plan(stages.dry_run(project, schedule, figures=sampling.figures), json=json)
         return
-    done = stages.run_schedule(
-        *(project, schedule),
-        resume=sampling.resume,
-        wait=wait,
-        extras=extras,
-        max_seq=sampling.max_seq,
-    )
+    done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
     output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -130,8 +124,6 @@ def static(
     from harness.commands.static_suites import compile_and_print, split_ids
 
     project, columns, targets = place.project(), tables.column_names(), stages.known_targets(targets)
-    if pages.stages and not overrides.modes:
-        overrides = replace(overrides, modes=("fwd",))
     if shard.on:
         from harness.commands.machines import run_on
 

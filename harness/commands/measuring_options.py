@@ -34,12 +34,11 @@ class ProfileFlags:
 
     ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
     trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
-    cold: bool = flag(OUTPUT, "From a new process to its first result, by step.")
     budget: Text = option(LIMITS, "Sampling per case, and profiling it: 4s.")
     resume: bool = flag(RUN, "Continue the newest profile of the same.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
-        return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
+        return put_settings(overrides, budget=self.budget)
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
         """The extras to profile of these cases. UsageError where a trace is not possible."""
@@ -51,7 +50,7 @@ class ProfileFlags:
                 raise UsageError(f"--trace: is of one case, these are {count}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
                 raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
-        return ProfileExtras(self.ops, self.trace, self.cold)
+        return ProfileExtras(self.ops, self.trace)
 
 
 @option_group
@@ -76,7 +75,6 @@ class RunFlags(SamplingFlags):
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
     figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
     graphs: bool = flag(RUN, "Time replays of CUDA graphs instead of calls: torch on CUDA.")
-    max_seq: bool = flag(RUN, "Also the largest length that runs, by tries in new processes.")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
         """What to measure of these cases beside their times. UsageError where it cannot be."""
@@ -92,7 +90,6 @@ class PageFlags:
     """Flags of `static`: searches over compiled programs, and the page shown in place of a run's tables."""
 
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
-    stages: bool = flag(TARGETS, "FLOPs and bytes of each stage, and the least time that peaks allow.")
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line.")
     owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
     against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")

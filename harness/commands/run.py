@@ -48,7 +48,7 @@ def run_schedule(
     tell_left_out(schedule)
     request = Request(
         *(schedule, project.catalog, project.results, typed_command(), depth),
-        *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
+        *(resume, checks, wait, extras or STAGES_ALONE),
     )
     with closing(progress_of(schedule)) as progress:
         if depth != "static":

@@ -59,11 +59,7 @@ def compile_and_print(
 def _print_pages(
     done: Done, targets: Sequence[str], pages: PageFlags, columns: Sequence[str], *, notes: bool, json: bool
 ) -> None:
-    if pages.stages:
-        from harness.commands.profile import print_planned_stages
-
-        print_planned_stages(done.records, done.folder.results, targets, json=json)
-    elif pages.kernels and not json:
+    if pages.kernels and not json:
         output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=notes)

@@ -231,7 +231,6 @@ def export(
 @command(group, "history")
 def history(
     case: str = argument("A case's id, or a pattern: 'mask/scatter@*seq=4096*'.", REQUIRED),
-    out: Path | None = stored_options.SVG_FILE,
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
@@ -240,4 +239,4 @@ def history(
     from harness.commands.history import print_histories, read_histories
 
     histories = read_histories(place.project().results, case, output.print_note)
-    print_histories(histories, out, json=json)
+    print_histories(histories, json=json)

@@ -98,11 +98,6 @@ FORMS: Mapping[str, type[Any]] = {
         kernels=tuple[tuple[str, Count], ...],  # names of one call's kernels, in order, with their counts
         refused=str,  # why there are none; empty where there are
     ),
-    "attempt": _form(
-        peak_bytes=Maybe,  # the highest that was allocated for it
-        outside_bytes=Maybe,  # held by its device or process beyond that
-        by=_one_of("allocator", "resident"),  # counted by the device's allocator, or as resident memory
-    ),
     "finish": _form(
         threads=tuple[str, ...],  # names of those that run
         processes=tuple[str, ...],  # those that live, as `name (id)`

@@ -24,10 +24,9 @@ PACKET = 1 << 20
 class Job:
     """The job of a process, given at its fork.
 
-    `role` is `case` (measures one case), `trial` (calls one once, for its memory), `reference` (draws a
-    group's inputs, computes references and verifies results), `side` (one side of a gate: it holds several
-    cases, each with a job of its own) or `target` (compiles cases for targets that are not at hand, each with
-    a job of its own).
+    `role` is `case` (measures one case), `reference` (draws a group's inputs, computes references and
+    verifies results), `side` (one side of a gate: it holds several cases, each with a job of its own) or
+    `target` (compiles cases for targets that are not at hand, each with a job of its own).
     `case` is what it measures or judges, and `folder` holds its group's arrays. `module` is where the
     implementation is loaded from; a reference worker finds its family through it. In a gate `side` says
     whose code it is, and `within` is the folder that the module must come from. Its `threads` cores begin

@@ -25,11 +25,6 @@ CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COUNTED_MODE = "fwd"  # the formulas of costs count no backward
 COVERAGES = ("whole", "rows")
-# `cache hit` is the compilation in a process that finds the program in the compiler's cache on disk.
-COLD_STEPS = (
-    *("import", "trace", "lower", "compile", "autotune"),
-    *("first call", "later call", "cache hit"),
-)
 TIMED = ("run", "profile")  # depths of a run that read the clock
 
 
@@ -157,21 +152,6 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class ColdStart:
-    """From a new interpreter to calls at speed, step by step. Every process gives a reading of each step."""
-
-    steps: Mapping[str, tuple[float, ...]]  # seconds by step, one of COLD_STEPS, in each process
-    missing: Mapping[str, str]  # why a step has no reading, by step
-    later: int = 1  # which call of a process `later call` is
-
-    def __post_init__(self) -> None:
-        for step, readings in self.steps.items():
-            require_member("step of a cold start", step, COLD_STEPS)
-            if not readings or not all(0 <= seconds < math.inf for seconds in readings):
-                raise ValueError(f"{step}: a reading must be a number of seconds")
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """Analytic work of a workload, from the family's formulas; None where it has none."""
 
@@ -225,7 +205,6 @@ class Record:
     cost: Cost = Cost()
     memory: Memory = Memory()
     profile: Profile | None = None
-    cold: ColdStart | None = None  # the cost of its first calls in new processes
     kernels_run: tuple[tuple[str, int], ...] = ()  # kernels of one call on CUDA, in order, with their counts
     kernels_unknown: str = ""  # why there are none, where a call on CUDA was profiled
     source: str = ""  # `sha256:…` of the code that it depends on

@@ -61,17 +61,6 @@ class OperatorWeight:
 
 
 @dataclass(frozen=True, slots=True)
-class StageWork:
-    """The work of one stage of a call, without the stages inside it, as counted in a trace of the call."""
-
-    stage: str  # `outer/inner` for one inside another; empty for what none holds
-    entered: int  # how often the call begins it
-    operators: int  # dispatched, without views
-    flops: int  # of matrix products and attention kernels
-    bytes: int  # read and written by its operators, by their operands' sizes
-
-
-@dataclass(frozen=True, slots=True)
 class Static:
     """A compiler's static figures of a case for one target. Every figure that is None has its reason.
 
@@ -102,7 +91,6 @@ class Static:
     opcodes: Mapping[str, int] = field(default_factory=dict[str, int])  # instructions, each loop body once
     operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
     weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
-    stages: tuple[StageWork, ...] = ()  # of a traced call that marks some, in the order in which they begin
     kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
     tpu_kernels: tuple[TpuKernelFigures, ...] = ()  # Pallas kernels of a call, in order
     overflow: OnChipOverflow | None = None  # why it does not fit, where that is a core's own memory

@@ -32,7 +32,6 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
         **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),
-        "document_losses": _figures(suites, "document_losses"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
         "kernel_warnings": [
             {"case": record.case, "target": name, "warning": sentence}

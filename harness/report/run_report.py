@@ -20,7 +20,6 @@ from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
-from harness.report.tables.documents import loss_lines, loss_table, rows_table
 from harness.report.tables.history import history_lines, history_table
 from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
@@ -30,7 +29,7 @@ from harness.report.tables.max_seq import (
     largest_table,
     longest_context_lines,
     longest_context_table,
-    measured_table,
+    planned_lengths,
 )
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
@@ -66,13 +65,12 @@ def print_run(
     legend = Legend()
     for note in quick_notes(info):
         console.print(Text(note, style="yellow"))
-    largest = info.get("largest") or ()
+    largest = planned_lengths(info)
     _print_lines(console, longest_context_lines(suites, largest))
     if (table := longest_context_table(suites, largest)).rows:
         print_tables(console, table)
     for suite in suites:
         _print_host(console, suite, columns, None if notes else legend)
-        _print_documents(console, suite)
         _print_targets(console, info, suite, columns)
     if not notes and any(record.timing is not None for record in records):
         legend.missing.clear()
@@ -113,20 +111,11 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
         console.print()
 
 
-def _print_documents(console: Console, suite: SuiteResults) -> None:
-    """Print what real document lengths cost, and the imbalance of their rows; nothing without any."""
-    for line in loss_lines(suite):
-        console.print(Text(line))
-    tables = [table for table in (loss_table(suite), rows_table(suite)) if table.rows]
-    if tables:
-        print_tables(console, *tables)
-
-
 def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
     """Print targets side by side, every other figure of a single target, kernels, and longest lengths."""
-    compiled, largest = suite.compiled_targets, info.get("largest") or ()
+    compiled, largest = suite.compiled_targets, planned_lengths(info)
     abroad = any(target != HOST for target in compiled)
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
@@ -150,7 +139,6 @@ def _print_targets(
     limits = [limits_table(panel, largest) for panel in suite.panels.values()]
     if not suite.models:  # whose longest contexts stand in front
         limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
-    limits.append(measured_table(suite.name, largest, suite.bounds))
     if tables := [table for table in limits if table.rows]:
         print_tables(console, *tables)
 

@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,6 @@ from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras, P
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
-from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
 from harness.run.resume import reopen, run_to_continue
@@ -54,7 +53,6 @@ class Request:
     checks: Checks = ()
     wait: bool = False
     extras: ProfileExtras = STAGES_ALONE
-    max_seq: bool = False  # also search the largest length that runs
 
 
 @dataclass(frozen=True)
@@ -139,15 +137,6 @@ def conduct(request: Request, listener: Listener) -> Done:
             fingerprint=lambda on, threads: folder.write_fingerprint(facts_of(on, threads)),
             known_s=known_seconds(request.results),
         )
-        if request.max_seq and not outcome.interrupted:
-            trials, stored = LengthTrials(executor, context), folder.info.get("largest") or ()
-            try:  # the largest lengths are written into run.json one by one
-                measure_max_seq(
-                    *(trials, schedule, folder.records([]), stored),
-                    keep=lambda fits: folder.update_info(largest=fits),
-                )
-            except KeyboardInterrupt:
-                outcome = replace(outcome, interrupted=True)
         _write_end(folder, outcome)
         return Done(folder, outcome.interrupted)
 

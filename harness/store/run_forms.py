@@ -47,13 +47,6 @@ class ShardForm(TypedDict):
     sweep: str
 
 
-class TrialForm(TypedDict, total=False):
-    seq: Required[int]
-    peak_bytes: int | None
-    outside_bytes: int | None
-    by: str
-
-
 class FitForm(TypedDict, total=False):
     suite: Required[str]
     implementation: Required[Label]
@@ -62,7 +55,6 @@ class FitForm(TypedDict, total=False):
     seq: Required[int | None]
     beyond: Required[int | None]
     reason: Required[str | None]
-    trials: list[TrialForm]
 
 
 class RunForm(TypedDict, total=False):

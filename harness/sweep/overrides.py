@@ -14,8 +14,8 @@ class Overrides:
 
     `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
     `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
-    selected suite of their family. `with_baseline`: a suite's baseline stays beside `impls`. `quick`: the two
-    smallest lengths and a tenth of bench.yaml's budget. `models` holds `--model`, `--tp` and `--phase`.
+    selected suite of their family. `quick`: the two smallest lengths and a tenth of bench.yaml's budget.
+    `models` holds `--model`, `--tp` and `--phase`.
     `every_choice_of` is a field that takes all its choices where neither a flag nor the suite lists some.
     `elsewhere`: a model's suites are planned for targets that are not at hand alone. `compiled_only`: nothing
     runs, so no reference is needed.
@@ -33,7 +33,6 @@ class Overrides:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     plugins: tuple[str, ...] = ()
     shard: str | None = None
-    with_baseline: bool = False
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     every_choice_of: str | None = None
     elsewhere: bool = False

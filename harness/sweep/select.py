@@ -143,9 +143,7 @@ def _with_implementations(
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
     """Apply `--baseline` to every suite whose family has it; it is measured there even if not listed."""
     if overrides.baseline is None:
-        if not overrides.with_baseline:
-            return chosen
-        return [_with_variants(grid, [grid.baseline, *grid.variants]) for grid in chosen]
+        return chosen
     requested = _parse_name(catalog, "--baseline", overrides.baseline)
     _refuse_absent(requested, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
 

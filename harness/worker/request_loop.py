@@ -23,7 +23,6 @@ from harness.worker import resource_limits
 from harness.worker.case_worker import CaseWorker
 from harness.worker.reference_worker import ReferenceWorker
 from harness.worker.side_worker import SideWorker
-from harness.worker.trial_worker import TrialWorker
 
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
@@ -59,7 +58,7 @@ def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
         return resolve_name(traits_of(job.framework).cross_compiler)(job)
     if job.role == "reference":
         return ReferenceWorker(job)
-    return {"case": CaseWorker, "trial": TrialWorker, "side": SideWorker}[job.role](job, tell_compiling)
+    return {"case": CaseWorker, "side": SideWorker}[job.role](job, tell_compiling)
 
 
 def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -67,11 +67,6 @@ def lift_memory_cap() -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def resident() -> int:
-    """Bytes of this process that are in memory now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
 def rise() -> Callable[[], int | None]:
     """A function that returns by how many bytes the resident size has peaked above its present value.
 

@@ -5,7 +5,6 @@ import harness.commands.run
 import harness.gate.static.run
 import harness.report.run_report
 import harness.run.compile.static_run
-import harness.run.measured_max_seq
 import harness.run.session  # noqa: F401
 from harness.catalog import discovery
 

@@ -13,11 +13,7 @@ import pytest
         (["run", "--graphs"], "--graphs: cpu has no CUDA graphs to replay; add --device cuda"),
         (
             ["run", "--graphs", "--on", "pool"],
-            "does not go with --on: graphs and lengths are tried on this machine alone",
-        ),
-        (
-            ["run", "--max-seq", "--on", "pool"],
-            "does not go with --on: graphs and lengths are tried on this machine alone",
+            "does not go with --on: graphs are tried on this machine alone",
         ),
         (
             ["run", "--dry-run", "--on", "pool"],

@@ -192,26 +192,3 @@ def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
     assert "static again with: seqsweep static mask" in rest
     again = seqsweep(*words[:2], "--seq", "256", "--json", folder=folder)
     assert again.json["overhead"]["cached"] == 3
-
-
-ATTENTION = """
-suites:
-  small: {family: attention, seq: 512, heads: 2, kv_heads: 1, head_dim: 16, window: 64, selected: 2,
-          dtype: bf16, mode: [fwd, fwd_bwd], baseline: dense, impls: [dense, nsa_mslk]}
-"""
-
-
-@pytest.mark.torch
-def test_stages_of_a_plan_have_work_and_bounds(seqsweep, tmp_path):
-    (tmp_path / "bench.yaml").write_text(ATTENTION)
-    words = ("static", "attention/nsa_mslk", "--stages", "--target", "host,cuda:h200")
-    said = seqsweep(*words, "--json", folder=tmp_path)
-    assert said.code == 0, said.err
-    (record,), (plan,) = said.json["records"], said.json["planned"]
-    assert record["mode"] == "fwd", "as a profile, where no mode is named"
-    assert sum(stage["flops"] for stage in plan["stages"]) == record["static"]["host"]["flops"]
-    assert {"compressed", "selected/gather", "window", "gate"} < {stage["stage"] for stage in plan["stages"]}
-    assert sum(stage["bounds"]["cuda:h200"]["share"] for stage in plan["stages"]) == pytest.approx(1)
-    assert plan["without_bounds"]["host"].endswith("seqsweep doctor --roofline measures them")
-    refused = seqsweep(*words, "--max-seq", folder=tmp_path)
-    assert (refused.code, "--max-seq does not go with --stages" in refused.err) == (2, True)

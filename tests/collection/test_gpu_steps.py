@@ -80,12 +80,12 @@ def test_without_time_nothing_is_begun_and_all_is_left(borrow, tmp_path):
 
 
 def test_a_step_that_measured_nothing_goes_on_where_it_stopped(borrow, tmp_path):
-    _, done = borrow(EMPTY="--max-seq")
+    _, done = borrow(EMPTY="attention_given_kernels")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].startswith("left to measure: longest;")
-    assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"longest"}
-    (longest,), done = borrow()
-    assert ("--resume" in longest.split(), done.returncode) == (True, 0)
+    assert done.stdout.splitlines()[-1].startswith("left to measure: given;")
+    assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"given"}
+    (given,), done = borrow()
+    assert ("--resume" in given.split(), done.returncode) == (True, 0)
 
 
 def test_a_step_that_is_refused_is_named_and_begins_anew(borrow, tmp_path):

@@ -82,7 +82,7 @@ SECTIONS = {
     "verify": ["Arguments", "Places", "Limits", "Output", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
-    "history": ["Arguments", "Output", "Places", "Options", "Examples"],
+    "history": ["Arguments", "Places", "Output", "Options", "Examples"],
     "compare": ["Arguments", "Selection", "Output", "Places", "Options", "Examples"],
     "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
 }

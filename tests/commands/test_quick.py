@@ -52,7 +52,6 @@ SHOWN = {
     "a function as JSON": ["dispatch", "--json"],
     "charts": ["chart"],
     "a history": ["history", "mask/base@*"],
-    "a drawn history": ["history", "mask/base@*", "--out", "h.svg", "--json"],
     "implementations": ["compare", "latest", *PAIR],
     "implementations as JSON": ["compare", "latest", *PAIR, "--json"],
     "drawn implementations": ["compare", "latest", *PAIR, "--out", "c.svg"],

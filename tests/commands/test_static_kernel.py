@@ -24,7 +24,7 @@ LAUNCH = ["--target", "cuda:h100", "--args", "x=f32[64]", "--grid", "1"]
         (["mine.py::k", "mask", *LAUNCH], "mine.py::k: is one kernel, and goes without the other words"),
         (["mine.py::k", *LAUNCH, "--seq", "4Ki"], "--seq does not go with FILE.py::KERNEL"),
         (["mine.py::k", *LAUNCH, "--threads", "1"], "--threads does not go with FILE.py::KERNEL"),
-        (["mine.py::k", *LAUNCH, "--stages"], "--stages does not go with FILE.py::KERNEL"),
+        (["mine.py::k", *LAUNCH, "--owners"], "--owners does not go with FILE.py::KERNEL"),
         (["mine.py::k", *LAUNCH, "--timeout", "soon"], 'timeout: "soon" is not a quantity'),
         (["mask", "--grid", "1"], "--grid: goes with FILE.py::KERNEL"),
     ],

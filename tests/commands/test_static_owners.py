@@ -24,7 +24,7 @@ SMALL = Owners(4 * MIB, 0, 0, 0, 10, (INPUT,), (0, 0), ((0, 4 * MIB),))
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["--stages"], "--owners does not go with --stages"),
+        (["--kernels"], "--owners does not go with --kernels"),
         (["--kernels", "--on", "lab"], "--owners does not go with --kernels"),
         (["--max-seq"], "--max-seq does not go with --owners"),
         (["--columns", "time"], "--columns does not go with --owners"),

@@ -8,7 +8,7 @@ from tests.report.charts.suites import FINGERPRINT
 from tests.report.charts.suites import record as record_on_machine
 from tests.rooflines import machine
 
-LISTS = "records comparisons throughput scaling crossovers document_losses programs kernel_warnings"
+LISTS = "records comparisons throughput scaling crossovers programs kernel_warnings"
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
 EMPTY = {
     **dict.fromkeys(HEADER),

@@ -26,9 +26,7 @@ class Conductor:
         self.monkeypatch = monkeypatch
         self.heard = Heard()
 
-    def __call__(
-        self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, catalog=None, max_seq=False
-    ):
+    def __call__(self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, catalog=None):
         executor.folder = self.scratch
 
         def probe(device, _threads):
@@ -48,7 +46,7 @@ class Conductor:
         self.heard = Heard()
         asked = schedule or plans.schedule(), catalog or plans.catalog()
         command = ["seqsweep", "run"]
-        request = Request(*asked, self.results, command, depth, resume, max_seq=max_seq)
+        request = Request(*asked, self.results, command, depth, resume)
         return session.conduct(request, self.heard)
 
     def until_killed(self, executor, schedule=None):

@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.catalog import Catalog
 from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
-from harness.run.case.source_files import SourceFiles
 from harness.run.processes.executor import Ended
 
 MIB = 2**20
@@ -49,7 +47,6 @@ class Act:
     noise: tuple[float, ...] = (1.0,)
     spawn: BaseException | None = None
     cores: int = 1
-    longest: int = 1 << 40  # the largest length that a try of it has memory for
 
     def call_s(self, seq: int) -> float:
         return self.seconds(seq) if callable(self.seconds) else self.seconds
@@ -181,16 +178,6 @@ class FakeWorker:
     def kernels(self) -> dict[str, Any]:
         return {"kernels": [["fill", 1], ["scatter", 2]], "refused": ""}
 
-    def attempt(self) -> dict[str, Any]:
-        seq = self.job.case.seq
-        if seq > self.act.longest:
-            raise Ended("oom", f"no room for {seq}", alive=True)
-        return {"peak_bytes": 4 * seq, "outside_bytes": MIB, "by": "allocator"}
-
-    def close_and_wait(self) -> None:
-        self.executor.freed.append(self.job.case.seq)
-        self.close()
-
     def finish(self) -> dict[str, Any]:
         return {"threads": [], "processes": [], "shared_memory": []}
 
@@ -226,7 +213,6 @@ class FakeExecutor:
         self.clock = Clock()
         self.jobs: list[tuple[Job, int]] = []
         self.living: list[FakeWorker] = []
-        self.freed: list[int] = []  # lengths of the processes whose end was waited for
         self.closed = False
         self.killed: Callable[[], None] = lambda: None
         self.asked: list[tuple[str, int, str, dict[str, Any]]] = []
@@ -272,16 +258,6 @@ class FakeExecutor:
         """How often a result was held to its contract."""
         asked = [arguments["result"] for *_, verb, arguments in self.asked if verb == "judge"]
         return [self.results[name] for name in asked].count(result)
-
-
-class EditedSources(SourceFiles):
-    """Every file has been edited since the run began."""
-
-    def __init__(self) -> None:
-        super().__init__(Catalog(), ())
-
-    def changed(self, implementation: str) -> str:
-        return f"{implementation} has changed"
 
 
 class Heard:

@@ -6,10 +6,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from harness.analysis.suite_results import SuiteResults
-from harness.profile.charts.cold import cold_chart
 from harness.profile.charts.components import components
 from harness.profile.charts.roofs import roofline_chart
-from harness.profile.cold_start import cold_cases
 from harness.profile.stage_times import profiled_series
 from harness.report.charts.drawing.page import Sheet, compose_page
 from harness.report.charts.drawing.style import style
@@ -22,7 +20,7 @@ from harness.report.provenance import provenance
 def draw_profiles(
     info: Mapping[str, Any], suites: Sequence[SuiteResults], *, png: bool = False
 ) -> dict[str, bytes]:
-    """`components`, `roofline` with measured ceilings in `info`, and `cold`, of suites that were profiled."""
+    """`components`, and `roofline` with measured ceilings in `info`, of suites that were profiled."""
     drawn: dict[str, bytes] = {}
     with style():
         for suite in suites:
@@ -32,15 +30,11 @@ def draw_profiles(
 
 def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Captioned, Figure]]:
     """The charts of a suite's profiles and their figures, which are to be drawn in `style`."""
-    series, cold = list(profiled_series(suite.records).values()), cold_chart(cold_cases(suite.records))
-    if not series and cold is None:
+    series = list(profiled_series(suite.records).values())
+    if not series:
         return {}
     sheet = Sheet(None, CaseGrid.of(suite).constants(), provenance(suite.records, info), suite.baseline)
-    charts = {
-        "components": components(series),
-        "roofline": roofline_chart(suite, series) if series else None,
-        "cold": cold,
-    }
+    charts = {"components": components(series), "roofline": roofline_chart(suite, series)}
     return {
         kind: (chart, compose_page(chart, sheet, chart.samples, chart.draw))
         for kind, chart in charts.items()

@@ -156,77 +156,7 @@ class ScatterChart(Captioned):
     uprights: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class ShareBar:
-    """A share from 0 to 1 of an implementation, by a name of its own, and the words behind its end."""
-
-    label: str
-    name: str
-    share: float
-    words: str
-    alarming: bool = False
-
-
-@dataclass(frozen=True)
-class BarPanel:
-    """Bars, the first on top."""
-
-    title: str
-    bars: tuple[ShareBar, ...]
-
-
-@dataclass(frozen=True)
-class BarChart(Captioned):
-    """Shares side by side, a row each."""
-
-    x_label: str
-    panels: tuple[BarPanel, ...]
-
-
-@dataclass(frozen=True)
-class Band:
-    """A buffer of so many bytes, alive from its first step to its last."""
-
-    name: str
-    bytes: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
-class LivePanel:
-    """Bytes over the steps of a program: `curve` is (step, bytes from it on); `peak` is a step, and words."""
-
-    title: str
-    curve: tuple[tuple[int, int], ...]
-    steps: int
-    bands: tuple[Band, ...]
-    peak: tuple[int, str]
-
-    def layers(self) -> tuple[list[int], list[list[int]]]:
-        """(steps, the bytes of every band from each step on), and last those of all other buffers."""
-        ends = {band.first for band in self.bands} | {band.last + 1 for band in self.bands}
-        corners = sorted({step for step, _ in self.curve} | {end for end in ends if end < self.steps})
-        places, alive = [*corners, self.steps], dict(self.curve)
-        layers: list[list[int]] = [[] for _ in self.bands]
-        others: list[int] = []
-        total = 0
-        for step in places:
-            total = alive.get(step, total)
-            for layer, band in zip(layers, self.bands, strict=True):
-                layer.append(band.bytes if band.first <= min(step, self.steps - 1) <= band.last else 0)
-            others.append(max(0, total - sum(layer[-1] for layer in layers)))
-        return places, [*layers, others]
-
-
-@dataclass(frozen=True)
-class LiveChart(Captioned):
-    """The bytes alive over programs, a panel each."""
-
-    panels: tuple[LivePanel, ...]
-
-
-AnyChart = Chart | ScatterChart | BarChart | LiveChart
+AnyChart = Chart | ScatterChart
 Placed = TypeVar("Placed", Point, Outcome)
 
 

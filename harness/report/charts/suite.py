@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError
-from harness.report.charts.bound import bound
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
@@ -16,8 +15,6 @@ from harness.report.charts.image import to_files, to_svg
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.model import AnyChart, PublishedCurve
-from harness.report.charts.occupancy import occupancy
-from harness.report.charts.owners import owners
 from harness.report.charts.recall import recall
 from harness.report.charts.scaling import scaling
 from harness.report.charts.speedup import speedup
@@ -50,8 +47,7 @@ def suite_figures(
     """The charts of a suite and their figures, which are to be drawn in :func:`style`; `kinds` as above.
 
     A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling`, `recall`, `occupancy`, `bound` and `owners` are there where they
-    have a figure.
+    way to times has no `static`. `scaling` and `recall` are there where they have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -69,9 +65,6 @@ def suite_figures(
         "static": lambda: static(grid, info) if abroad or not ran else None,
         "scaling": lambda: scaling(grid),
         "recall": lambda: recall(grid),
-        "occupancy": lambda: occupancy(grid),
-        "bound": lambda: bound(grid),
-        "owners": lambda: owners(grid),
     }
     dressed = looks(grid.labels, suite.baseline)
     return {

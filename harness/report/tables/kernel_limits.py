@@ -85,9 +85,7 @@ def _by_target(panel: SuiteResults, largest: Entries) -> dict[str, list[Mapping[
     own_entries = [
         entry
         for entry in largest
-        if entry["suite"] == panel.name
-        and "trials" not in entry
-        and (entry["implementation"], entry["panel"]) in own
+        if entry["suite"] == panel.name and (entry["implementation"], entry["panel"]) in own
     ]
     by_target = grouped(own_entries, lambda entry: entry["target"])
     return {target: by_target[target] for target in panel.compiled_targets if target in by_target}

@@ -1,4 +1,4 @@
-"""The largest length that fits: a target's by compiling ever closer lengths, a device's by running them.
+"""The largest length that fits a target, by compiling ever closer lengths.
 
 Of a model's calls it is the longest context that fits a device, by what compilers plan for a step.
 """
@@ -9,20 +9,11 @@ from typing import Any, NamedTuple
 from harness.analysis.results import StepModel
 from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
-from harness.core.units import format_bytes, format_count
+from harness.core.units import format_count
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
-# The meaning of the memory figures of the largest length that ran, by the counter that gave them.
-PEAK = {
-    "allocator": "the most that the device's allocator had given out, inputs among it",
-    "resident": "the rise of the process's resident memory over what it had before its inputs",
-}
-OUTSIDE = {
-    "allocator": "device total − free − the allocator's: context, libraries, communication, other programs",
-    "resident": "resident before the inputs: interpreter, framework, its threads",
-}
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
@@ -34,12 +25,17 @@ CONTEXT_CAPTION = (
 )
 
 
+def planned_lengths(info: Mapping[str, Any]) -> Entries:
+    """The largest lengths in run.json, without those that an earlier version tried on a device."""
+    return [entry for entry in info.get("largest") or () if "trials" not in entry]
+
+
 def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
     """`entries` as in run.json; rows are implementations (and panels, if many), columns targets.
 
     `bounds` are those that authors give, by implementation. Without rows where none was looked for.
     """
-    found = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
+    found = [entry for entry in entries if entry["suite"] == suite]
     targets = list(dict.fromkeys(entry["target"] for entry in found))
     by_case = grouped(found, lambda entry: (entry["panel"], entry["implementation"]))
     names = _name_columns(found)
@@ -54,30 +50,6 @@ def largest_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> Ta
     )
 
 
-def measured_table(suite: str, entries: Entries, bounds: Mapping[str, str]) -> TableData:
-    """The `entries` of run.json that were tried on a device; rows are implementations at each panel."""
-    found = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
-    names = _name_columns(found)
-    rows: list[tuple[Cell, ...]] = []
-    for entry in found:
-        largest = next((each for each in entry["trials"] if each["seq"] == entry["seq"]), None) or {}
-        rows.append(
-            (
-                *_name_cells(entry, bounds)[: len(names)],
-                length_cell(entry),
-                _memory_cell(largest.get("peak_bytes"), PEAK.get(largest.get("by", ""))),
-                _memory_cell(largest.get("outside_bytes"), OUTSIDE.get(largest.get("by", ""))),
-                Cell(format_count(len(entry["trials"]))),
-            )
-        )
-    figures = (Column(title, rank=rank) for rank, title in enumerate(("peak", "outside", "tries"), start=1))
-    return TableData(
-        title=f"{suite}: largest length that ran on {', '.join({entry['target']: 0 for entry in found})}",
-        columns=(*names, Column("length", right=False), *figures),
-        rows=tuple(rows),
-    )
-
-
 def _name_columns(entries: Entries) -> Sequence[Column]:
     """A single panel has no column: it stands in the title of the suite's own table."""
     return _NAMES if len({entry["panel"] for entry in entries}) > 1 else _NAMES[:1]
@@ -85,10 +57,6 @@ def _name_columns(entries: Entries) -> Sequence[Column]:
 
 def _name_cells(entry: Mapping[str, Any], bounds: Mapping[str, str]) -> tuple[Cell, Cell]:
     return name_cell(entry["implementation"], bounds), Cell(entry["panel"])
-
-
-def _memory_cell(size: int | None, meaning: str | None) -> Cell:
-    return Cell(ABSENT) if size is None else Cell(format_bytes(size), sentences(meaning))
 
 
 def length_cell(entry: Mapping[str, Any] | None) -> Cell:
@@ -192,7 +160,7 @@ def _reach(fit: _Fit) -> int:
 
 def _fits(suites: Sequence[SuiteResults], largest: Sequence[Mapping[str, Any]]) -> Iterator[_Fit]:
     for suite in suites:
-        entries = [entry for entry in largest if entry["suite"] == suite.name and "trials" not in entry]
+        entries = [entry for entry in largest if entry["suite"] == suite.name]
         for model in suite.models:
             panels = {(own.label, own.panel) for case, own in suite.by_case.items() if case in model.cases}
             for entry in entries:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from harness.catalog.catalog import ImplementationInfo
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
-from harness.core.record import Checked, ColdStart, Correctness, Profile
+from harness.core.record import Checked, Correctness, Profile
 from harness.core.remedy import BY_STATUS
 from harness.core.static_figures import Static
 from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
@@ -21,7 +21,6 @@ class ExtraFigures:
     """What is measured after the samples, on request."""
 
     profile: Profile | None = None
-    cold: ColdStart | None = None
 
 
 NO_EXTRAS = ExtraFigures()

@@ -9,7 +9,6 @@ from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.case.case_state import CaseState
-from harness.run.group.cold import measure_cold_starts
 from harness.run.group.group_context import GroupContext
 from harness.store.atomic import write_files
 
@@ -28,8 +27,6 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
             profile = _profile(rounds[state.id], counted["counts"])
             profile = replace(profile, operators=_operators(context, state))
             state.extras = replace(state.extras, profile=profile)
-        if context.run.extras.cold and state.living:
-            measure_cold_starts(context, state)
 
 
 def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str, Answers]:

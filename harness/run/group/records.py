@@ -67,7 +67,6 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         cost=state.plan.cost,
         memory=Memory(state.call.high_water_bytes),
         profile=extras.profile,
-        cold=extras.cold,
         kernels_run=state.kernels.counts if ok else (),
         kernels_unknown=state.kernels.unknown if ok else "",
         started=state.started,

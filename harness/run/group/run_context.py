@@ -9,18 +9,14 @@ from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
-from harness.core.protocol import Job
 from harness.run.case.predict import CallPredictor
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
 from harness.run.machine.device_memory import DeviceMemory
-from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
 Clock = Callable[[], float]
 
-
-StartCold = Callable[[Job, float, int, str | None], ColdReading]
 KeepCrash = Callable[[Case, int, str], str]
 Checks = Collection[str] | Mapping[str, Collection[str]] | None
 
@@ -41,13 +37,12 @@ class ProfileExtras:
 
     operators: bool = False  # the slowest operators
     trace: Path | None = None  # the file for a trace of one call
-    cold: bool = False  # cold starts in new processes
     graphs: bool = False  # times replays of CUDA graphs instead of calls
 
     @property
     def names(self) -> list[str]:
         """The flags that the evidence of a case depends on."""
-        flags = {"--ops": self.operators, "--cold": self.cold, "--graphs": self.graphs}
+        flags = {"--ops": self.operators, "--graphs": self.graphs}
         return [flag for flag, given in flags.items() if given]
 
 
@@ -79,7 +74,6 @@ class RunContext:
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
-    start_cold: StartCold = start_cold
     device_memory: Mapping[str, DeviceMemory] = field(default_factory=dict[str, DeviceMemory])  # by device
     sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
 

@@ -29,7 +29,6 @@ from harness.run.processes.output_log import Log, crash_output
 POLL_SECONDS = 0.05
 COMPILE_TURNS = 5  # times its timeout that one request may spend compiling, beside its own turn
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
-RELEASE_SECONDS = 30.0  # that an ended worker's memory may take to become free
 DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
 
 
@@ -172,12 +171,6 @@ class Process:
             self._signal(signal.SIGKILL)
             self.end.close()
             self.log.remove()
-
-    def close_and_wait(self) -> None:
-        """End the process, and wait until its memory is free, also on a device."""
-        # A driver frees a process's memory during its exit, before its parent can reap it.
-        self.close()
-        self._await_exit(RELEASE_SECONDS)
 
 
 class _CompileTime:

@@ -1,7 +1,7 @@
 """The interface of frameworks; a process imports only those that it serves."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -29,14 +29,12 @@ class Prepared:
     `fwd`, and for ones where only the memory of a call matters. A result is the forward's own tree in
     `fwd`, `{"gradients": …}` in `bwd` and both (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients
     stand under the names of the floating inputs, zero where the result does not depend on one. `program` is
-    for the framework's own use: what it has compiled, if anything. `steps` are the seconds of tracing,
-    lowering and compiling it.
+    for the framework's own use: what it has compiled, if anything.
     """
 
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
     static: Static
     program: Any = None
-    steps: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)
@@ -94,9 +92,6 @@ class Framework(Protocol):
 
         It is never called where `prepare` compiles everything, or nothing is compiled.
         """
-
-    def keep_programs(self, folder: str) -> None:
-        """Use a folder as persistent cache of compiled programs; a no-op where nothing is compiled."""
 
     def compilations(self) -> int:
         """How many programs this process has compiled so far."""
@@ -208,16 +203,6 @@ class Framework(Protocol):
 
     def release_memory(self) -> None:
         """Return to the device the memory that is kept for later allocations; a no-op on the cpu."""
-
-    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        """A function that returns (peak bytes, bytes outside, name of the counter) since this call.
-
-        The peak is the device allocator's; outside is what else the device holds: context, libraries, other
-        processes. By default: the rise of the process's resident size, and what was resident before. None:
-        not known.
-        """
-        outside, rise = resource_limits.resident(), resource_limits.rise()
-        return lambda: (rise(), outside, "resident")
 
     def rise(self) -> Callable[[], int | None]:
         """A function that returns by how many bytes memory has peaked above what is in use now.

@@ -1,10 +1,8 @@
 """What stands below the tables of targets: longest lengths, equal programs, transfers between devices."""
 
-from typing import Any
-
 from harness.core.static_figures import Collective, OperatorWeight
 from harness.report.memory_limit import limit_of
-from harness.report.tables.max_seq import OUTSIDE, PEAK, largest_table, measured_table
+from harness.report.tables.max_seq import largest_table, planned_lengths
 from harness.report.tables.target_lines import collective_lines, program_lines, weight_lines
 
 K = 1024
@@ -27,39 +25,8 @@ def test_the_largest_length_that_fits():
     reasons = ["the shortest does not fit", "the longest tried", "not installed"]
     assert [note for cell in table.rows[0] for note in cell.notes] == reasons
     assert largest_table("topk", found, {}).rows == ()
-
-
-def measured(seq: int | None, *, by: str = "allocator", panel: str = "p") -> dict[str, Any]:
-    tries = [{"seq": seq, "peak_bytes": 2 * GIB, "outside_bytes": None if by == "" else GIB, "by": by}]
-    ends = {"beyond": 28 * K if seq else None, "reason": None if seq else "nothing passed"}
-    trials = [{"seq": 28 * K, "peak_bytes": None}, *tries] if seq else []
-    place = {"suite": "mask", "implementation": "mask/a", "panel": panel, "target": "cuda"}
-    return {**place, "seq": seq, **ends, "trials": trials}
-
-
-def test_the_largest_length_that_ran_has_its_memory_and_what_counted_it():
-    table = measured_table("mask", [measured(26 * K)], {})
-    assert table is not None
-    assert table.title == "mask: largest length that ran on cuda"
-    assert [column.title for column in table.columns] == ["", "length", "peak", "outside", "tries"]
-    assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "2.00 GiB", "1.00 GiB", "2"]
-    assert [note for cell in table.rows[0] for note in cell.notes] == [
-        PEAK["allocator"],
-        OUTSIDE["allocator"],
-    ]
-
-
-def test_what_nobody_tells_or_nothing_reached_is_absent():
-    table = measured_table("mask", [measured(26 * K, by=""), measured(None, panel="q")], {})
-    assert table is not None
-    assert [cell.text for cell in table.rows[0]][1:] == ["p", "26Ki, not 28Ki", "2.00 GiB", "–", "2"]
-    assert [cell.text for cell in table.rows[1]] == ["a", "q", "–", "–", "–", "0"]
-
-
-def test_plans_and_measurements_stand_in_tables_of_their_own():
-    planned = {key: value for key, value in measured(26 * K).items() if key != "trials"}
-    assert measured_table("mask", [planned], {}).rows == ()
-    assert largest_table("mask", [measured(26 * K)], {}).rows == ()
+    tried = [{**found[0], "trials": [{"seq": 26 * K}]}]
+    assert planned_lengths({"largest": [*tried, *found]}) == found
 
 
 def test_equal_operators_of_eager_calls_are_called_that(suite, record, static):

@@ -3,9 +3,8 @@
 from harness.core.median_interval import samples_needed
 from harness.run.group.profiling import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
-from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
-from tests.run.fakes import Act, EditedSources, FakeExecutor
+from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure
 
 
@@ -62,13 +61,12 @@ def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path):
     assert records["broadcast"].profile is not None
 
 
-def with_extras(tmp_path, extras, cold=None, **acts):
+def with_extras(tmp_path, extras, **acts):
     folder = tmp_path / "scratch"
     folder.mkdir()
     executor = FakeExecutor(acts)
     shared = context(executor, folder, depth="profile")
     shared.extras = extras
-    shared.start_cold = cold or shared.start_cold
     return measure(executor, folder, group(["scatter"]), shared=shared)
 
 
@@ -87,48 +85,3 @@ def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path):
     assert record.profile.operators == ()
     assert record.timing is not None
     assert "no operators: nobody watches them" in record.timing.warnings
-
-
-COLD = ProfileExtras(cold=True)
-
-
-def test_every_process_gives_a_reading_and_the_one_that_fills_the_cache_none(tmp_path):
-    asked = []
-
-    def start(job, seconds, later, cache):
-        del job, seconds
-        asked.append((later, cache is not None))
-        if cache:
-            return ColdReading({"cache hit": float(len(asked))})
-        return ColdReading({"import": 1.0, "compile": 2.0, "first call": 3.0}, {"autotune": "none"})
-
-    cold = with_extras(tmp_path, COLD, start, scatter=Act(seconds=1.0))["scatter"].cold
-    assert cold is not None
-    count = samples_needed()
-    assert asked == [(5, False)] * count + [(5, True)] * (count + 1), "ten calls would take ten seconds"
-    assert cold.steps["compile"] == (2.0,) * count
-    assert cold.steps["cache hit"] == tuple(float(count + 2 + i) for i in range(count))
-    assert (cold.missing, cold.later) == ({"autotune": "none"}, 5)
-
-
-def test_a_cold_start_of_an_edited_source_is_none(tmp_path):
-    def edit(*_):
-        shared.sources = EditedSources()
-        return ColdReading({"import": 1.0})
-
-    shared = context(FakeExecutor(), tmp_path, depth="profile")
-    shared.extras, shared.start_cold = COLD, edit
-    record = measure(shared.executor, tmp_path, group(["scatter"]), shared=shared)["scatter"]
-    assert (record.status, record.cold) == ("ok", None)
-    assert record.timing is not None
-    assert "no cold start: mask/scatter has changed" in record.timing.warnings
-
-
-def test_a_process_that_fails_costs_the_cold_start_alone(tmp_path):
-    def fail(*_):
-        raise Ended("crashed", "a new process failed: no such module")
-
-    record = with_extras(tmp_path, COLD, fail)["scatter"]
-    assert (record.status, record.cold) == ("ok", None)
-    assert record.timing is not None
-    assert "no cold start: a new process failed: no such module" in record.timing.warnings

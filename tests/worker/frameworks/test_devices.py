@@ -133,19 +133,6 @@ class TestCuda:
         stats.update(peak=1000)
         assert rise() == 700
 
-    def test_a_length_takes_the_allocators_peak_and_what_lies_beside_it(self, framework, monkeypatch):
-        """Of 1000 bytes 350 are free and 400 the allocator's, in use or not: 250 are somebody else's."""
-        import torch
-
-        stats = {"peak": 900}
-        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=0))
-        monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
-        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 400)
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (350, 1000))
-        read = framework.watch_memory()
-        stats.update(peak=390)
-        assert read() == (390, 250, "allocator")
-
 
 @pytest.mark.jax
 class TestJaxDevices:
@@ -172,7 +159,3 @@ class TestJaxDevices:
         read = framework.rise()
         self.stats = memory_stats(after)
         assert read() == rise
-
-    def test_a_length_takes_the_allocators_peak_and_nobody_tells_the_rest(self, framework):
-        self.stats = {"bytes_in_use": 0, "peak_bytes_in_use": 700}
-        assert framework.watch_memory()() == (700, None, "allocator")

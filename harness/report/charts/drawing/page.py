@@ -9,14 +9,12 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from harness.report.charts.drawing.bars import draw_bars
 from harness.report.charts.drawing.labels import label_ends
-from harness.report.charts.drawing.live import draw_live
 from harness.report.charts.drawing.panel import View, draw_outcome_strip, draw_panel, tick_lengths
 from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import BODY, POINTS, ROOM, WIDTH, Look, wrap
-from harness.report.charts.model import AnyChart, BarChart, Captioned, LiveChart, ScatterChart
+from harness.report.charts.model import AnyChart, Captioned, ScatterChart
 from harness.report.format import short_label
 
 TITLE, NOTE = 12.0, 7.0  # points
@@ -40,21 +38,13 @@ class Sheet:
 def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
     """Draw a chart on a page.
 
-    Lines are named at their ends in a single panel with short names, else in a legend. Rows of points and
-    bars have their names at the left.
+    Lines are named at their ends in a single panel with short names, else in a legend. Rows of points have
+    their names at the left.
     """
     alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
-    direct = (
-        bool(chart.rows)
-        if isinstance(chart, ScatterChart)
-        else alone or isinstance(chart, BarChart | LiveChart)
-    )
+    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone
 
     def draw(body: SubFigure) -> float:
-        if isinstance(chart, BarChart):
-            return draw_bars(body, chart, looks)
-        if isinstance(chart, LiveChart):
-            return draw_live(body, chart)
         if isinstance(chart, ScatterChart):
             return draw_scatter(body, chart, looks)
         return _draw_panels(body, View.of(chart, looks, sheet.baseline), direct=direct)

@@ -47,7 +47,6 @@ class CompiledProgram:
 
     program: lowering.Program
     executable: Any
-    steps: Mapping[str, float]  # seconds of tracing, lowering and compiling it
 
     @cached_property
     def staged(self) -> StagedProgram:
@@ -100,11 +99,6 @@ class Jax(Framework):
         if event == COMPILED:
             self.compiled = (self.compiled or 0) + 1
 
-    def keep_programs(self, folder: str) -> None:
-        jax.config.update("jax_compilation_cache_dir", folder)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
     def compilations(self) -> int:
         return self.compiled or 0
 
@@ -127,7 +121,6 @@ class Jax(Framework):
                 lambda inputs, _: _bind_arguments(compiled.executable, {n: inputs[n] for n in names}),
                 static,
                 compiled,
-                compiled.steps,
             )
         backward = lowering.Backward(function, structs)
         # The pullback alone is one program; another one computes the residuals that it takes.
@@ -143,13 +136,11 @@ class Jax(Framework):
             saved, seed = jax.block_until_ready((save(leaves, rest), seed))
             return lambda: compiled.executable(saved, seed)
 
-        return Prepared(bind, static, compiled, compiled.steps)
+        return Prepared(bind, static, compiled)
 
     def _compile(self, program: lowering.Program) -> tuple[CompiledProgram, Static]:
         start = time.perf_counter()
-        traced = program.trace()
-        after_trace = time.perf_counter()
-        lowered = traced.lower()
+        lowered = program.lower()
         middle = time.perf_counter()
         compiled = lowered.compile()
         end = time.perf_counter()
@@ -159,8 +150,7 @@ class Jax(Framework):
             compile_s=end - middle,
             owners=self.names_owners,
         )
-        steps = {"trace": after_trace - start, "lower": middle - after_trace, "compile": end - middle}
-        return CompiledProgram(program, compiled, steps), static
+        return CompiledProgram(program, compiled), static
 
     def put(self, tree: Any) -> Any:
         return jax.block_until_ready(array_files.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True)))
@@ -239,12 +229,6 @@ class Jax(Framework):
             "XLA puts a program's kernels into command buffers itself (--xla_gpu_enable_command_buffer in "
             "XLA_FLAGS), so that its own time has them in it; leave out --graphs"
         )
-
-    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        if self.device.platform == "cpu":
-            return super().watch_memory()
-        # jax does not report how much of the whole device is free.
-        return lambda: ((self.device.memory_stats() or {}).get("peak_bytes_in_use"), None, "allocator")
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":

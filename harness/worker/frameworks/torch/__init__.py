@@ -8,6 +8,5 @@ TRAITS = FrameworkTraits(
     devices=("cpu", "cuda"),
     traces_calls=True,
     host_compiler="torch",
-    program_caches=("TORCHINDUCTOR_CACHE_DIR",),  # of torch.compile
     writes_references=True,
 )

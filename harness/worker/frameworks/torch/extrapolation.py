@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes, walk
 from harness.core.peak_owners import Owner, Owners, largest_first
-from harness.core.static_figures import StageWork, Static
+from harness.core.static_figures import Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # of a whole trace, which then takes some 4 s
@@ -31,7 +31,6 @@ LENGTHS = 4
 CHECK_OPERATORS = MOST_OPERATORS // 4
 FARTHER = 2 * LENGTHS
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
-COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
 
 Line = tuple[str, str, str, str]  # (name, kind, operator, source) of a buffer
 
@@ -127,8 +126,7 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
 
 def _agrees(figures: Mapping[str, Any], witness: Static) -> bool:
     """Whether extrapolated figures equal those of a trace at the same length."""
-    known = {name: value for name, value in figures.items() if value != ()}
-    return all(getattr(witness, name) == value for name, value in known.items())
+    return all(getattr(witness, name) == value for name, value in figures.items())
 
 
 def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
@@ -148,22 +146,7 @@ def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[s
         **sizes,
         "peak_bytes": peak,
         "temp_bytes": max(0, peak - sizes["argument_bytes"] - new),
-        "stages": _stages([static.stages for static in statics], beyond),
     }
-
-
-def _stages(traces: Sequence[Sequence[StageWork]], beyond: int) -> tuple[StageWork, ...]:
-    """The stages' work, each count extrapolated by itself; empty unless all can be."""
-    if len({tuple(work.stage for work in stages) for stages in traces}) != 1:
-        return ()
-    extrapolated: list[StageWork] = []
-    for works in zip(*traces, strict=True):
-        counts = [extrapolate([getattr(work, name) for work in works], beyond) for name in COUNTS]
-        integers = [count for count in counts if count is not None]
-        if len(integers) < len(COUNTS):
-            return ()
-        extrapolated.append(StageWork(works[0].stage, *integers))
-    return tuple(extrapolated)
 
 
 def _with_owners(

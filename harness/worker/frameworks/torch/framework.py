@@ -236,18 +236,6 @@ class Torch(Framework):
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
 
-    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
-        if self.device.type != "cuda":
-            return super().watch_memory()
-        torch.cuda.reset_peak_memory_stats()
-
-        def read() -> tuple[int | None, int | None, str]:
-            free, total = torch.cuda.mem_get_info()
-            outside = total - free - torch.cuda.memory_reserved()
-            return torch.cuda.max_memory_allocated(), outside, "allocator"
-
-        return read
-
     def rise(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":
             return super().rise()

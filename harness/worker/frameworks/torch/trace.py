@@ -20,18 +20,19 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
-from harness.core.static_figures import StageWork, Static
+from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.torch import sdpa_flops
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
 from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
 from harness.worker.frameworks.torch.operator_scratch import ONEDNN, is_onednn_product, scratch_bytes
-from harness.worker.frameworks.torch.stage_counts import Counts, OperatorCounts, counts_by_stage, moved_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.frameworks.torch.uncompiled import run_uncompiled
-from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -58,13 +59,14 @@ class CpuFakeTensorMode(FakeTensorMode):
         return False  # nothing is placed on another device, so there is nothing to avoid
 
 
-class TraceTotals(OperatorCounts):
-    """Live bytes, FLOPs and operators of a trace; the only dispatch mode above the fake tensors'."""
+class TraceTotals(TorchDispatchMode):
+    """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
 
     def __init__(
         self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None, threads: int
     ) -> None:
         super().__init__()
+        self.flop_counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
         self.survey, self.log, self.threads = survey, log, threads
         self.memory = LiveBytes(log)
         self.uses_onednn = False  # for a product whose scratch memory is not known
@@ -110,9 +112,6 @@ class TraceTotals(OperatorCounts):
             self.memory.hold(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
-                if not func.is_view:
-                    self.operators += 1
-                    self.bytes += moved_bytes(func, args, kwargs, result)
                 size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
                 self.uses_onednn = self.uses_onednn or (self.threads > 0 and is_onednn_product(func, args))
                 live = self.memory.hold_scratch(size, func._overloadpacket.__name__)
@@ -191,9 +190,7 @@ def figures(
                 totals.memory.hold(inputs)
                 call = bind(inputs, None)
                 before = totals.begin()
-                recorder = StageRecorder(totals.counts)
-                result = recorder.run(call)
-                recorder.end()
+                result = call()
     except TraceAbandoned as stop:
         return Static.none(str(stop))
     except NotImplementedError as error:
@@ -210,7 +207,7 @@ def figures(
     unavailable = {"bytes_accessed": EAGER}
     if compiled:
         unavailable |= {"temp_bytes": FUSED, "peak_bytes": FUSED}
-    flops = totals.counts().flops
+    flops = totals.flop_counter.get_total_flops()
     if not flops:
         unavailable["flops"] = "no matrix product or attention kernel to count"
     static = Static(
@@ -224,7 +221,6 @@ def figures(
         program=f"sha256:{totals.digest.hexdigest()}",
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
-        stages=() if compiled else _stage_work(recorder),
         warnings=(ONEDNN,) if totals.uses_onednn and not compiled else (),
     )
     if totals.log is None or static.planned_bytes is None:
@@ -235,14 +231,6 @@ def figures(
     if survey:
         survey.buffers = buffers
     return replace(static, owners=peak_owners)
-
-
-def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:
-    """The work of every stage, and outside of all; empty if none is marked."""
-    counts = counts_by_stage(recorder)
-    if counts.keys() == {OUTSIDE}:
-        return ()
-    return tuple(StageWork(name, recorder.entered.get(name, 1), *each) for name, each in counts.items())
 
 
 def _untraceable(error: Exception) -> str:

@@ -14,6 +14,5 @@ TRAITS = replace(
     kernels_kept_for="cuda",
     interpreted_on=("cpu",),
     planned_for=("cuda:a100", "cuda:h100"),
-    program_caches=(*TORCH.program_caches, "TRITON_CACHE_DIR"),
     writes_references=False,
 )

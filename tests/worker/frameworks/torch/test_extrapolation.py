@@ -20,7 +20,6 @@ FIGURES = (
     "peak_bytes",
     "flops",
     "flops_source",
-    "stages",
 )
 LONG = pytest.mark.long  # half a minute of tracing each; faster programs go the same way through the tracer
 
@@ -176,7 +175,6 @@ def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, na
     assert same(guess, exact)
     assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 4 traces over ")
     assert "extrapolated" in guess.unavailable["program"]
-    assert exact.stages or name == "dense_chunked", "it alone marks none"
 
 
 @LONG

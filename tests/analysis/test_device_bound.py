@@ -1,12 +1,10 @@
-"""Bounds by a device's documented rates: known answers, and the chart of them."""
+"""Bounds by a device's documented rates: known answers."""
 
 import pytest
 
 from harness.analysis.device_bound import device_bound
 from harness.core.record import Cost
-from harness.report.charts.bound import bound
-from harness.report.charts.grid import CaseGrid
-from tests.report.charts.suites import record, static, suite
+from tests.report.charts.suites import record, static
 
 K = 1024
 BF16 = {"dtype": "bf16"}
@@ -35,18 +33,3 @@ def test_a_mode_or_a_dtype_without_a_count_or_a_peak_has_none():
     assert device_bound(costing("flash", K, 1.0, 1, mode="bwd"), "cuda:h100") is None
     assert device_bound(record("flash", K, cost=Cost(1.0, 1, None)), "cuda:h100") is None
     assert device_bound(costing("flash", K, None, 1), "cuda:h100") is None
-
-
-def test_the_title_says_from_which_length_on_a_form_may_be_faster():
-    cases = [
-        *(costing("broadcast", seq, 1e9 * seq**2, 1) for seq in (K, 4 * K, 16 * K)),
-        *(costing("sparse", seq, 3e12 * seq, 1) for seq in (K, 4 * K, 16 * K)),
-    ]
-    chart = bound(CaseGrid.of(suite(*cases)))
-    assert chart.title == "the bound of sparse is below broadcast's from 4Ki tokens on"
-    assert [panel.title for panel in chart.panels] == ["cuda:a100", "cuda:h100"]
-    assert not any("hollow" in note for note in chart.notes)
-
-
-def test_a_suite_without_a_bound_has_no_chart():
-    assert bound(CaseGrid.of(suite(record("broadcast", K)))) is None
