@@ -5,8 +5,10 @@ import typer
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.flag_conflicts import ALL_MODELS, EXCLUSIONS, KERNEL, MODELS, NEEDS
+from harness.commands.flag_conflicts import ALL_MODELS, KERNEL, MODELS, conflicts
 
+EXCLUSIONS = {command: exclusions for command, (exclusions, _) in conflicts().items()}
+NEEDS = {command: needs for command, (_, needs) in conflicts().items()}
 COMMANDS = typer.main.get_command(app).commands
 POINTS = {
     "--family": "cases", "--impl": "cases", "--seq": "cases", "--mode": "cases",
