@@ -221,6 +221,5 @@ def test_a_family_is_described_at_a_point_of_bench_yaml(in_process):
     exact = next(told for told in family["semantics"] if told["name"] == "exact")
     assert (exact["point"]["seq"], exact["reason"], family["reason"]) == (256, "", "")
     assert {"name": "topk_indices", "dtype": "i32", "shape": [1, 4, 32]} in exact["inputs"]
-    assert [array["shape"] for array in exact["result"]] == [[1, 4, 256]]
     assert {info["id"] for info in family["implementations"]} > {"mask/broadcast", "mask/scatter"}
     assert 'nearest: "mask"' in in_process("list", "maks").err
