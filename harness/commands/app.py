@@ -7,8 +7,6 @@ import typer
 
 from harness.commands import catalog_commands, measuring_commands, stored_commands
 from harness.commands.exit_codes import call_app
-from harness.commands.flag_conflicts import refuse_conflicts
-from harness.commands.option_groups import SectionedCommand
 from harness.core.version import VERSION
 
 app = typer.Typer(
@@ -18,7 +16,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-SectionedCommand.refuse = refuse_conflicts
 app.add_typer(measuring_commands.group)
 app.add_typer(stored_commands.group)
 app.add_typer(catalog_commands.group)

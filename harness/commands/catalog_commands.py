@@ -5,8 +5,9 @@ from pathlib import Path
 import typer
 
 from harness.commands import options, output
-from harness.commands.option_groups import argument, command, flag, option
+from harness.commands.option_groups import argument, flag, option
 from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
+from harness.commands.sectioned_command import command
 
 group = typer.Typer()
 MODELS = "models"  # in place of a family's name

@@ -9,8 +9,9 @@ import typer
 from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
-from harness.commands.option_groups import REQUIRED, argument, command, option
+from harness.commands.option_groups import REQUIRED, argument, option
 from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words, combine, split_words
+from harness.commands.sectioned_command import command
 from harness.core.errors import UsageError
 
 group = typer.Typer()

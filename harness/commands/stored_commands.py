@@ -6,8 +6,9 @@ import typer
 
 from harness.commands import options, output, stored_options
 from harness.commands.known_rooflines import ROOF
-from harness.commands.option_groups import REQUIRED, argument, command, flag, option
+from harness.commands.option_groups import REQUIRED, argument, flag, option
 from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
+from harness.commands.sectioned_command import command
 
 group = typer.Typer()
 

@@ -5,9 +5,11 @@ import typer
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.flag_conflicts import ALL_MODELS, EXCLUSIONS, KERNEL, MODELS, NEEDS
+from harness.commands.flag_conflicts import ALL_MODELS, KERNEL, MODELS, conflicts
 from harness.core.machine import usable_cores
 
+EXCLUSIONS = {command: exclusions for command, (exclusions, _) in conflicts().items()}
+NEEDS = {command: needs for command, (_, needs) in conflicts().items()}
 COMMANDS = typer.main.get_command(app).commands
 POINTS = {
     "--family": "cases", "--impl": "cases", "--seq": "cases", "--mode": "cases",
@@ -45,12 +47,11 @@ CHANGES = {  # by command: option → what it changes
     "run": {
         **CASES, **DEVICE, **LIMITS, **SAMPLING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
         "--dry-run": "nothing runs", "--figures": "cases are compiled", "--graphs": "what is timed",
-        "--max-seq": "lengths are tried",
     },
     "check": {**CASES, **DEVICE, **LIMITS, **SHARD, **PLACE, **WAIT, **STRICT, **JSON},
     "static": {
         **CASES, **COMPILING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
-        "--target": "what is compiled for", "--max-seq": "lengths are searched", "--stages": "the page",
+        "--target": "what is compiled for", "--max-seq": "lengths are searched",
         "--kernels": "the page; --json has all", "--owners": "the page",
         "--against": "what owners are compared with", "--args": "the kernel's launch",
         "--grid": "the kernel's launch",
@@ -61,7 +62,7 @@ CHANGES = {  # by command: option → what it changes
     },
     "profile": {
         **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON, "--ops": "operators", "--trace": "a file",
-        "--cold": "new processes", "--budget": "sampling time", "--resume": "which profile goes on",
+        "--budget": "sampling time", "--resume": "which profile goes on",
     },
     "sensitivity": {
         **CASES, **DEVICE, **LIMITS, **SAMPLING, **PLACE, **WAIT, **STRICT, **JSON,
@@ -95,7 +96,7 @@ CHANGES = {  # by command: option → what it changes
         **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
         "--out": "a file", "--samples": "rows", "--static": "rows", "--kernels": "rows",
     },
-    "history": {**RESULTS, **JSON, "--out": "a file"},
+    "history": {**RESULTS, **JSON,},
     "list": {**CATALOG, **JSON, "--contracts": "the page; --json has all"},
     "new": {
         **CATALOG, **JSON, "--family": "a family is written", "--out": "the folder",
@@ -197,8 +198,8 @@ suites:
 PLANNED = {
     "--family": ["mask"], "--impl": ["scatter"], "--seq": ["512"], "--mode": ["bwd"], "--set": ["rows=8"],
     "--quick": [], "--model": ["glm-5"], "--device": ["cuda"], "--timeout": ["30s"], "--memory": ["1GiB"],
-    "--threads": ["1" if usable_cores() > 1 else "2"], "--seed": ["7"], "--baseline": ["mask/scatter"],
-    "--budget": ["1s"],
+    "--threads": ["1" if usable_cores() > 1 else "2"], "--seed": ["7"],
+    "--baseline": ["mask/scatter"], "--budget": ["1s"],
     "--precision": ["9%"], "--replicates": ["3"], "--shard": ["1/2"],
     "--tp": ["8", "--model", "glm-5"], "--phase": ["decode", "--model", "glm-5"],
 }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from harness.commands.app import app
-from harness.commands.option_groups import examples
+from harness.commands.sectioned_command import examples
 from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
