@@ -144,11 +144,17 @@ def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit,
 
 
 @pytest.mark.parametrize(
-    ("queued", "method", "word"), [(0.11, "wall", DOUBTFUL), (0.1, "wall", FASTER), (0.9, "cupti", FASTER)]
+    ("queued", "taken", "method", "word"),
+    [
+        (0.11, 0.21, "wall", DOUBTFUL),
+        (0.1, 0.9, "wall", FASTER),
+        (0.9, 0.2, "wall", FASTER),  # its threads wait for each other
+        (0.9, 0.9, "cupti", FASTER),
+    ],
 )
-def test_a_ratio_is_doubtful_where_either_side_waited_for_a_core(record, queued, method, word):
+def test_a_ratio_is_doubtful_where_a_side_waited_for_other_programs(record, queued, taken, method, word):
     waited = record("scatter", 8, FAST)
-    waited = replace(waited, timing=replace(waited.timing, queued=queued, method=method))
+    waited = replace(waited, timing=replace(waited.timing, queued=queued, taken=taken, method=method))
     base = record("base", 8, SLOW)
     base = replace(base, timing=replace(base.timing, method=method))
     assert read_interval(ratio([waited], [base])) == word

@@ -73,6 +73,9 @@ class Undisturbed:
     def warnings(self):
         return []
 
+    def taken(self):
+        return None
+
 
 @pytest.fixture(autouse=True)
 def _undisturbed(monkeypatch):

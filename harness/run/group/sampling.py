@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.core.captured_file import is_captured
-from harness.core.record import MOST_QUEUED
+from harness.core.record import MOST_QUEUED, MOST_TAKEN
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
 from harness.run.case.forged_clock import (
@@ -120,9 +120,10 @@ def _take_last_turns(
 
 def _note_interference(interference: Interference, states: Sequence[CaseState], rounds: int) -> None:
     """Give every case the group's warnings, and the GPU readings of the rounds that it took part in."""
-    warnings = interference.warnings() if rounds else []
+    warnings, taken = (interference.warnings(), interference.taken()) if rounds else ([], None)
     for state in states:
         state.warn(*warnings)
+        state.samples.taken = taken
         first = state.samples.first_round
         last = max((number for number, _ in state.samples.readings), default=-1) - first
         state.samples.gpu_readings = [
@@ -168,7 +169,8 @@ def _other_cause(context: GroupContext, verifier: Verifier, accused: CaseState) 
 
     Other programs may have, or whatever now makes a case slow that was not slow on new values before.
     """
-    if statistics.median(call.queued for call in accused.samples.first_and_again) > MOST_QUEUED:
+    queued = statistics.median(call.queued for call in accused.samples.first_and_again)
+    if queued > MOST_QUEUED and (accused.samples.taken or 0) > MOST_TAKEN:
         return "but other programs took the processor"
     for rival in context.living():
         now_s = _sample_now(context, rival) if rival is not accused else math.inf

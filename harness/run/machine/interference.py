@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.machine import control_groups, kernel_text
+from harness.core.process_tree import with_descendants
 from harness.core.record import GpuReading
 from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks
 
@@ -57,6 +58,7 @@ class Interference:
         self.rounds = 0
         self.gpu = open_gpu() if device == "cuda" else None
         self.gpu_readings: list[GpuReading] = []
+        self.begun, self.own_s = now(), own_seconds()
         self.throttles = throttles(self.machine)
         self.jiffies = jiffies(self.machine)
         self.quota_periods = quota_periods(self.machine)
@@ -80,6 +82,15 @@ class Interference:
             self.gpu_readings.append(self.gpu.read(self.rounds))
             self.gpu_looked_s += self.now() - start
 
+    def taken(self) -> float | None:
+        """Cores that programs outside of this process's tree kept busy since the start, on average."""
+        after, passed_s = jiffies(self.machine), self.now() - self.begun
+        if self.jiffies is None or after is None or passed_s <= 0:
+            return None
+        stolen, wanted = after[0] - self.jiffies[0], after[1] - self.jiffies[1]
+        busy_s = (wanted - stolen) / os.sysconf("SC_CLK_TCK")
+        return max(0.0, busy_s - (own_seconds() - self.own_s)) / passed_s
+
     def warnings(self) -> list[str]:
         """One sentence with a remedy per kind of interference since the start; reads the GPU once more."""
         self._look_at_gpu()
@@ -91,6 +102,16 @@ class Interference:
             *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
         return [sentence for sentence in sentences if sentence]
+
+
+def own_seconds() -> float:
+    """Processor time of this process and all below it, with that of children that have ended."""
+    ticks = 0
+    for pid in with_descendants(os.getpid()):
+        # utime, stime, cutime and cstime are the 14th to the 17th field (proc_pid_stat(5)).
+        fields = kernel_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:

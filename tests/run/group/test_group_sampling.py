@@ -340,6 +340,9 @@ class Disturbed:
         self.asked_after = len(self.executor.turns())
         return ["the host took 12 % away"]
 
+    def taken(self):
+        return 0.5
+
 
 def test_what_disturbed_the_machine_is_said_of_every_member(tmp_path, monkeypatch):
     executor = FakeExecutor()

@@ -1,14 +1,18 @@
 """Counters in a folder that stands for a machine: what they count between begin and end is known."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from harness.run.machine import interference
 from harness.run.machine.interference import (
     Interference,
     MachineCounters,
     highest_clock_khz,
     jiffies,
+    own_seconds,
     throttles,
 )
 
@@ -168,7 +172,7 @@ def test_looking_ends_where_it_takes_long(bench):
     for _ in range(20):
         watch.look()
     assert len(watch.clocks) == 4
-    assert next(ticks) == 8
+    assert next(ticks) == 1 + 8, "one when it begins"
 
 
 def test_the_usual_places_are_this_machines(monkeypatch):
@@ -176,3 +180,20 @@ def test_the_usual_places_are_this_machines(monkeypatch):
     machine = MachineCounters()
     assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))
     assert machine.cores == frozenset({3, 5})
+
+
+def test_what_other_programs_took_is_what_its_own_tree_did_not(monkeypatch):
+    own = iter((10.0, 10.5))
+    monkeypatch.setattr(interference, "own_seconds", lambda: next(own))
+    monkeypatch.setattr(interference.os, "sysconf", lambda _: 100)
+    now = iter((0.0, 2.0))
+    counted = iter(((0, 1000), (50, 1300)))  # three seconds wanted, of which half a second was stolen
+    monkeypatch.setattr(interference, "jiffies", lambda _: next(counted))
+    watch = Interference("cpu", lambda: next(now))
+    assert watch.taken() == 1.0  # 2.5 s less 0.5 s in 2 s
+
+
+def test_the_own_tree_counts_children_that_have_ended():
+    before = own_seconds()
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
+    assert own_seconds() >= before + 0.25
