@@ -74,7 +74,7 @@ class GpuReading:
     reasons: int | None  # what holds its clocks, by the bits of nvmlClocksEventReasons
 
 
-MOST_TAKEN = 0.2  # cores
+MOST_OTHER_LOAD = 0.2  # cores
 MOST_QUEUED = 0.1  # of the readings' time: the drill of load in docs/RELIABILITY.md shows what it separates
 
 
@@ -98,7 +98,7 @@ class Timing:
     latency_low_s: float | None = None  # seconds: bounds of that median at 95 %, over rounds
     latency_high_s: float | None = None  # both are None with too few rounds
     queued: float | None = None  # that threads waited for a core, in units of the readings' time
-    taken: float | None = None  # cores that other programs kept busy while its group was sampled
+    other_load: float | None = None  # cores that other programs kept busy while its group was sampled
 
     def __post_init__(self) -> None:
         require_member("method", self.method, tuple(METHODS))
@@ -116,7 +116,11 @@ class Timing:
 
         Its threads may also wait for each other: XLA's do on a quiet machine, half of the readings' time.
         """
-        return self.method == "wall" and (self.queued or 0) > MOST_QUEUED and (self.taken or 0) > MOST_TAKEN
+        return (
+            self.method == "wall"
+            and (self.queued or 0) > MOST_QUEUED
+            and (self.other_load or 0) > MOST_OTHER_LOAD
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit,
 
 
 @pytest.mark.parametrize(
-    ("queued", "taken", "method", "word"),
+    ("queued", "load", "method", "word"),
     [
         (0.11, 0.21, "wall", DOUBTFUL),
         (0.1, 0.9, "wall", FASTER),
@@ -152,9 +152,9 @@ def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit,
         (0.9, 0.9, "cupti", FASTER),
     ],
 )
-def test_a_ratio_is_doubtful_where_a_side_waited_for_other_programs(record, queued, taken, method, word):
+def test_a_ratio_is_doubtful_where_a_side_waited_for_other_programs(record, queued, load, method, word):
     waited = record("scatter", 8, FAST)
-    waited = replace(waited, timing=replace(waited.timing, queued=queued, taken=taken, method=method))
+    waited = replace(waited, timing=replace(waited.timing, queued=queued, other_load=load, method=method))
     base = record("base", 8, SLOW)
     base = replace(base, timing=replace(base.timing, method=method))
     assert read_interval(ratio([waited], [base])) == word

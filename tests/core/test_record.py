@@ -27,7 +27,7 @@ EXAMPLE = json.loads("""
  "started": "2026-11-20T11:30:00Z", "wall_s": 0.8, "crc32": "…"}
 """)
 RECORD = Record.from_json(EXAMPLE)
-NOT_TAKEN = ("latency_s", "latency_low_s", "latency_high_s", "queued", "taken")
+NOT_TAKEN = ("latency_s", "latency_low_s", "latency_high_s", "queued", "other_load")
 
 
 def test_the_documented_record_survives_the_round_trip():

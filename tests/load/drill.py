@@ -2,8 +2,8 @@
 
     python -m tests.load.drill --runs 20
 
-Other programs that run meanwhile count as well. A pair is told apart falsely where it is called faster or
-slower, and not doubtful. `--into` writes docs/RELIABILITY.md's table.
+Run nothing else on the machine meanwhile. A verdict of faster or slower is false here, unless it is doubtful.
+`--into` writes docs/RELIABILITY.md's table.
 """
 
 import argparse

@@ -46,7 +46,7 @@ def panel(record, suite, timing):
                     [taken * n for n in _noise(noise or {}, name, seq)],
                     method=(methods or {}).get(name, "wall"),
                     queued=(queued or {}).get(name, 0.0),
-                    taken=1.0,
+                    other_load=1.0,
                 ),
                 semantics=(semantics or {}).get(name, "exact"),
                 facts=(facts or {}).get(name, {}),

@@ -73,7 +73,7 @@ class Undisturbed:
     def warnings(self):
         return []
 
-    def taken(self):
+    def other_load(self):
         return None
 
 

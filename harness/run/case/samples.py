@@ -74,7 +74,7 @@ class Samples:
         default_factory=list[float]
     )  # a reading of each turn on a device's clock
     queued: list[float] = field(default_factory=list[float])  # in units of each turn's readings
-    taken: float | None = None  # cores that other programs kept busy meanwhile
+    other_load: float | None = None  # cores that other programs kept busy meanwhile
     gpu_readings: Sequence[GpuReading] = ()
     warnings: list[str] = field(default_factory=list[str])
     stopped: str = "budget"
@@ -109,6 +109,6 @@ class Samples:
             latency_s=latency[0],
             latency_low_s=latency[1],
             latency_high_s=latency[2],
-            taken=self.taken,
+            other_load=self.other_load,
             queued=statistics.median(self.queued) if self.queued else None,
         )

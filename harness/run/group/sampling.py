@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.core.captured_file import is_captured
-from harness.core.record import MOST_QUEUED, MOST_TAKEN
+from harness.core.record import MOST_OTHER_LOAD, MOST_QUEUED
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
 from harness.run.case.forged_clock import (
@@ -120,10 +120,10 @@ def _take_last_turns(
 
 def _note_interference(interference: Interference, states: Sequence[CaseState], rounds: int) -> None:
     """Give every case the group's warnings, and the GPU readings of the rounds that it took part in."""
-    warnings, taken = (interference.warnings(), interference.taken()) if rounds else ([], None)
+    warnings, load = (interference.warnings(), interference.other_load()) if rounds else ([], None)
     for state in states:
         state.warn(*warnings)
-        state.samples.taken = taken
+        state.samples.other_load = load
         first = state.samples.first_round
         last = max((number for number, _ in state.samples.readings), default=-1) - first
         state.samples.gpu_readings = [
@@ -170,7 +170,7 @@ def _other_cause(context: GroupContext, verifier: Verifier, accused: CaseState) 
     Other programs may have, or whatever now makes a case slow that was not slow on new values before.
     """
     queued = statistics.median(call.queued for call in accused.samples.first_and_again)
-    if queued > MOST_QUEUED and (accused.samples.taken or 0) > MOST_TAKEN:
+    if queued > MOST_QUEUED and (accused.samples.other_load or 0) > MOST_OTHER_LOAD:
         return "but other programs took the processor"
     for rival in context.living():
         now_s = _sample_now(context, rival) if rival is not accused else math.inf

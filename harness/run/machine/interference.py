@@ -82,7 +82,7 @@ class Interference:
             self.gpu_readings.append(self.gpu.read(self.rounds))
             self.gpu_looked_s += self.now() - start
 
-    def taken(self) -> float | None:
+    def other_load(self) -> float | None:
         """Cores that programs outside of this process's tree kept busy since the start, on average."""
         after, passed_s = jiffies(self.machine), self.now() - self.begun
         if self.jiffies is None or after is None or passed_s <= 0:

@@ -340,7 +340,7 @@ class Disturbed:
         self.asked_after = len(self.executor.turns())
         return ["the host took 12 % away"]
 
-    def taken(self):
+    def other_load(self):
         return 0.5
 
 

@@ -213,11 +213,11 @@ def doubt_of(record):
     return sentence
 
 
-@pytest.mark.parametrize(("taken", "status"), [(0.5, "ok"), (0.1, "incorrect")])
+@pytest.mark.parametrize(("load", "status"), [(0.5, "ok"), (0.1, "incorrect")])
 def test_nothing_is_accused_of_memory_while_other_programs_take_the_processor(
-    tmp_path, monkeypatch, taken, status
+    tmp_path, monkeypatch, load, status
 ):
-    monkeypatch.setattr(sampling.Interference, "taken", lambda _: taken)
+    monkeypatch.setattr(sampling.Interference, "other_load", lambda _: load)
     act = recalling(5e-3, 1e-3)
     sample = act.verbs["sample"]
     act.verbs["sample"] = lambda arguments: {**sample(arguments), "queued": 0.5}

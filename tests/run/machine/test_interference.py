@@ -190,7 +190,7 @@ def test_what_other_programs_took_is_what_its_own_tree_did_not(monkeypatch):
     counted = iter(((0, 1000), (50, 1300)))  # three seconds wanted, of which half a second was stolen
     monkeypatch.setattr(interference, "jiffies", lambda _: next(counted))
     watch = Interference("cpu", lambda: next(now))
-    assert watch.taken() == 1.0  # 2.5 s less 0.5 s in 2 s
+    assert watch.other_load() == 1.0  # 2.5 s less 0.5 s in 2 s
 
 
 def test_the_own_tree_counts_children_that_have_ended():

@@ -32,7 +32,7 @@ def addresses(*operations):
     return HEAD + "".join(map(line, [*before, last, f"%p = tt.addptr %x, {value} : !tt.ptr<f32>, {kind}"]))
 
 
-def found(ttir, n, grid=(65536,), elements=4 * GIB):
+def overflowing(ttir, n, grid=(65536,), elements=4 * GIB):
     import torch
 
     from harness.worker.frameworks.triton.address_overflow import overflowing_pointers
@@ -82,7 +82,7 @@ READ = ("%read = tt.load %x : !tt.ptr<i32>", "%start = arith.muli %read, %n : i3
     ],
 )
 def test_an_offset_overflows_by_the_grid_the_arguments_and_the_constants(operations, n, grid, overflows):
-    assert found(addresses(*operations), n, grid or (65536,)) == (("x",) if overflows else ())
+    assert overflowing(addresses(*operations), n, grid or (65536,)) == (("x",) if overflows else ())
 
 
 @pytest.mark.torch
@@ -91,14 +91,14 @@ def test_the_last_element_of_two_to_the_31_is_reached_in_32_bits():
     sums += ["%offsets = arith.addi %firsts, %at : tensor<64xi32>"]
     ttir = HEAD + "".join(map(line, sums))
     ttir += line("%p = tt.addptr %xs, %offsets : tensor<64x!tt.ptr<f32>>, tensor<64xi32>")
-    assert found(ttir, 1, (1 << 25,), 1 << 31) == ()
-    assert found(ttir, 1, ((1 << 25) + 1,), (1 << 31) + 64) == ("x",)
+    assert overflowing(ttir, 1, (1 << 25,), 1 << 31) == ()
+    assert overflowing(ttir, 1, ((1 << 25) + 1,), (1 << 31) + 64) == ("x",)
 
 
 @pytest.mark.torch
 def test_a_smaller_tensor_needs_no_more_than_32_bits():
-    assert found(addresses(START), 65536, elements=2 * GIB - 1) == ()
-    assert found(addresses(START), 65536, elements=2 * GIB) == ("x",)
+    assert overflowing(addresses(START), 65536, elements=2 * GIB - 1) == ()
+    assert overflowing(addresses(START), 65536, elements=2 * GIB) == ("x",)
 
 
 @pytest.mark.torch
@@ -107,10 +107,10 @@ def test_a_loops_place_and_the_pointers_that_it_carries(n, overflows):
     head = "%last:2 = scf.for %place = %c0_i32 to %n step %c64_i32 iter_args(%p = %x, %sum = %c0_i32) -> "
     body = ["%s = arith.muli %place, %c64_i32 : i32", "%q = tt.addptr %p, %s : !tt.ptr<f32>, i32"]
     inside = HEAD + line(f"{head}(!tt.ptr<f32>, i32)  : i32 {{") + "".join(map(line, body))
-    assert found(inside, n) == (("x",) if overflows else ())
+    assert overflowing(inside, n) == (("x",) if overflows else ())
     after = [START, "%r = tt.addptr %last#0, %start : !tt.ptr<f32>, i32"]
     behind = HEAD + line(f"{head}(!tt.ptr<f32>, i32)  : i32 {{") + line("}") + "".join(map(line, after))
-    assert found(behind, n) == ("x",)
+    assert overflowing(behind, n) == ("x",)
 
 
 KERNELS = """\
