@@ -1,7 +1,7 @@
 """`report`: the findings document of stored runs, into marked blocks of a file; and a record by its hash."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ from harness.findings.kept_run import KeptRun, read_kept
 from harness.findings.receipt import Receipt, receipt_of, require_picture_url
 from harness.findings.receipt_text import text_of, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
-from harness.gate.outcome import VANISHED
-from harness.gate.store import gates
 from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
 from harness.sweep.project import Project
@@ -99,8 +97,8 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
 
 
-def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) -> str:
-    """The receipt of one run, with the verdict of the newest stored gate of the same code."""
+def write_receipt(runs: Sequence[KeptRun], chart: str | None) -> str:
+    """The receipt of one run. UsageError where there are several, or where its times are noisy."""
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
     if quick_notes(runs[0].info):
@@ -111,32 +109,7 @@ def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) 
             require_picture_url(chart)
         except ValueError as error:
             raise UsageError(f"--chart: {error}") from None
-    return to_text(receipt_of(runs[0], gate_sentence(project.results, runs[0]), chart or ""))
-
-
-def gate_sentence(results: Path, run: KeptRun) -> str:
-    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`, of the newest finished gate of the same.
-
-    The gate is of the run's suites, of exactly its cases (so of its lengths, modes and devices), and of its
-    sources. Cases that only the gate's base has may come on top. Empty without such a gate.
-    """
-    sources: Mapping[str, str] = run.info.get("sources") or {}
-    cases, suites = {*run.planned}, {suite.name for suite in run.suites}
-    for gate in reversed(gates(results)):
-        try:
-            header = gate.header
-        except UsageError as error:
-            print_note(f"left out: {error}")
-            continue
-        judged, outcome = header.sources or {}, header.outcome
-        if outcome is None or not cases or {*outcome.slowdown} != suites:
-            continue
-        compared = {case.case for case in outcome.cases if case.verdict != VANISHED}
-        shared = judged.keys() & sources.keys()
-        same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
-        if same_code and compared <= cases <= compared | outcome.left_out.keys():
-            return f"{outcome.verdict.replace('_', ' ')} against {outcome.base} (gate {gate.path.name})"
-    return ""
+    return to_text(receipt_of(runs[0], chart or ""))
 
 
 def read_text(path: Path) -> str:
@@ -147,21 +120,19 @@ def read_text(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def print_receipt_check(
-    receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool
-) -> int:
-    """Print the outcome of each line; the exit code: 1 where the receipt was edited, or a line differs."""
+def print_receipt_check(receipt: Receipt, checks: Sequence[StatementCheck], *, json: bool) -> int:
+    """Print the outcome of each line; the exit code: 1 where a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:
         lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
-        print_json({"run": receipt.run, "edited": edited or None, "lines": lines})
+        print_json({"run": receipt.run, "lines": lines})
     else:
         for check in checks:
             why = f"\n    ({check.why})" if check.why else ""
             print_line(f"{check.outcome}: {text_of(check.about, check.statement)}{why}")
         counted = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
-        print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
-    if edited or outcomes[DIFFERS]:
+        print_line(f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
+    if outcomes[DIFFERS]:
         return STALE
     return 0 if outcomes[HOLDS] else NOTHING
 

@@ -150,7 +150,7 @@ def report(
     project = place.project()
     runs = findings.read_runs(project, split_words(run), names or ())
     if flags.pr:
-        output.write_data(findings.write_receipt(project, runs, flags.chart).encode(), None)
+        output.write_data(findings.write_receipt(runs, flags.chart).encode(), None)
         return
     document = findings.compose_document(
         project, runs, charts=flags.into is not None or flags.html is not None
@@ -199,14 +199,9 @@ def verify(
     from harness.gate.options import parse_budget
 
     limit_s = parse_budget(limit, "--limit")
-    read, edited = read_receipt(read_text(receipt), str(receipt))
-    checks = []
-    if not edited:
-        here = run_again(
-            place.project(), read, output.progress_of, output.print_note, limit_s=limit_s, wait=wait
-        )
-        checks = check_statements(read, here)
-    raise typer.Exit(print_receipt_check(read, checks, edited, json=json))
+    read = read_receipt(read_text(receipt), str(receipt))
+    here = run_again(place.project(), read, output.progress_of, output.print_note, limit_s=limit_s, wait=wait)
+    raise typer.Exit(print_receipt_check(read, check_statements(read, here), json=json))
 
 
 @command(group, "export")

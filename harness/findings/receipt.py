@@ -2,12 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain
 from harness.core.shown_text import clean_line
 from harness.core.version import VERSION
@@ -18,11 +17,10 @@ from harness.findings.panel_verdict import PanelVerdict
 from harness.report.answer import describe_model
 from harness.report.format import first_few
 from harness.report.tables.kernels import warning_lines
-from harness.report.tables.owners_table import longest_owned
 from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
 
-SCHEMA = 2
+SCHEMA = 3
 _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]{,2000}")
 
 
@@ -42,15 +40,6 @@ class TimedRatio:
 
 
 @dataclass(frozen=True)
-class CasePlan:
-    """The memory that a compiler plans for a case, in bytes, and whether it fits the target."""
-
-    case: str
-    bytes: int | None
-    fits: bool
-
-
-@dataclass(frozen=True)
 class JudgedCase:
     """The verdict of a case's contract. `figures` are the numbers that it was decided on."""
 
@@ -60,15 +49,7 @@ class JudgedCase:
     figures: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
 
-@dataclass(frozen=True)
-class TargetPlans:
-    """The plans at a target's limit: per implementation the longest that fits, the shortest that does not."""
-
-    target: str
-    plans: tuple[CasePlan, ...]
-
-
-Statement = TimedRatio | TargetPlans | tuple[JudgedCase, ...]
+Statement = TimedRatio | tuple[JudgedCase, ...]
 
 
 @dataclass(frozen=True)
@@ -97,17 +78,13 @@ class ReceiptRow:
 class ReceiptPanel:
     """A panel of the run; `about` says what sets it apart from the receipt's other panels.
 
-    `owners` are sentences on the owners of a planned peak, where these were asked for. They are no
-    statements: `verify` compares the bytes of a plan, not its owners. `models` say where a model's fields
-    come from, `kernels` what the plans of GPU kernels warn of.
+    `models` say where a model's fields come from, `kernels` what the plans of GPU kernels warn of.
     """
 
     about: str
     answer: str
     rows: tuple[ReceiptRow, ...]
-    fits: tuple[TargetPlans, ...]
     judged: tuple[JudgedCase, ...]
-    owners: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
 
@@ -115,7 +92,7 @@ class ReceiptPanel:
     def statements(self) -> tuple[Statement, ...]:
         """The statements that another machine can check one by one."""
         ratios = (row.ratio for row in self.rows if row.ratio is not None)
-        return (*ratios, *self.fits, *((self.judged,) if self.judged else ()))
+        return (*ratios, *((self.judged,) if self.judged else ()))
 
 
 @dataclass(frozen=True)
@@ -124,8 +101,7 @@ class Receipt:
 
     `budget_s` is the longest sampling budget of a case in its suites, in seconds; 0 where it is not known.
     `shape` has the workload's fields that all panels share. `machine` is the fingerprint, `digest` is over
-    the hashes of all records' lines, in their order. `gate` is a sentence on the newest gate stored where the
-    receipt was made; `chart` is a picture's URL. Both are empty without one.
+    the hashes of all records' lines, in their order. `chart` is a picture's URL, empty without one.
     """
 
     run: str
@@ -139,7 +115,6 @@ class Receipt:
     digest: str
     shape: str
     panels: tuple[ReceiptPanel, ...]
-    gate: str = ""
     chart: str = ""
     version: str = VERSION
     schema: int = SCHEMA
@@ -162,8 +137,8 @@ def require_picture_url(url: str) -> None:
         )
 
 
-def receipt_of(run: KeptRun, gate: str = "", chart: str = "") -> Receipt:
-    """The receipt of a run: per panel its answer, every case's time, what fits each target, its contracts."""
+def receipt_of(run: KeptRun, chart: str = "") -> Receipt:
+    """The receipt of a run: per panel its answer, every case's time and speedup, its contracts."""
     commit, dirty = commit_of(run)
     fingerprints: Mapping[str, Any] = run.info.get("fingerprints") or {}
     settings = [suite.get("settings") or {} for suite in (run.info.get("suites") or {}).values()]
@@ -182,7 +157,6 @@ def receipt_of(run: KeptRun, gate: str = "", chart: str = "") -> Receipt:
         digest=hashlib.sha256(hashes.encode()).hexdigest(),
         shape=" ".join(shared),
         panels=tuple(_panel(PanelVerdict(run, panel), shared) for panel in run.panels),
-        gate=gate,
         chart=chart,
     )
 
@@ -191,15 +165,12 @@ def _panel(verdict: PanelVerdict, shared: Sequence[str]) -> ReceiptPanel:
     panel = verdict.panel
     own = " ".join(field for field in fixed_fields(panel) if field not in shared)
     sample, name = panel.records[0], f"{suite_name(panel)}: {own}" if own else suite_name(panel)
-    plans = [(target, tuple(_boundary_plans(panel.cases_on(target)))) for target in panel.compiled_targets]
     contracts = [(row.case, row.record.correctness) for row in panel.cases]
     return ReceiptPanel(
         about=f"{name}, {sample.mode} on {sample.device}",
         answer=verdict.claim(),
         rows=tuple(_row(panel, row) for row in panel.cases) if any(row.timed for row in panel.cases) else (),
-        fits=tuple(TargetPlans(target, found) for target, found in plans if found),
         judged=tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c),
-        owners=tuple(longest_owned(panel)),
         models=tuple(map(describe_model, panel.models_here)),
         kernels=tuple(
             first_few([line for name in panel.compiled_targets for line in warning_lines(panel, name)], 6)
@@ -221,13 +192,3 @@ def _row(panel: SuiteResults, row: CaseResult) -> ReceiptRow:
     return ReceiptRow(
         row.case, time.value, time.low, time.high, missing or "", ratio, why_no_ratio, equivalent
     )
-
-
-def _boundary_plans(rows: Iterable[CaseResult]) -> Iterable[CasePlan]:
-    """Per implementation the longest case that fits, and the shortest that does not."""
-    planned = ((row, row.static) for row in rows if row.static is not None and row.static.fits is not None)
-    for cases in grouped(planned, lambda case: case[0].label).values():
-        inside = [case for case in cases if case[1].fits]
-        outside = [case for case in cases if not case[1].fits]
-        for row, static in (*inside[-1:], *outside[:1]):
-            yield CasePlan(row.case, static.planned_bytes, fits=static.fits is True)

@@ -1,11 +1,9 @@
 """A receipt as Markdown: its data in an HTML comment, and the text that follows from them.
 
-The text ends with the data's own hash, so that an edit of either alone shows. Whoever writes both anew makes
-a receipt that holds together: only running it again proves anything.
+Anybody can edit either: only running it again proves anything, and that reads the data alone.
 """
 
 import binascii
-import hashlib
 import re
 import zlib
 from base64 import b64decode, b64encode
@@ -15,22 +13,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.catalog.accelerators import HOST
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain, plain_number
-from harness.core.shown_text import NO_WIDTH, clean_line, escape_html, escape_markdown
-from harness.core.units import format_bytes, format_count
+from harness.core.shown_text import clean_line, escape_html, escape_markdown
+from harness.core.units import format_count
 from harness.findings.background import describe_machine
 from harness.findings.receipt import (
     SCHEMA,
-    CasePlan,
     JudgedCase,
     Receipt,
     ReceiptPanel,
     ReceiptRow,
     Statement,
-    TargetPlans,
     TimedRatio,
 )
 from harness.report import format as fmt
@@ -38,18 +33,15 @@ from harness.report.answer import OTHER
 from harness.report.format import short_label
 from harness.report.templates import fill, without_gaps
 
-# Limits of the text, as a comment on GitHub ends at 64 KiB: a panel's open and folded rows, panels, and a
-# panel's sentences on owners. The rest is in the data.
-MOST_ROWS, MOST_FOLDED, MOST_PANELS, MOST_OWNED = 10, 28, 12, 6
+# Limits of the text, as a comment on GitHub ends at 64 KiB: a panel's open and folded rows, and panels. The
+# rest is in the data.
+MOST_ROWS, MOST_FOLDED, MOST_PANELS = 10, 28, 12
 MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200
 _BEGIN, _END = "<!-- seqsweep-receipt", "<!-- seqsweep-receipt end -->"
 _FORM = re.compile(rf"{_BEGIN} ([A-Za-z0-9+/=]+) -->\n(.*?\n){_END}", re.DOTALL)
 _CASE = re.compile(r"(?P<label>[^@]*)@.*\bseq=(?P<seq>\d+)", re.DOTALL)
-CAVEAT = (
-    "an edit of this text, or of the data in its source, is found by `seqsweep verify`; a receipt written "
-    "anew is not: running it again is what proves it"
-)
+CAVEAT = "`seqsweep verify` runs again what the data in this text's source name; only that proves anything"
 TEMPLATE = Path(__file__).with_name("receipt.md.j2")
 MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigabytes
 
@@ -62,44 +54,28 @@ class _Name(NamedTuple):
 def to_text(receipt: Receipt) -> str:
     """The receipt as Markdown, for a comment on GitHub."""
     data = pack(receipt)
-    return f"{_BEGIN} {data} -->\n{_visible(receipt, data)}{_END}\n"
+    return f"{_BEGIN} {data} -->\n{_visible(receipt)}{_END}\n"
 
 
-def read_receipt(text: str, name: str) -> tuple[Receipt, str]:
-    """The receipt in a text, with a sentence on how it was edited (empty: it was not).
-
-    UsageError where there is none, or one that this version cannot read.
-    """
+def read_receipt(text: str, name: str) -> Receipt:
+    """The receipt in a text, by its data. UsageError where there is none, or one of another version."""
     match = _FORM.search(text.replace("\r\n", "\n")) if len(text) <= MOST_CHARACTERS else None
     if match is None:
         missing = "is of an older version" if f"{_BEGIN} {{" in text else "holds no whole receipt"
         raise UsageError(f"{name}: {missing}; seqsweep report --pr writes one")
-    data, visible = match[1], match[2]
     try:
-        receipt = unpack(data)
-        again = _visible(receipt, data)
+        receipt = unpack(match[1])
+        _visible(receipt)
     except (ValueError, ArithmeticError, RecursionError) as error:
         why = clean_line(str(error))[:LONGEST_WHY]
         raise UsageError(
             f"{name}: its data are no receipt ({why}); take the text as it was written"
         ) from None
-    edited = [
-        f'reads "{clean_line(theirs)}", and its data say "{clean_line(ours)}"'
-        for theirs, ours in zip(_lines(visible), _lines(again), strict=False)
-        if theirs != ours
-    ]
-    if not edited and _lines(visible) != _lines(again):
-        edited = ["has other lines than its data"]
-    return receipt, f"{name} was edited: it {edited[0]}" if edited else ""
+    return receipt
 
 
-def _lines(text: str) -> list[str]:
-    plain = text.replace(NO_WIDTH, "")  # receipts of earlier versions lack it
-    return [line.rstrip() for line in plain.strip().split("\n")]
-
-
-def _visible(receipt: Receipt, data: str) -> str:
-    """The visible text of a receipt. The seal at its end, a hash of the data, ties the text to the data."""
+def _visible(receipt: Receipt) -> str:
+    """The visible text of a receipt. ValueError where its data name no cases."""
     state = f"{receipt.commit[:12] or 'unknown'}{', with files that differed' if receipt.dirty else ''}"
     text = fill(
         TEMPLATE,
@@ -107,16 +83,13 @@ def _visible(receipt: Receipt, data: str) -> str:
         receipt=receipt,
         most_folded=MOST_FOLDED,
         most_panels=MOST_PANELS,
-        most_owned=MOST_OWNED,
         replay=clean_line(f"{receipt.command}  # at commit {state}").replace("`", "'"),
-        seal=hashlib.sha256(data.encode()).hexdigest()[:16],
         caveat=CAVEAT,
         other=OTHER,
         html=lambda text: escape_html(clean_line(text)),
         by_length=_by_length,
         base_of=_base_of,
         cells=_cells,
-        memory=_memory,
         correctness=_correctness,
         describe_machine=describe_machine,
     )
@@ -152,25 +125,10 @@ def _cells(row: ReceiptRow) -> tuple[str, ...]:
     return format_count(seq), label + ("" if row.equivalent else f" {OTHER}"), time, interval, speedup
 
 
-def _memory(panel: ReceiptPanel) -> str:
-    return "; ".join(f"{_place(fit)}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
-
-
-def _place(fit: TargetPlans) -> str:
-    """The target of plans; of those made where the run was measured, its device."""
-    devices = {plan.case.rpartition(":")[2] for plan in fit.plans} - {"cpu"}
-    return next(iter(devices)) if fit.target == HOST and devices else fit.target
-
-
 def _correctness(panel: ReceiptPanel) -> str:
     unjudged = len({row.case for row in panel.rows} - {judged.case for judged in panel.judged})
     more = f"; {unjudged} more gave no answer to check" if unjudged else ""
     return f"{_contract_summary(panel.judged)}{more}"
-
-
-def _fits(fit: TargetPlans) -> str:
-    by_label = grouped(fit.plans, lambda plan: _name(plan.case).label)
-    return ", ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
 
 
 def _contract_summary(judged: Sequence[JudgedCase]) -> str:
@@ -189,8 +147,6 @@ def text_of(about: str, statement: Statement) -> str:
     match statement:
         case TimedRatio():
             return f"{about}: {_ratio(statement)}"
-        case TargetPlans():
-            return f"{about}: fits {_place(statement)}: {_fits(statement)}"
         case _:
             return f"{about}: {_contract_summary(statement)}"
 
@@ -200,20 +156,6 @@ def _ratio(ratio: TimedRatio) -> str:
     speedup = fmt.speedup(ratio.ratio, ratio.low, ratio.high)
     bounds = "" if ratio.low is not None else " (no interval)"
     return f"{label} over {base} at {format_count(seq)} {speedup}{bounds}"
-
-
-def _fit(plans: list[CasePlan]) -> str:
-    """`≥ 64Ki (142 MiB)`, `64Ki (8.2 GiB), not 512Ki (33.1 GiB)`."""
-    inside = [_length_with_plan(plan) for plan in plans if plan.fits]
-    outside = [_length_with_plan(plan) for plan in plans if not plan.fits]
-    if not inside:
-        return f"not {outside[0]}"
-    return f"{inside[0]}, not {outside[0]}" if outside else f"≥ {inside[0]}"
-
-
-def _length_with_plan(plan: CasePlan) -> str:
-    size = f" ({format_bytes(plan.bytes)})" if plan.bytes is not None else ""
-    return f"{format_count(_name(plan.case).seq)}{size}"
 
 
 def _name(case: str) -> _Name:

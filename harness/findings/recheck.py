@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.analysis.stats import Estimate, ratio
-from harness.catalog.accelerators import HOST, target
 from harness.core.case import Case
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
 from harness.core.stop_signals import time_limit
-from harness.core.units import format_bytes
-from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
+from harness.findings.receipt import JudgedCase, Receipt, Statement, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
-from harness.run.compile import CompileRequest, CompileResult, compile_all
 from harness.run.group.records import was_cut_short
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import run_and_delete
@@ -30,20 +27,20 @@ from harness.sweep.schedule import Schedule
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
 SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging
 LEAST_S = 1e-6  # of a case's sampling budget, as a setting is written
-STEP_S = 1.0  # to start, compile and judge a case on the host, or to compile a plan (0.6 to 1 s measured)
-PROCESSOR = ("device", "cpu", "cpu_flags", "gpu", "tpu", "threads", "flags")  # what exact figures need, too
+STEP_S = 1.0  # to start, compile and judge a case on the host (0.6 to 1 s measured)
+# What must be equal for the exact figures of a contract to be.
+EXACT = ("versions", "python", "device", "cpu", "cpu_flags", "gpu", "tpu", "threads", "flags")
 
 
 @dataclass
 class Here:
-    """This machine's figures: its fingerprint, records by case, plans by case and target.
+    """This machine's figures: its fingerprint, and records by case.
 
-    `missing` says which cases and targets are not known here, and why; `absent` why others have no figures.
+    `missing` says which cases are not known here, and why; `absent` why others have no figures.
     """
 
     machine: Mapping[str, Any]
     records: dict[str, Record] = field(default_factory=dict[str, Record])
-    plans: dict[tuple[str, str], CompileResult] = field(default_factory=dict[tuple[str, str], CompileResult])
     missing: dict[str, str] = field(default_factory=dict[str, str])
     absent: str = "it was not run"
 
@@ -59,7 +56,7 @@ class StatementCheck:
 
 
 def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
-    """Compare every statement of a receipt with this machine's figures. `read_receipt` finds edits."""
+    """Compare every statement of a receipt with this machine's figures."""
     return [
         StatementCheck(panel.about, statement, *_check(statement, receipt, here))
         for panel in receipt.panels
@@ -70,13 +67,10 @@ def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
 def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str]:
     """The weightiest outcome of what it says: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
-    versions = [name for name in unlike if name.partition(".")[0] in {"versions", "python"}]
-    exact = [*versions, *(name for name in unlike if name.partition(".")[0] in PROCESSOR)]
+    exact = [name for name in unlike if name.partition(".")[0] in EXACT]
     match statement:
         case TimedRatio():
             found = [_check_ratio(statement, here)]
-        case TargetPlans(target=on):
-            found = [_check_plan(p, on, here, exact if on == HOST else versions) for p in statement.plans]
         case _:
             found = [_check_judged(judged, here, exact) for judged in statement]
     for outcome in (DIFFERS, UNCHECKED):
@@ -108,19 +102,6 @@ def _ratio(estimate: Estimate) -> str:
     return fmt.speedup(estimate.value, estimate.low, estimate.high) if estimate.value else "none"
 
 
-def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
-    """Compare planned bytes exactly; not whether they fit the host, which depends on its limit."""
-    compiled = here.plans.get((theirs.case, on))
-    if compiled is None or not compiled.static.has_figures:
-        why = compiled.reason if compiled else here.missing.get(on) or here.missing.get(theirs.case)
-        return UNCHECKED, f"{theirs.case} for {on}: {why or here.absent}"
-    static = compiled.static
-    if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
-        return HOLDS, ""
-    plans = f"plans {_bytes(static.planned_bytes)} here, {_bytes(theirs.bytes)} there"
-    return _difference(f"{theirs.case} {plans}", unlike)
-
-
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
     record = here.records.get(theirs.case)
     if record is None or record.correctness is None:
@@ -148,10 +129,6 @@ def _difference(said: str, unlike: Sequence[str]) -> tuple[str, str]:
     return UNCHECKED, f"{said}, and this machine differs in {', '.join(unlike)}"
 
 
-def _bytes(value: int | None) -> str:
-    return "nothing known" if value is None else f"{format_bytes(value)} ({value} B)"
-
-
 def run_again(
     project: Project,
     receipt: Receipt,
@@ -161,7 +138,7 @@ def run_again(
     limit_s: float,
     wait: bool = False,
 ) -> Here:
-    """Time, judge and compile what a receipt names, in `limit_s` at most, however much that is.
+    """Time and judge what a receipt names, in `limit_s` at most, however much that is.
 
     `say` gets an estimate before the first case.
     """
@@ -191,33 +168,22 @@ def _run_into(
     ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
     timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
     judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
-    fits = [fit for panel in receipt.panels for fit in panel.fits]
-    planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
     asked_s = receipt.budget_s or project.config.settings.budget_s
     budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(timed))))
-    about_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged) + len(planned))
+    about_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged))
     lowered = f" (the receipt's: {fmt.duration(asked_s)})" if budget_s < asked_s else ""
     say(
-        f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check, "
-        f"{len(planned)} plans to compile: about {fmt.duration(about_s)}; "
+        f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check: "
+        f"about {fmt.duration(about_s)}; "
         f"at most {fmt.duration(limit_s)} (--limit)"
     )
     overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
     cases: dict[str, Case] = {}
-    asked: dict[tuple[str, str], CompileRequest] = {}
-    for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
+    for case in dict.fromkeys([*timed, *judged]):
         try:
             cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
         except UsageError as error:
             here.missing[case] = str(error)
-    for case, on in planned:
-        try:
-            target(on)
-        except UsageError as error:
-            here.missing[on] = str(error)
-            continue
-        if case in cases:
-            asked[case, on] = CompileRequest(cases[case], on)
     for ids, depth in ((timed, "run"), (judged, "check")):
         if known := [case for case in ids if case in cases]:
             schedule = schedule_cases(known, project.catalog, project.config, overrides)
@@ -227,10 +193,6 @@ def _run_into(
             here.records |= {record.case: record for record in made if not was_cut_short(record)}
             if interrupted:
                 raise KeyboardInterrupt
-    if asked:
-        settings = project.config.settings
-        found = compile_all([*asked.values()], project.catalog, results=project.results, settings=settings)
-        here.plans |= {names: found[request] for names, request in asked.items()}
 
 
 def _probe(project: Project) -> Mapping[str, Any]:

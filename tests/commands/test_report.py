@@ -1,15 +1,12 @@
 """`report`, `verify` and `show --record`: files, exit codes, and what is refused."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.findings import LOCK, gate_sentence
-from harness.gate.outcome import TIME, UNCHANGED, VANISHED, CaseVerdict, GateOutcome
-from harness.gate.store import GateFolder, GateHeader
+from harness.commands.findings import LOCK
 from harness.store.runs import RunFolder
 from tests.findings.kept import store_kept_run, sweep
 
@@ -79,14 +76,6 @@ def test_a_file_keeps_its_line_ends_its_mode_and_the_link_to_it(call, tmp_path):
     assert b"2.00" in page.read_bytes()
 
 
-def test_a_damaged_gate_is_told_and_stops_no_receipt(call, tmp_path):
-    gate = GateFolder.create(tmp_path / "results", "20261122T120000Z-bbbbbbb", GateHeader())
-    (gate.path / "gate.json").write_text('{"outcome": {"kind": 3}}')
-    code, out, err = call("report", "--pr")
-    assert (code, out.startswith("<!-- seqsweep-receipt ")) == (0, True)
-    assert err.startswith(f"left out: {gate.path}/gate.json: has another form")
-
-
 def test_without_a_file_it_is_printed(call, tmp_path):
     code, out, err = call("report", "mask")
     assert (code, err) == (0, "")
@@ -135,22 +124,11 @@ def test_a_record_is_printed_by_the_hash_in_a_row(call, tmp_path):
     assert RunFolder(run.parent.parent / "moved").record_of_hash(digest) is not None
 
 
-def test_an_edited_receipt_ends_with_1_before_anything_runs(call, tmp_path):
-    receipt = call("report", "--pr")[1]
-    (tmp_path / "r.md").write_text(receipt.replace("2.000×", "3.000×"))
-    code, out, _ = call("verify", "r.md")
-    assert code == 1
-    assert out.startswith("r.md was edited: it reads ")
-
-
 def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call, tmp_path):
     (tmp_path / "r.md").write_text(call("report", "--pr")[1])
     code, out, err = call("verify", "r.md")
     assert code == 3
-    assert err == (
-        "4 cases to time for 4.0 s each, 1 to check, 1 plans to compile: about 22 s; at most 10 m 0 s "
-        "(--limit)\n"
-    )
+    assert err == ("4 cases to time for 4.0 s each, 1 to check: about 21 s; at most 10 m 0 s (--limit)\n")
     assert out.count("cannot be checked here: ") == out.count("\n") // 2
     assert 'unknown implementation "mask/' in out or "is called" in out
 
@@ -160,55 +138,3 @@ def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch):
     monkeypatch.chdir(ROOT)
     runs = [word for run in sorted(Path("results/reference").iterdir()) for word in ("--run", str(run))]
     assert call_app(app, ["report", *runs, "--into", "docs/FINDINGS.md", "--check"]) == 0
-
-
-OWN, OTHERS = {"mask/dense": "closure:4", "mask/sparse": "closure:1"}, {"mask/sparse": "closure:2"}
-ASKED = tuple(dict.fromkeys(record.case for record in sweep()))
-
-
-def outcome_of(cases=ASKED, slowdown=("mask",), verdict=UNCHANGED, **more):
-    verdicts = tuple(CaseVerdict(case, verdict, "within Δ") for case in cases)
-    return GateOutcome(TIME, "main at 1a2b3c4", verdicts, slowdown=dict.fromkeys(slowdown, 0.05), **more)
-
-
-def store_gates(results, *headers):
-    for number, header in enumerate(headers):
-        GateFolder.create(results, f"2026112{number}T000000Z-aaaaaaa", header)
-
-
-def test_a_receipt_has_the_gate_of_its_own_code_and_no_newer_one(tmp_path):
-    run = store_kept_run(tmp_path, sweep(), sources=OWN)
-    store_gates(
-        *(tmp_path, GateHeader(sources=OWN, outcome=outcome_of())),
-        GateHeader(sources={**OWN, **OTHERS}, outcome=outcome_of()),
-        GateHeader(sources={**OWN, "topk/exact": "closure:3"}),
-        GateHeader(outcome=outcome_of()),
-        GateHeader(sources={"topk/exact": "closure:3"}, outcome=outcome_of()),
-    )
-    assert gate_sentence(tmp_path, run) == "unchanged against main at 1a2b3c4 (gate 20261120T000000Z-aaaaaaa)"
-    changed = store_kept_run(tmp_path / "changed", sweep(), sources={"mask/sparse": "closure:9"})
-    assert gate_sentence(tmp_path, changed) == ""
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        outcome_of(ASKED[:-1]),
-        outcome_of([*ASKED, ASKED[0].replace("seq=4096", "seq=512")]),
-        outcome_of([case.replace(":fwd:", ":fwd_bwd:") for case in ASKED]),
-        outcome_of(slowdown=("mask", "topk")),
-        outcome_of(slowdown=("mask_short",)),
-    ],
-    ids=["fewer cases", "another length", "another mode", "another suite too", "another suite"],
-)
-def test_a_gate_of_another_question_is_not_printed(tmp_path, outcome):
-    store_gates(tmp_path, GateHeader(sources=OWN, outcome=outcome))
-    assert gate_sentence(tmp_path, store_kept_run(tmp_path, sweep(), sources=OWN)) == ""
-
-
-def test_cases_that_run_on_neither_side_or_left_the_candidate_are_of_the_same_question(tmp_path):
-    told = outcome_of(ASKED[1:], left_out={ASKED[0]: "needs AMX", "mask/old@seq=1:fwd:cpu": "gone"})
-    gone = CaseVerdict("mask/gone@seq=1:fwd:cpu", VANISHED, "the base has it")
-    store_gates(tmp_path, GateHeader(sources=OWN, outcome=replace(told, cases=(*told.cases, gone))))
-    said = gate_sentence(tmp_path, store_kept_run(tmp_path, sweep(), sources=OWN))
-    assert said.startswith("vanished against main")

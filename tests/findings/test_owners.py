@@ -1,4 +1,4 @@
-"""Who owns a planned peak, in the document, in the page and in a receipt."""
+"""Who owns a planned peak, in the document and in the page."""
 
 from dataclasses import replace
 
@@ -7,11 +7,9 @@ import pytest
 from harness.core.peak_owners import Owner, Owners
 from harness.findings.compose import compose
 from harness.findings.html.to_html import to_html
-from harness.findings.receipt import receipt_of
-from harness.findings.receipt_text import MOST_OWNED, read_receipt, to_text
 from tests.findings.kept import K, store_kept_run, sweep
 from tests.findings.test_document import page
-from tests.records import kernel_of, static_of
+from tests.records import static_of
 
 SCORE = Owner("fusion", "temp", 8 * K, "eq", "pred[8192]", "impls/mask/dense.py:22", 3, 5)
 PEAK = Owners(10 * K, 0, 2 * K, 4, 10, (SCORE,), (0, 0), ((0, 10 * K),))
@@ -44,32 +42,3 @@ def test_the_page_has_the_sentence(run_with_owners):
     assert f"dense at 8Ki {SAYS}" in to_html(
         compose([run_with_owners], charts=False), [run_with_owners], "Findings", None
     )
-
-
-def test_a_receipt_has_it_and_an_edit_of_it_is_found(run_with_owners):
-    text = to_text(receipt_of(run_with_owners))
-    assert f"- dense at 8Ki {SAYS} {HOLES}." in text
-    receipt, edited = read_receipt(text, "x.md")
-    assert (receipt.panels[0].owners, edited) == ((f"dense at 8Ki {SAYS} {HOLES}.",), "")
-    assert "was edited" in read_receipt(text.replace("dense.py:22,", "dense.py:23,"), "x.md")[1]
-
-
-def test_a_receipt_without_owners_says_nothing_of_them_and_one_with_many_counts_them(
-    run_with_owners, tmp_path
-):
-    assert "Who owns" not in to_text(receipt_of(store_kept_run(tmp_path / "none", sweep())))
-    receipt = receipt_of(run_with_owners)
-    many = replace(receipt.panels[0], owners=tuple(f"case {n}." for n in range(MOST_OWNED + 3)))
-    assert "- And 3 more in the data." in to_text(replace(receipt, panels=(many,)))
-
-
-def test_a_receipt_has_what_the_plans_of_kernels_warn_of(tmp_path):
-    slow = kernel_of(instructions={"mma": 96})
-    plan = {
-        "cuda:h100": static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, kernels=(slow,))
-    }
-    records = [replace(record, static=plan) for record in sweep()]
-    receipt = receipt_of(store_kept_run(tmp_path, records))
-    text = to_text(receipt)
-    assert "attn of sparse at 16Ki uses no warp-group matrix instructions (HGMMA)" in text
-    assert read_receipt(text, "it") == (receipt, "")

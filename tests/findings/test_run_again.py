@@ -9,7 +9,6 @@ import pytest
 from harness.findings import recheck
 from harness.findings.receipt import receipt_of
 from harness.findings.recheck import UNCHECKED, check_statements, run_again
-from harness.run.compile import CompileResult
 from harness.sweep.project import Project
 from tests.findings.kept import store_kept_run, sweep
 from tests.run.fakes import Heard
@@ -56,9 +55,9 @@ def test_what_the_limit_left_out_is_said_and_the_rest_is_checked(verify, monkeyp
     checks, said, _ = verify(1e-9)
     assert said[0].endswith("at most 0.0 s (--limit)")
     assert len(said) == 1
-    first, second, plans, contracts = checks
+    first, second, contracts = checks
     assert first.outcome != UNCHECKED
-    for check in (second, plans, contracts):
+    for check in (second, contracts):
         assert check.outcome == UNCHECKED
         assert "left out at the limit of 0.0 s; raise --limit" in check.why
 
@@ -71,17 +70,15 @@ def test_ctrl_c_is_no_limit(verify):
 @pytest.mark.parametrize(
     ("asked_s", "limit_s", "given_s", "words"),
     [
-        (0.0, 600.0, 2.0, "4 cases to time for 2.0 s each, 1 to check"),
-        (3.0, 600.0, 3.0, "4 cases to time for 3.0 s each, 1 to check"),
-        (1e9, 600.0, 75.0, "4 cases to time for 1 m 15 s each (the receipt's: 277777 h 46 m), 1 to check"),
+        (0.0, 600.0, 2.0, "4 cases to time for 2.0 s each, 1 to check:"),
+        (3.0, 600.0, 3.0, "4 cases to time for 3.0 s each, 1 to check:"),
+        (1e9, 600.0, 75.0, "4 cases to time for 1 m 15 s each (the receipt's: 277777 h 46 m), 1 to check:"),
     ],
 )
 def test_a_receipt_may_not_ask_for_more_sampling_than_half_the_limit(
-    verify, monkeypatch, asked_s, limit_s, given_s, words
+    verify, asked_s, limit_s, given_s, words
 ):
     verify.interrupted = False
-    unknown = CompileResult.failed("skipped", "not compiled")
-    monkeypatch.setattr(recheck, "compile_all", lambda asked, *_, **__: dict.fromkeys(asked, unknown))
     _, said, budgets = verify(limit_s, asked_s)
     assert set(budgets) == {given_s}
     assert said == [said[0]]
@@ -95,6 +92,6 @@ def test_the_limit_stops_whatever_the_receipt_has_begun(verify, monkeypatch):
 
     monkeypatch.setattr(recheck, "schedule_cases", wait_for_ever)
     checks, said, _ = verify(1e-2)
-    assert said[0].startswith("4 cases to time for 0.0 s each (the receipt's: 2.0 s), 1 to check")
+    assert said[0].startswith("4 cases to time for 0.0 s each (the receipt's: 2.0 s), 1 to check:")
     assert {check.outcome for check in checks} == {UNCHECKED}
     assert all("left out at the limit" in check.why for check in checks)

@@ -22,15 +22,12 @@ from harness.core.case import split_label, split_list
 from harness.core.errors import SeqsweepError, Unsupported
 from harness.core.patterns import matching_ids
 from harness.core.units import parse_bytes, parse_count, parse_seconds
-from harness.findings.receipt import receipt_of
-from harness.findings.receipt_text import read_receipt, to_text
 from harness.gate.static import baseline
 from harness.store.find import all_runs
 from harness.store.jsonl import encode, lines
 from harness.store.packing.definitions import Packer
 from harness.sweep import config
 from tests.collection.test_collection import store_shard
-from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value, sealed
 from tests.stores import RUNS, store_two_runs
 
@@ -146,23 +143,6 @@ def test_a_bench_yaml_is_read_or_refused(tmp_path, tried, random):
         path.write_bytes(mutated(random, text[:1500] + text[start : start + 1500]))
         tried()
         answer_or_refusal(lambda: config.load(path))
-
-
-@pytest.fixture(scope="module")
-def receipt(tmp_path_factory):
-    return to_text(receipt_of(store_kept_run(tmp_path_factory.mktemp("kept"), sweep())))
-
-
-@examples(10)
-@given(randoms)
-def test_a_changed_receipt_is_refused_said_to_be_edited_or_the_same(receipt, tried, random):
-    whole, edited = read_receipt(receipt, "receipt.md")
-    assert not edited
-    for _ in range(20):
-        text = mutated(random, receipt.encode()).decode(errors="replace")
-        tried()
-        read, edited = answer_or_refusal(lambda text=text: read_receipt(text, "receipt.md")) or (whole, "")
-        assert edited or read == whole
 
 
 @examples(10)
