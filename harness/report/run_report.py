@@ -21,7 +21,6 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.history import history_lines, history_table
-from harness.report.tables.kernel_limits import limits_lines, limits_table, without_limits
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.launch_lines import launch_lines
 from harness.report.tables.listing import origin
@@ -29,6 +28,7 @@ from harness.report.tables.max_seq import (
     largest_table,
     longest_context_lines,
     longest_context_table,
+    longest_lines,
     planned_lengths,
 )
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
@@ -120,7 +120,7 @@ def _print_targets(
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
-            _print_lines(console, [] if suite.models else limits_lines(panel, largest))
+            _print_lines(console, [] if suite.models else longest_lines(panel, largest))
             print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
             lines = (*flip_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
@@ -136,11 +136,10 @@ def _print_targets(
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    limits = [limits_table(panel, largest) for panel in suite.panels.values()]
     if not suite.models:  # whose longest contexts stand in front
-        limits.append(largest_table(suite.name, without_limits(suite.panels.values(), largest), suite.bounds))
-    if tables := [table for table in limits if table.rows]:
-        print_tables(console, *tables)
+        table = largest_table(suite.name, largest, suite.bounds)
+        if table.rows:
+            print_tables(console, table)
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:

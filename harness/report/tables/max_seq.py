@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from harness.analysis.results import StepModel
 from harness.analysis.suite_results import SuiteResults
-from harness.core.grouped import grouped
+from harness.core.grouped import collected, grouped
 from harness.core.units import format_count
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, name_cell, sentences
@@ -71,6 +71,30 @@ def length_cell(entry: Mapping[str, Any] | None) -> Cell:
     if beyond is None:
         return Cell(f"≥ {format_count(fits)}", why)
     return Cell(f"{format_count(fits)}, not {format_count(beyond)}", why)
+
+
+def longest_lines(panel: SuiteResults, largest: Entries) -> list[str]:
+    """Per target, the longest lengths whose plans fit, with their implementations, longest first."""
+    lines: list[str] = []
+    for target, entries in _by_target(panel, largest).items():
+        known = sorted((entry for entry in entries if entry["seq"]), key=lambda entry: -entry["seq"])
+        names = collected((length_cell(entry).text, short_label(entry["implementation"])) for entry in known)
+        if names:
+            lengths = "; ".join(f"{', '.join(of)}: {length}" for length, of in names.items())
+            lines.append(f"{target}: the longest length whose plan fits: {lengths}.")
+    return lines
+
+
+def _by_target(panel: SuiteResults, largest: Entries) -> dict[str, list[Mapping[str, Any]]]:
+    """Target → the lengths found by compiling a panel's implementations."""
+    own = {(case.label, case.panel) for case in panel.by_case.values()}
+    own_entries = [
+        entry
+        for entry in largest
+        if entry["suite"] == panel.name and (entry["implementation"], entry["panel"]) in own
+    ]
+    by_target = grouped(own_entries, lambda entry: entry["target"])
+    return {target: by_target[target] for target in panel.compiled_targets if target in by_target}
 
 
 class _Fit(NamedTuple):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.results import StepModel
-from harness.report.tables.max_seq import longest_context_lines, longest_context_table
+from harness.report.tables.max_seq import longest_context_lines, longest_context_table, longest_lines
+from tests.records import static_of
 from tests.report.charts.suites import record, suite
 
 K = 1024
@@ -97,3 +98,11 @@ def test_a_family_without_a_plan_is_told():
 def test_a_suite_without_a_model_has_no_such_table():
     results, largest = planned("topk", exact=(64 * K, None))
     assert longest_context_table([replace(results, models=())], largest).rows == ()
+
+
+def test_what_goes_furthest_is_said_first():
+    results, largest = planned("mask", dense=(2 * K, 3 * K), flex=(8 * K, None), plain=(2 * K, 3 * K))
+    compiled = [replace(r, static={"tpu:v5p": static_of(temp_bytes=1)}) for r in results.records]
+    assert longest_lines(replace(results, records=tuple(compiled)), largest) == [
+        "tpu:v5p: the longest length whose plan fits: flex: ≥ 8Ki; dense, plain: 2Ki, not 3Ki."
+    ]
