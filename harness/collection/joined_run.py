@@ -96,10 +96,9 @@ class JoinedRun:
         }
 
     def _records(self) -> bytes:
-        """The definitions, and all appends as they were written, by shard and then by their first case."""
-        definitions = _union(piece.definitions for piece in self.pieces).values()
+        """All appends as they were written, by shard and then by their first case."""
         appends = [piece.appends[key] for piece in self.pieces for key in sorted(piece.appends, key=str)]
-        return b"".join(line.data + b"\n" for line in chain(definitions, *appends))
+        return b"".join(line.data + b"\n" for line in chain(*appends))
 
 
 def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:

@@ -12,7 +12,7 @@ from harness.core.errors import SeqsweepError, UsageError
 from harness.core.fingerprint_identity import cache_texts, hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
-from harness.store.jsonl import Line, names_used
+from harness.store.jsonl import Line
 from harness.store.run_id import is_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import CRASHES
@@ -24,14 +24,12 @@ Key = tuple[str, int, str | None]  # of the first record of an append
 class Piece:
     """A shard's run. `info` is its run.json; `appends` are its complete appends, by their first record.
 
-    `definitions` are the lines that these need, by name; `fingerprints` and `environments` are those of its
-    run, by their hash; `crashes` are files by name.
+    `fingerprints` and `environments` are those of its run, by their hash; `crashes` are files by name.
     """
 
     run: str
     info: Mapping[str, Any]
     appends: dict[Key, tuple[Line, ...]]
-    definitions: dict[str, Line] = field(default_factory=dict[str, Line])
     fingerprints: dict[str, Any] = field(default_factory=dict[str, Any])
     environments: dict[str, Any] = field(default_factory=dict[str, Any])
     crashes: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -75,7 +73,6 @@ class Piece:
             self.run,
             newer,
             {**self.appends, **other.appends},
-            {**self.definitions, **other.definitions},
             {**self.fingerprints, **other.fingerprints},
             {**self.environments, **other.environments},
             {**self.crashes, **other.crashes},
@@ -107,7 +104,7 @@ def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
 
 
 def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
-    """The pieces of a folder, each with its own appends, definitions, facts and crashes."""
+    """The pieces of a folder, each with its own appends, facts and crashes."""
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
     for run, piece_info in infos.items():
@@ -119,13 +116,10 @@ def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
         for line in rest
     ]
     pieces = {run: Piece(run, piece_info, {}) for run, piece_info in infos.items()}
-    definitions = {line.defines: line for line in whole if line.defines}
-    for append in _appends(line for line in whole if not line.defines):
+    for append in _appends(whole):
         first = append[0].record
         if first is not None and (piece := pieces.get(first.run)):
             piece.appends[first.key] = append
-            needed = {name for line in append for name in names_used(line.data)}
-            piece.definitions |= {name: definitions[name] for name in needed}
     fingerprints, environments = folder.fingerprints(), folder.environments()
     for piece in pieces.values():
         records = list(piece.records)

@@ -3,8 +3,6 @@
 The checksum is taken over the object without it, keys sorted: a tool that rewrites a line with other
 spacing, key order or with fields this version does not know leaves a valid line. A line is written with
 its keys sorted too, and the checksum last, so that reading it back sums the text as it stands.
-
-Lines of schema 1 are whole records. Those of schema 2 are packed, or define what packed ones share.
 """
 
 import re
@@ -14,32 +12,29 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.core import record as whole
-from harness.core.plain_data import from_plain
-from harness.core.record import Record
-from harness.store.packing.definitions import Packer, read_definition
-from harness.store.packing.packed_record import SCHEMA, Bases, Fields, PackedRecord, plain_of, unpack_record
+from harness.core.record import SCHEMA, Record
 
-EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
 
 Part = tuple[int, int]  # which record of how many, in the append that wrote it
 
-
 _RECORD = msgspec.json.Decoder(Record)
-_PACKED = msgspec.json.Decoder(PackedRecord)
 _APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # how a record begins whose keys are sorted
-_WHOLE = b',"schema":%d,"seed":' % whole.SCHEMA
+_THIS_SCHEMA = b',"schema":%d,"seed":' % SCHEMA
 
 
-def encode(records: Sequence[Record], packer: Packer) -> bytes:
-    """The lines of one append, behind the definitions that the file still lacks.
+def encode(records: Sequence[Record]) -> bytes:
+    """The lines of one append.
 
     ValueError names the case of a record that holds a value without a JSON form.
     """
-    definitions, lines = packer.pack(records)
-    parts = [{**line, "append": [index, len(lines)]} for index, line in enumerate(lines, start=1)]
-    return b"".join(map(seal, [*definitions, *parts]))
+    text: list[bytes] = []
+    for index, record in enumerate(records, start=1):
+        try:
+            text.append(seal({**record.to_json(), "append": [index, len(records)]}))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{record.case} cannot be stored: {error}") from None
+    return b"".join(text)
 
 
 def seal(data: Mapping[str, Any]) -> bytes:
@@ -57,8 +52,7 @@ def unseal(line: bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or "crc32" not in data:
         raise ValueError("the line has no crc32")
     checksum = data.pop("crc32")
-    text = _canonical(data)
-    if checksum != _checksum(text) and checksum != _checksum(_with_signed_exponents(text)):
+    if checksum != _checksum(_canonical(data)):
         raise ValueError("the checksum does not fit: the line was damaged or edited")
     return data
 
@@ -76,107 +70,64 @@ def _canonical(data: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(data, order="deterministic")
 
 
-def _with_signed_exponents(text: bytes) -> bytes:
-    """1e+16 for 1e16 outside of strings: so numbers stood in the text that earlier versions summed."""
-    return EXPONENT.sub(lambda match: match[0] or b"+", text)
-
-
 def _checksum(text: bytes) -> str:
     return f"{zlib.crc32(text):08x}"
 
 
 class Line(NamedTuple):
-    """One line by its number from 1, without its newline: it has a record, a definition, or a problem."""
+    """One line by its number from 1, without its newline: it has a record or a problem."""
 
     number: int
     data: bytes
     record: Record | None
     part: Part = (1, 1)
     problem: str = ""
-    defines: str = ""
 
 
-def names_used(line: bytes) -> set[str]:
-    """The definitions that a readable line needs."""
-    data = msgspec.json.decode(line)
-    if data["schema"] != SCHEMA:
-        return set()
-    users = [data, data.get("timing") or {}, *plain_of(data.get("static") or {}).values()]
-    return {name for user in users for name in user.get("use", ())}
+def read_line(number: int, line: bytes) -> Line:
+    """The line of these bytes, without their newline."""
+    as_written = _read_as_written(number, line)
+    if as_written is not None:
+        return as_written
+    try:
+        data = unseal(line)
+        return Line(number, line, Record.from_json(data), part_of_line(data))
+    except ValueError as error:
+        return Line(number, line, None, problem=str(error))
+    except RecursionError:
+        return Line(number, line, None, problem="its values are nested too deeply to read")
 
 
-class _Reader:
-    """Reads one line after the other, with the definitions of those before."""
+def _read_as_written(number: int, line: bytes) -> Line | None:
+    """A line that stands as :func:`encode` wrote it, or an earlier version; None for any other line.
 
-    def __init__(self) -> None:
-        self.definitions: dict[str, Fields] = {}
-        self.bases: Bases = {}
-
-    def read(self, number: int, data: bytes) -> Line:
-        as_written = self._read_as_written(number, data)
-        if as_written is not None:
-            return as_written
-        try:
-            return self._read_data(number, data, unseal(data))
-        except ValueError as error:
-            return Line(number, data, None, problem=str(error))
-        except RecursionError:
-            return Line(number, data, None, problem="its values are nested too deeply to read")
-
-    def _read_as_written(self, number: int, line: bytes) -> Line | None:
-        """A line that stands as :func:`encode` wrote it, or an earlier version; None for any other line.
-
-        The text is summed as it stands and decoded once, straight into its form: half the work of the way
-        through plain data, which alone says what is wrong with a line.
-        """
-        text, _, checksum = line.rpartition(CHECKSUM)
-        if checksum != b'%08x"}' % zlib.crc32(b"}", zlib.crc32(text)):
-            return None
-        begins = _APPEND.match(text)
-        if begins is None:
-            return None
-        part = (int(begins[1]), int(begins[2]))
-        try:
-            if _WHOLE in text:
-                return Line(number, line, _RECORD.decode(line), part)
-            form = _PACKED.decode(line)
-            if form.get("schema") != SCHEMA:
-                return None
-            return Line(number, line, unpack_record(form, self.definitions, self.bases), part)
-        except (ValueError, RecursionError):
-            return None
-
-    def _read_data(self, number: int, line: bytes, data: dict[str, Any]) -> Line:
-        """Read a line through plain data, slowly, so that errors say what is wrong."""
-        if data.get("schema") != SCHEMA:
-            return Line(number, line, Record.from_json(data), part_of_line(data))
-        if "define" in data:
-            name, fields = read_definition(data)
-            self.definitions[name] = fields
-            return Line(number, line, None, defines=name)
-        try:
-            form = from_plain(PackedRecord, {**data, "append": part_of_line(data)})
-        except ValueError as error:
-            raise ValueError(f"not a record: {error}") from None
-        return Line(number, line, unpack_record(form, self.definitions, self.bases), part_of_line(data))
+    The text is summed as it stands and decoded once, straight into its form: half the work of the way
+    through plain data, which alone says what is wrong with a line.
+    """
+    text, _, checksum = line.rpartition(CHECKSUM)
+    begins = _APPEND.match(text)
+    if begins is None or _THIS_SCHEMA not in text:
+        return None
+    if checksum != b'%08x"}' % zlib.crc32(b"}", zlib.crc32(text)):
+        return None
+    try:
+        return Line(number, line, _RECORD.decode(line), (int(begins[1]), int(begins[2])))
+    except (ValueError, RecursionError):
+        return None
 
 
 def lines(file: Iterable[bytes]) -> Iterator[Line]:
     """Every line of a file. The last one may lack its newline: it counts when its checksum holds."""
-    reader = _Reader()
     for number, line in enumerate(file, start=1):
-        yield reader.read(number, line.removesuffix(b"\n"))
+        yield read_line(number, line.removesuffix(b"\n"))
 
 
 def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(definitions and lines of complete appends, the rest). Half of an append is no group to compare."""
+    """(lines of complete appends, the rest). Half of an append is no group to compare."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []
     for line in read:
-        if line.defines:
-            whole.append(line)
-            continue
         index, count = line.part
         if begun and (line.record is None or line.part != (len(begun) + 1, begun[0].part[1])):
             rest += begun

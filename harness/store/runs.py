@@ -6,7 +6,6 @@ What a crash leaves of a group is still readable; `repair` sets it aside before 
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,6 @@ from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import make_folder, replace, write_error, write_files
 from harness.store.jsonl import Line, encode
-from harness.store.packing.definitions import Packer
 from harness.store.run_lock import run_lock
 from harness.store.stored_run import (
     CRASHES,
@@ -47,7 +45,6 @@ class RunFolder(StoredRun):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._file = AppendFile(path / RECORDS)
-        self._packer = Packer()
         self._info: bytes | None = None  # run.json as it has to be while this process is its writer
         self._tell: Callable[[str], None] = lambda _: None
 
@@ -82,13 +79,12 @@ class RunFolder(StoredRun):
 
     def append(self, records: Sequence[Record]) -> None:
         """Add the records of one group in one flushed write; when it fails the file is as before."""
-        data = encode(records, self._packer)
+        data = encode(records)
         self._leave_out_foreign()
         try:
             self._file.append(data)
         except OSError as error:
             raise write_error(self._file.path, error) from None
-        self._packer.mark_written()
 
     @contextmanager
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
@@ -101,7 +97,7 @@ class RunFolder(StoredRun):
         with run_lock(self.path, command, tell):
             self._tell = tell
             self._info = json_file.to_text(self.info)
-            self._take_as_it_is()
+            self._file.trust()
             self.write_info(self.info)
             try:
                 yield
@@ -177,7 +173,7 @@ class RunFolder(StoredRun):
         whole, rest = self.split()
         path, mended = self._file.path, _join_lines(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
-            self._take_as_it_is()
+            self._file.trust()
             return ()
         if rest:
             self._set_aside(DAMAGED, _join_lines(rest))
@@ -204,18 +200,7 @@ class RunFolder(StoredRun):
 
     def _rewrite(self, data: bytes) -> None:
         replace(self._file.path, data)
-        self._take_as_it_is()
-
-    def _take_as_it_is(self) -> None:
-        """Append behind what records.jsonl holds now; what it defines is defined again where it is used."""
         self._file.trust()
-        self._packer = Packer(self._records_to_come())
-
-    def _records_to_come(self) -> Mapping[str, int]:
-        """How many records of each implementation the run will have."""
-        info = self.info
-        cases = {case for suite in (info.get("suites") or {}).values() for case in suite["cases"]}
-        return Counter(case.partition("@")[0] for case in cases for _ in range(info.get("replicates") or 1))
 
     def _set_aside(self, name: str, out: bytes) -> None:
         """Add to the file of this name, whole or not at all."""

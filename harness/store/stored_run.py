@@ -156,10 +156,9 @@ class StoredRun:
         for line in self._lines():
             number, data, record = line.number, line.data, line.record
             if record is None:
-                if not line.defines:
-                    problems.append(
-                        f"{RECORDS}:{number}: {line.problem}; its case is measured again by run --resume"
-                    )
+                problems.append(
+                    f"{RECORDS}:{number}: {line.problem}; its case is measured again by run --resume"
+                )
                 continue
             key = record.key
             if key in seen:

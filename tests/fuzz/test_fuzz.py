@@ -25,7 +25,6 @@ from harness.core.units import parse_bytes, parse_count, parse_seconds
 from harness.gate.static import baseline
 from harness.store.find import all_runs
 from harness.store.jsonl import encode, lines
-from harness.store.packing.definitions import Packer
 from harness.sweep import config
 from tests.collection.test_collection import store_shard
 from tests.fuzz.mutate import mutated, other_value, sealed
@@ -69,7 +68,7 @@ def stored(tmp_path_factory):
 def written(stored):
     """Lines of records, and the record of each."""
     records = [record for run in all_runs(stored) for record in run.read().records]
-    text = encode([*records, *records], Packer())
+    text = encode([*records, *records])
     return text, {repr(line.record) for line in lines(text.splitlines(keepends=True))}
 
 
@@ -81,7 +80,7 @@ def test_a_changed_line_is_named_or_the_same_record(written, tried, random):
         changed = mutated(random, text).splitlines(keepends=True)
         tried(len(changed))
         for line in lines(changed):
-            assert line.problem or line.defines or repr(line.record) in known
+            assert line.problem or repr(line.record) in known
 
 
 @examples(10)
@@ -94,7 +93,7 @@ def test_a_sealed_line_with_other_values_is_named_or_a_whole_record(written, tri
         del data["crc32"]
         tried(len(texts))
         for line in lines([*texts[:at], sealed(other_value(random, data)), *texts[at + 1 :]]):
-            assert line.problem or line.defines or line.record.to_json()
+            assert line.problem or line.record.to_json()
 
 
 def call(capsys, words):

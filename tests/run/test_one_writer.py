@@ -8,7 +8,6 @@ import pytest
 from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.store.jsonl import encode
-from harness.store.packing.definitions import Packer
 from harness.store.runs import FOREIGN, RunFolder
 from harness.store.stored_run import RECORDS
 from tests.run.conftest import Conductor
@@ -63,7 +62,7 @@ def plant(conduct, last):
             record = folder.read().records[0]
             rival = json.loads(json.dumps(record.to_json()).replace("1024", "4096"))
             with (folder.path / RECORDS).open("ab") as file:
-                file.write(encode([type(record).from_json(rival)], Packer()))
+                file.write(encode([type(record).from_json(rival)]))
         return {}
 
     return append

@@ -6,7 +6,6 @@ import pytest
 
 from harness.core.record import Cost, Memory
 from harness.store import jsonl
-from harness.store.packing.definitions import Packer
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -40,7 +39,7 @@ def folder(tmp_path):
 
 def encode(record):
     """The lines of an append of this record alone."""
-    return jsonl.encode([record], Packer())
+    return jsonl.encode([record])
 
 
 def decode(text):

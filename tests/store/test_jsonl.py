@@ -45,7 +45,7 @@ def test_a_record_survives_being_stored(options, facts, figures, samples, text, 
 def test_the_line_reads_as_the_interface_says(record):
     data = json.loads(encode(record()))
     assert list(data) == [*sorted(data.keys() - {"crc32"}), "crc32"]
-    assert (data["schema"], data["wall_s"], data["timing"]["median_s"]) == (2, 0.8, 0.00175)
+    assert (data["schema"], data["wall_s"], data["timing"]["median_s"]) == (1, 0.8, 0.00175)
     assert len(data["crc32"]) == 8
     assert int(data["crc32"], 16) >= 0
     assert part_of_line(data) == (1, 1)
@@ -106,9 +106,7 @@ def test_every_cut_line_is_refused(record):
         (b'{"schema": 1}', "no crc32"),
         (reseal({"schema": 3}), "schema 3 is not 1"),
         (reseal({"append": [1, 1], "schema": 3}), "schema 3 is not 1"),
-        (reseal({"schema": 2}), "not a record"),
-        (reseal({"schema": 2, "use": ["x"]}), "definition x"),
-        (reseal({"schema": 2, "define": "x", "of": "record", "value": {}}), "not that of its content"),
+        (reseal({"schema": 2}), "schema 2 is not 1; use a seqsweep that wrote it"),
         (reseal({"schema": 1}), "not a record"),
         (reseal({"schema": 1, "static": [1]}), "not a record"),
         (reseal({"schema": 1, "timing": {"samples_s": []}}), "not a record"),
@@ -162,17 +160,6 @@ def test_a_sealed_record_with_a_value_of_another_type_is_refused_with_its_path(r
 def test_whole_numbers_stay_whole(record, flops):
     stored = decode(encode(record(cost=Cost(flops=flops)))).cost.flops
     assert (stored, type(stored)) == (flops, type(flops))
-
-
-def test_a_line_whose_checksum_was_taken_over_signed_exponents_is_whole(record):
-    import zlib
-
-    line = encode(record(cost=Cost(flops=1e16), facts={"note 1e16": "so 2e16"}))
-    data = unseal(line)
-    text = msgspec.json.encode(data, order="deterministic").replace(b":1e16", b":1e+16")
-    written = msgspec.json.encode({**data, "crc32": f"{zlib.crc32(text):08x}"})
-    assert written != line.strip()
-    assert decode(written) == decode(line)
 
 
 def test_figures_that_are_no_numbers_become_null(record):

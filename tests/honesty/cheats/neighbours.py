@@ -77,7 +77,6 @@ def plant(case):
     import dataclasses
 
     from harness.store import jsonl
-    from harness.store.packing.definitions import Packer
 
     rival = dataclasses.replace(case, implementation="topk/partition")
     words = runner().cmdline()
@@ -96,7 +95,7 @@ def plant(case):
         timing=timing,
     )
     with path.open("ab") as file:
-        file.write(jsonl.encode([record], Packer()))
+        file.write(jsonl.encode([record]))
 
 
 @implementation(framework="numpy", semantics="exact")
