@@ -111,10 +111,7 @@ def main():
     for words in (["run", "--resume"], ["show"], ["list"]):
         seconds, busy_s, _ = call(folder, words)
         table.append(f"| `{' '.join(words)}` | {seconds:.1f} | {busy_s:.1f} |")
-    said = (
-        "\n".join(table)
-        + f"\n\n{(run.path / 'records.jsonl').stat().st_size / cases:,.0f} bytes a record in records.jsonl.\n"
-    )
+    said = "\n".join(table) + "\n"
     print(said)
     good = not bad and steady[-1] <= steady[0]
     if good and asked.into:
