@@ -170,17 +170,13 @@ class CatalogFlags:
 
 @option_group
 class ResultsFlags:
-    """Which bench.yaml, and where runs are stored; a URL is read from its local copy."""
+    """Which bench.yaml, and where runs are stored."""
 
     config: Path | None = CONFIG
     results: Text = RESULTS
 
-    def project(self, *, writes: bool = False) -> Project:
-        if writes or self.results is None:
-            return Project(self.config, _writable(self.results))
-        from harness.store.remote import readable
-
-        return Project(self.config, readable(self.results))
+    def project(self) -> Project:
+        return Project(self.config, _local_folder(self.results))
 
 
 @option_group
@@ -190,13 +186,10 @@ class PlaceFlags(CatalogFlags):
     results: Text = RESULTS
 
     def project(self) -> Project:
-        return replace(super().project(), results_path=_writable(self.results))
+        return replace(super().project(), results_path=_local_folder(self.results))
 
 
-def _writable(results: str | None) -> Path | None:
-    """The folder of results, to be written to. UsageError for a URL."""
-    if results is not None and "://" in results:
-        raise UsageError(
-            f"--results {results}: runs are written to local folders; name one, and copy it then"
-        )
-    return None if results is None else Path(results)
+def _local_folder(results: str | None) -> Path | None:
+    from harness.store.find import local_folder
+
+    return None if results is None else local_folder(results)

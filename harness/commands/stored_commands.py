@@ -169,7 +169,7 @@ def report(
 
 @command(group, "collect")
 def collect(
-    sources: list[str] = argument("Folders or URLs of other machines' results, or of single runs.", REQUIRED),
+    sources: list[str] = argument("Folders of other machines' results, or of single runs.", REQUIRED),
     check: bool = flag(OUTPUT, "Write nothing; exit 1 where a joined run is not what its shards give."),
     *,
     place: options.ResultsFlags,
@@ -177,10 +177,12 @@ def collect(
 ) -> None:
     """Join runs of other machines. Shards of one sweep become one run."""
     from harness.commands.collect import collect_runs
-    from harness.store.remote import readable
+    from harness.store.find import local_folder
 
-    results = place.project(writes=True).results
-    raise typer.Exit(collect_runs([readable(source) for source in sources], results, check=check, json=json))
+    results = place.project().results
+    raise typer.Exit(
+        collect_runs([local_folder(source) for source in sources], results, check=check, json=json)
+    )
 
 
 @command(group, "verify")

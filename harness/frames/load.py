@@ -23,8 +23,7 @@ from harness.frames.rows import (
     speedups_frame,
     static_frame,
 )
-from harness.store.find import find_among, runs_in
-from harness.store.remote import readable
+from harness.store.find import find_among, local_folder, runs_in
 from harness.store.runs import RunFolder
 from harness.store.stored_run import is_run, without_collector
 
@@ -46,7 +45,7 @@ def load(
     for word in selection:
         if word not in WORDS:
             raise UsageError(f'load: unknown selection "{word}"{nearest(word, WORDS)}')
-    path = readable(path)
+    path = local_folder(path)
     chosen = Selection(*(_split(selection.get(word, ())) for word in WORDS))
     return RunFrames(path, tuple(_folders(path, run)), chosen, baseline)
 

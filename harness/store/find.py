@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.store.remote import readable
 from harness.store.run_id import is_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import is_run
@@ -14,6 +13,13 @@ LATEST = "latest"
 KEPT = "reference"  # beside runs/: those that are kept for good
 _SHOWN = 5
 _BACK = re.compile(rf"{LATEST}(?:~(\d{{1,9}}))?")  # as git counts: ~1 is the one before
+
+
+def local_folder(place: str | Path) -> Path:
+    """The folder of a place that was typed. UsageError for a URL."""
+    if "://" in str(place):
+        raise UsageError(f"{place}: runs are in local folders; copy what lies there, and name the copy")
+    return Path(place)
 
 
 def all_runs(results: Path) -> list[RunFolder]:
@@ -44,9 +50,9 @@ def _holds_run(path: Path) -> bool:
 
 
 def _run_at(name: str) -> Path | None:
-    """The run at a path: its folder, or a file in it. A URL's run is its local copy."""
+    """The run at a path: its folder, or a file in it."""
     try:
-        path = readable(name).resolve()
+        path = local_folder(name).resolve()
         folder = path.parent if path.is_file() else path
         return folder if is_run(folder) else None
     except OSError:

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.core.errors import MachineError, UsageError
-from harness.store.find import all_runs, find
+from harness.store.find import all_runs, find, local_folder
 from harness.store.runs import RunFolder
 
 IDS = ("20261120T113000Z-aaaaaaa", "20261120T113000Z-bbbbbbb", "20261121T080000Z-ccccccc")
@@ -96,3 +96,8 @@ def test_a_folder_with_a_name_of_its_own_is_not_the_latest(results):
     RunFolder.create(results, "kept-for-later", {})
     assert find(results).id == IDS[2]
     assert find(results, "kept").id == "kept-for-later"
+
+
+def test_a_url_is_refused_with_what_to_do():
+    with pytest.raises(UsageError, match="s3://a/b: runs are in local folders; copy what lies there"):
+        local_folder("s3://a/b")
