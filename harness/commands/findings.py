@@ -64,8 +64,7 @@ def print_document(document: Document, *, json: bool) -> None:
 
 def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
     """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
-    from harness.findings.html.sortable import MISSING, datatables
-    from harness.findings.html.to_html import to_html
+    from harness.findings.html.to_html import MISSING, datatables, to_html
 
     bundle = datatables()
     if bundle is None:

@@ -35,7 +35,7 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
     from harness.analysis.suite_results import results_of
     from harness.profile.charts.draw import draw_profiles
     from harness.report.charts import draw_run
-    from harness.report.charts.published_curves import published_curves
+    from harness.report.charts.model import published_curves
     from harness.store.atomic import write_files
 
     curves = published_curves({record.family for record in stored.records})

@@ -58,7 +58,7 @@ def runs(
     from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
 
-    results = place.project(writes=keep is not None).results
+    results = place.project().results
     if keep is not None:
         output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
     else:

@@ -1,17 +1,22 @@
 """The target of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from harness.catalog import discovery
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.catalog.implementation import Implementation
+from harness.catalog.known_frameworks import require_framework
 from harness.catalog.loading import family_of
+from harness.catalog.source_hash import home_of, import_name
 from harness.core.case import label, split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value, canonical
+from harness.store.atomic import write_files
 from harness.sweep import settings as known_settings
 from harness.sweep.axes import missing_fields
 from harness.sweep.config import FILE, Config, suite_of
@@ -19,7 +24,63 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
 from harness.sweep.settings import Settings
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping, at
-from harness.testing.plugin_file import show_source, write_adapter, write_import
+
+HERE = Path(__file__).parent
+
+
+def write_import(folder: Path, target: Implementation) -> Path:
+    """Write a plugin file that imports a decorated builder."""
+    return _write(folder, target, sys.path)
+
+
+def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
+    """Write a plugin file that registers a plain callable. UsageError for unknown names."""
+    _, name = _source_of(target)
+    meaning = semantics or family.semantics[0]
+    try:
+        require_framework(framework)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+    if meaning not in family.semantics:
+        raise UsageError(f'{name}: unknown semantics "{meaning}"{nearest(meaning, family.semantics)}')
+    file = Path(family.file)
+    adapter = Template((HERE / "adapter.template").read_text("utf-8")).substitute(
+        declared=import_name(file),
+        workload=family.workload,
+        name=name,
+        framework=framework,
+        semantics=meaning,
+    )
+    return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
+
+
+def show_source(target: Any, written: Path) -> Path:
+    """The file to name on a command line: a builder's own, or for a plain callable the written one."""
+    file, _ = _source_of(target)
+    return file if isinstance(target, Implementation) else written
+
+
+def _write(folder: Path, target: Any, path: list[str], adapter: str = "") -> Path:
+    file, name = _source_of(target)
+    folders = list(dict.fromkeys(filter(None, [str(home_of(file)), *path])))
+    template = Template((HERE / "import.template").read_text("utf-8"))
+    text = template.substitute(name=name, module=import_name(file), path=repr(folders)) + adapter
+    return write_files(folder, {f"{name}.py": text.encode()})[0]
+
+
+def _source_of(target: Any) -> tuple[Path, str]:
+    """(file, name) of a callable or an implementation. UsageError where no other process could import it."""
+    function = target.builder if isinstance(target, Implementation) else target
+    name = getattr(function, "__qualname__", None) or repr(function)
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    file = getattr(module, "__file__", None)
+    if file is None or getattr(module, name, None) is not target:
+        raise UsageError(
+            f"{name}: a case runs in a process of its own, which imports it by file and name; "
+            "define it at the top level of a file"
+        )
+    return Path(file).resolve(), name
+
 
 Target = Implementation | Callable[..., Any] | str
 Values = Value | Sequence[Value]

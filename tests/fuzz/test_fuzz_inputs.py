@@ -20,13 +20,13 @@ from hypothesis import given
 from harness import Array
 from harness.catalog import discovery, models
 from harness.claims.read_yaml import load
+from harness.commands.list_models import attention_words, selection_words
 from harness.core import captured_file, length_table
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import pack, read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.gate.static import baseline
-from harness.report.tables.models_table import attention_words, selection_words
 from harness.worker.captured_inputs import read_captured
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value

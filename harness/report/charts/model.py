@@ -1,11 +1,13 @@
 """Charts as data, before anything is drawn: points, outcomes and sentences."""
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
 
 from harness.analysis.stats import Estimate
+from harness.core.paths import PROJECT
 from harness.report.charts.drawing.scales import Scale
 
 
@@ -166,3 +168,19 @@ def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Pl
     # In a stretch without a gap, an item's place in the grid and its number rise together.
     runs = groupby(enumerate(items), key=lambda numbered: places[numbered[1].seq] - numbered[0])
     return [[item for _, item in run] for _, run in runs]
+
+
+FILES = "impls/*/curves.toml"
+
+
+def published_curves(families: Collection[str]) -> list[PublishedCurve]:
+    """The curves of the project's own families, in the order of their names."""
+    return [
+        PublishedCurve(
+            *(curve["implementation"], curve["baseline"], curve["mode"], curve["source"]),
+            tuple((seq, baseline / own) for seq, baseline, own in curve["times_ms"]),
+        )
+        for path in sorted(PROJECT.glob(FILES))
+        if path.parent.name in families
+        for curve in tomllib.loads(path.read_text())["curves"]
+    ]

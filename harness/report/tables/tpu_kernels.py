@@ -10,7 +10,7 @@ from harness.core.tpu_kernel_figures import OperandBlock, TpuKernelFigures, vmem
 from harness.core.units import format_big, format_count, format_ratio
 from harness.report.format import ABSENT, short_bytes, short_label
 from harness.report.tables.cells import Cell
-from harness.report.tables.kernel_rows import kernel_rows, kernels_of, owner
+from harness.report.tables.kernels import kernel_rows, kernels_of, owner
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (

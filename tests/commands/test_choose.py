@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.choices import suite_choices
-from harness.report.choose_function import choose_function
+from harness.commands.choose import choose_function
 from tests.analysis.conftest import suite_of
 from tests.analysis.test_choices import GRID, measured, power
 from tests.records import record_of

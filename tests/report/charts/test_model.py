@@ -4,7 +4,7 @@ from itertools import permutations
 
 from harness.catalog import discovery
 from harness.claims.read_yaml import claims_of
-from harness.report.charts.published_curves import published_curves
+from harness.report.charts.model import published_curves
 
 
 def test_curves_are_of_the_families_that_are_asked_for():
