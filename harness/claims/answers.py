@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.analysis.reproduction import Reproduction
-from harness.claims.expression import Value
 from harness.claims.model import Need
 from harness.core.record import Cost
-from harness.core.static_figures import Static
+from harness.run.compile.request import CompileResult
 
 
 class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
@@ -20,17 +19,6 @@ class Missing(Exception):  # noqa: N818 - a figure without a value is an answer,
 
 class OutsideTableError(Missing):
     """A row without its counterpart in the table: growth has no value at the first row."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A case compiled for a target. `absent`: there is no compiler for it here, and `reason` says so."""
-
-    static: Static
-    status: str = "ok"
-    reason: str = ""
-    absent: bool = False
-    facts: Mapping[str, Value | None] = field(default_factory=dict[str, Value | None])
 
 
 @dataclass(frozen=True)
@@ -49,7 +37,7 @@ class Judged:
 class ClaimEvidence:
     """The evidence for the needs of all claims."""
 
-    compiled: Mapping[Need, Compiled] = field(default_factory=dict[Need, Compiled])
+    compiled: Mapping[Need, CompileResult] = field(default_factory=dict[Need, CompileResult])
     costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])
     judged: Mapping[Need, Judged] = field(default_factory=dict[Need, Judged])
     timed: Mapping[Need, Reproduction] = field(default_factory=dict[Need, Reproduction])

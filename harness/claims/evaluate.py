@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.claims import columns, functions
-from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing
+from harness.claims.answers import ClaimEvidence, Judged, Missing
 from harness.claims.expression import Expression, FunctionCall, Value, parse
 from harness.claims.model import Claim, Need
 from harness.claims.needs import ends_of, need_of
 from harness.report.tables.reproductions_table import agreement
+from harness.run.compile.request import CompileResult
 
 PEAK_DTYPE = "bf16"
 DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}
@@ -113,8 +114,8 @@ class Evaluator:
         """A figure, fact, program hash or count of operations of a compiled case."""
         compiled, name = self.evidence.compiled[wanted], call.name
         static = compiled.static
-        if compiled.absent:
-            raise Missing(compiled.reason, incomplete=True)
+        if compiled.transient:
+            raise Missing(compiled.reason or compiled.status, incomplete=True)
         _refuse_machine_failure(wanted, compiled)
         if name == functions.FACT:
             if (fact := compiled.facts.get(str(call.arguments[1]))) is None:
@@ -199,7 +200,7 @@ def _of_device(name: str, target: str) -> float:
     return value
 
 
-def _refuse_machine_failure(wanted: Need, answer: Compiled | Judged) -> None:
+def _refuse_machine_failure(wanted: Need, answer: CompileResult | Judged) -> None:
     if failure := MACHINE_FAILURES.get(answer.status or ""):
         detail = f": {answer.reason}" if answer.reason else ""
         raise Missing(f"{wanted.id} {failure} here{detail}", incomplete=True)

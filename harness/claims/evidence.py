@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.claims.answers import ClaimEvidence, Compiled, Judged
+from harness.claims.answers import ClaimEvidence, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost
-from harness.core.static_figures import Static
 from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_cases
 
@@ -47,44 +46,27 @@ def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
         for kind in (Need.COMPILE, Need.COST, Need.JUDGE, Need.TIME)
     )
     return ClaimEvidence(
-        compiled=_compile(place, compiled) if compiled else {},
+        compiled=_compile(place, compiled),
         costs=_costs(place.project.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},
         timed=_read_speedups(place.project.results / KEPT, timed) if timed else {},
     )
 
 
-def compile_part(place: Workplace, wanted: Sequence[Need], shard: Shard) -> list[Compiled]:
+def compile_part(place: Workplace, wanted: Sequence[Need], shard: Shard) -> list[CompileResult]:
     """Compile a shard's part of what the needs ask for; the answers are kept below the folder of results."""
     compiled = [need for need in wanted if need.kind == Need.COMPILE]
     part = shard.part(need.id for need in compiled)
     return list(_compile(place, [need for need in compiled if need.id in part]).values())
 
 
-def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
-    from harness.catalog.accelerators import target, why_not_by_xla
-    from harness.run.compile import CompileRequest
-
-    missing = {name: why_not_by_xla(target(name)) for name in {need.target: None for need in wanted}}
-    requests = {need: CompileRequest(need.case, need.target) for need in wanted if not missing[need.target]}
-    answers = _answers(place, list(requests.values()))
-    compiled: dict[Need, Compiled] = {}
-    for need in wanted:
-        reason = missing[need.target]
-        if reason:
-            compiled[need] = Compiled(Static.none(reason), reason=reason, absent=True)
-        else:
-            answer = answers[requests[need]]
-            compiled[need] = Compiled(answer.static, answer.status, answer.reason or "", facts=answer.facts)
-    return compiled
-
-
-def _answers(place: Workplace, requests: Sequence[CompileRequest]) -> Mapping[CompileRequest, CompileResult]:
-    if not requests:
+def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResult]:
+    if not wanted:
         return {}
     from harness.run import compile as compiling
 
-    targets = dict.fromkeys(request.target for request in requests)
+    requests = {need: compiling.CompileRequest(need.case, need.target) for need in wanted}
+    targets = dict.fromkeys(need.target for need in wanted)
     place.say(f"{len(requests)} programs for {', '.join(targets)}")
     start, finished, compiled = time.monotonic(), 0, 0
 
@@ -96,12 +78,13 @@ def _answers(place: Workplace, requests: Sequence[CompileRequest]) -> Mapping[Co
             place.say(f"{finished} of {len(requests)}, about {left_s:.0f} s left")
 
     project = place.project
-    return compiling.compile_all(
-        *(requests, project.catalog),
+    answers = compiling.compile_all(
+        *([*requests.values()], project.catalog),
         results=project.results,
         settings=project.config.settings,
         on_answer=report,
     )
+    return {need: answers[request] for need, request in requests.items()}
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:

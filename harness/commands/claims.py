@@ -84,7 +84,7 @@ def compile_shard(
     shard = Shard.parse(text, {})
     required = _needs(_select_claims(names, project.catalog), project.catalog)
     answers = compile_part(Workplace(project, progress_of, say), required, shard)
-    counts = Counter("absent" if answer.absent else answer.status for answer in answers)
+    counts = Counter("absent" if answer.transient else answer.status for answer in answers)
     if json:
         print_json({"shard": shard.index, "of": shard.count, "programs": counts})
     else:

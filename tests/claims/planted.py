@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.claims.answers import ClaimEvidence, Compiled, Judged
+from harness.claims.answers import ClaimEvidence, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.core.workload import Field
+from harness.run.compile.request import CompileResult
 
 FIELDS = (
     Field("rows", "int", required=False, default=4),
@@ -87,18 +88,18 @@ def evidence(
     lost: tuple[int, ...] = (),
 ) -> ClaimEvidence:
     """One answer to everything; `temp` may be by target or by length, and `lost` lengths take too long."""
-    compiled: dict[Need, Compiled] = {}
+    compiled: dict[Need, CompileResult] = {}
     for need in wanted:
         if need.kind != Need.COMPILE:
             continue
         if absent and need.target != "host":
-            compiled[need] = Compiled(Static.none(absent), reason=absent, absent=True)
+            compiled[need] = CompileResult.failed("unsupported", absent, transient=True)
         elif need.case.seq in lost:
-            compiled[need] = Compiled(Static.none("60 s"), "timeout", "60 s")
+            compiled[need] = CompileResult.failed("timeout", "60 s")
         else:
             bytes_ = temp if not isinstance(temp, Mapping) else temp.get(need.target, temp.get(need.case.seq))
             told = static("sha256:0", ("TopK",), temp_bytes=bytes_, flops=flops, opcodes={"sort": 1})
-            compiled[need] = Compiled(told, facts={"path": "fast"})
+            compiled[need] = CompileResult("ok", told, facts={"path": "fast"})
     return ClaimEvidence(
         compiled,
         {need: cost for need in wanted if need.kind == Need.COST},

@@ -55,13 +55,16 @@ class Compiler:
     def __init__(self):
         self.bytes = {"host": 7, "tpu:v5p": 8}
         self.ends = {}  # by target, where it does not compile
+        self.missing = {}  # by target, where its compiler is not installed
         self.asked = []
 
     def __call__(self, asks, catalog, *, results, settings, on_answer=None):
         self.asked.append([ask.target for ask in asks])
         none = dict.fromkeys(("argument_bytes", "output_bytes", "alias_bytes", "peak_bytes", "flops"), "none")
         return {
-            ask: compiling.CompileResult.failed(*self.ends[ask.target])
+            ask: compiling.CompileResult.failed("unsupported", self.missing[ask.target], transient=True)
+            if ask.target in self.missing
+            else compiling.CompileResult.failed(*self.ends[ask.target])
             if ask.target in self.ends
             else compiling.CompileResult(
                 "ok", Static(temp_bytes=self.bytes[ask.target], bytes_accessed=1.0, unavailable=none)
@@ -74,7 +77,7 @@ class Place:
     """A folder with a bench.yaml, two families, their claims, and a fake compiler."""
 
     def __init__(self, folder, monkeypatch):
-        self.folder, self.compiler, self.monkeypatch = folder, Compiler(), monkeypatch
+        self.folder, self.compiler = folder, Compiler()
         self.page, self.context = (folder / "docs" / name for name in ("CLAIMS.md", "CLAIMS_CONTEXT.md"))
         families, implementations = {}, {}
         for name in ("mask", "topk"):
@@ -89,10 +92,9 @@ class Place:
         monkeypatch.setattr(compiling, "compile_all", self.compiler)
         monkeypatch.setattr(Project, "catalog", self.catalog)
         monkeypatch.setattr("harness.commands.claims._versions", lambda _: {"jax": "1.2.3"})
-        self.without(None)
 
     def without(self, reason):
-        self.monkeypatch.setattr("harness.catalog.accelerators.missing_compiler", lambda kind: reason)
+        self.compiler.missing["tpu:v5p"] = reason
 
     def edit(self, name, old, new):
         path = self.folder / name / "claims.yaml"
@@ -280,7 +282,6 @@ def test_without_a_compiler_the_documents_keep_what_they_have(place):
     assert outcome.notes == (why,)
     assert outcome.problems == ()
     assert place.page.read_bytes() == before
-    assert place.compiler.asked[-1] == ["host", "host"]
 
 
 def test_without_a_compiler_a_check_compares_the_rest(place):

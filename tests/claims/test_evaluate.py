@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing, OutsideTableError
+from harness.claims.answers import ClaimEvidence, Judged, Missing, OutsideTableError
 from harness.claims.evaluate import Evaluator
 from harness.claims.expression import parse
 from harness.claims.functions import ARGUMENTS, functions_in
@@ -13,6 +13,7 @@ from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 from harness.core.static_figures import ALL_FIGURES, Static
+from harness.run.compile.request import CompileResult
 from tests.claims.planted import CATALOG, static
 
 COLUMNS = ("n", "dense", "sparse")
@@ -35,7 +36,7 @@ def case(implementation="mask/a", mode="fwd", options=(), **shape):
 
 def known(target="host", of=None, told=None, *, facts=None, **shape):
     need = Need(Need.COMPILE, of or case(**shape), target)
-    return {need: Compiled(told or Static.none("not compiled"), facts=facts or {})}
+    return {need: CompileResult("ok", told or Static.none("not compiled"), facts=facts or {})}
 
 
 def compiled(target="host", of=None, program=None, calls=(), **figures):
@@ -151,7 +152,7 @@ def test_what_is_not_to_be_had_says_why(text, own, why):
 
 def test_a_case_that_did_not_compile_says_why():
     (need,) = compiled()
-    refused = {need: Compiled(Static.none("no"), "unsupported", "f32 alone is supported")}
+    refused = {need: CompileResult.failed("unsupported", "f32 alone is supported")}
     assert_missing(r"mask/a@.*: f32", 'temp_bytes("mask/a", "host")', compiled=refused, incomplete=False)
 
 
@@ -167,7 +168,7 @@ FAILED = {
 def test_what_this_machine_failed_at_is_told_apart(status, how):
     told = f"{how} here: why"
     (need,) = compiled()
-    own = {need: Compiled(Static.none("why"), status, "why")}
+    own = {need: CompileResult.failed(status, "why")}
     for text in ('program("mask/a", "host")', 'fact("mask/a", "path")', 'temp_bytes("mask/a", "host")'):
         assert_missing(rf"mask/a@.* for host {told}", text, compiled=own, incomplete=True)
     for text, need in (('status("mask/a")', JUDGE), ('check("mask/order", "mask/a")', CHECK)):
@@ -177,7 +178,7 @@ def test_what_this_machine_failed_at_is_told_apart(status, how):
 def test_a_compiler_that_is_not_installed_is_told_apart():
     (need,) = compiled("tpu:v5p")
     why = "libtpu is not installed; pip install -e '.[tpu]'"
-    absent = {need: Compiled(Static.none(why), reason=why, absent=True)}
+    absent = {need: CompileResult.failed("unsupported", why, transient=True)}
     assert_missing("pip install", 'temp_bytes("mask/a", "tpu:v5p")', compiled=absent, incomplete=True)
 
 

@@ -63,9 +63,7 @@ def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path):
     assert judge(claim, everything, told).word == Word.REPRODUCED
 
 
-def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_asked(
-    place, monkeypatch, tmp_path
-):
+def test_compiled_answers_keep_their_facts(place, monkeypatch, tmp_path):
     asked = []
 
     def compile_all(asks, catalog, *, results, settings, on_answer=None):
@@ -75,14 +73,7 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
         )
 
     monkeypatch.setattr(compiling, "compile_all", compile_all)
-    why = "libtpu is not installed"
-    monkeypatch.setattr(
-        "harness.catalog.accelerators.missing_compiler", lambda kind: why if kind == "tpu" else None
-    )
-    figures = [
-        f"""name: {name}, found: 'temp_bytes("mask/a", "{name}")'"""
-        for name in ("host", "tpu:v5p", "cuda:h200")
-    ]
+    figures = [f"""name: {name}, found: 'temp_bytes("mask/a", "{name}")'""" for name in ("host", "cuda:h200")]
     (tmp_path / "claims.yaml").write_text(document(*figures, "name: a, published: 1, follows: 1"))
     (claim,) = load(tmp_path / "claims.yaml", CATALOG.family("mask"), CATALOG)
     said = []
@@ -91,7 +82,6 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
     assert asked == ["host", "cuda:h200"]
     assert said == ["2 programs for host, cuda:h200"]
     assert (by_target["host"].facts, by_target["host"].static.temp_bytes) == ({"path": "fast"}, 3)
-    assert (by_target["tpu:v5p"].absent, by_target["tpu:v5p"].reason) == (True, why)
 
 
 SPEED = """\

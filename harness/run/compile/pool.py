@@ -93,7 +93,7 @@ class Pool:
         info = self.catalog.implementation(request.case.implementation)
         by_xla = traits_of(info.framework).by_xla
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
-            return CompileResult.failed("unsupported", missing)
+            return CompileResult.failed("unsupported", missing, transient=True)
         entry = key(request, self.catalog, settings)
         answer = self._read_cached(entry)
         if answer is None:

@@ -99,6 +99,14 @@ def test_a_framework_that_cannot_be_imported_now_is_asked_for_again(pool, ask):
         assert len(worker.compiled) == 1
 
 
+def test_a_compiler_that_is_not_installed_is_a_failure_of_this_machine_alone(pool, ask, monkeypatch):
+    monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: "libtpu is not installed")
+    worker = FakeLane()
+    said = heard(pool(worker), ask(target="tpu:v5p"))[1024, "tpu:v5p"]
+    assert (said.status, said.reason, said.transient) == ("unsupported", "libtpu is not installed", True)
+    assert worker.compiled == []
+
+
 def test_what_json_cannot_hold_is_an_answer_and_is_not_kept(pool, ask):
     odd = dataclasses.replace(answer(), facts={"size": object()})
     for _ in range(2):

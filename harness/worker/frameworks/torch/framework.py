@@ -16,7 +16,6 @@ from harness.core.static_figures import Static
 from harness.worker import array_files
 from harness.worker.frameworks import forked_trace
 from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
-from harness.worker.frameworks.torch import extrapolation
 from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.cuda_clock import cuda_events
@@ -96,7 +95,7 @@ class Torch(Framework):
         for module in modules_of(function):
             module.to(self.device)
 
-        def fake(shapes: Shapes = shapes) -> Mapping[str, Any]:
+        def fake() -> Mapping[str, Any]:
             return {name: empty(shapes[name], self.device) for name in names}
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
@@ -109,24 +108,10 @@ class Torch(Framework):
             torch.set_num_threads(1)  # a forked process has lost the others
             return trace()
 
-        def trace_shorter() -> Static:
-            torch.set_num_threads(1)
-
-            def at(length: int) -> tuple[Static, extrapolation.Survey]:
-                survey, shortened = extrapolation.Survey(), extrapolation.resize(used, length)
-                return self.trace(bind, lambda: fake(shortened), patience, survey), survey
-
-            return extrapolation.figures(at, extrapolation.longest_axis(used))
-
         if not patience.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
-        used = {name: shapes[name] for name in names}
-        if extrapolation.longest_axis(used) > extrapolation.LONG:
-            static = forked_trace.trace_in_fork(trace_shorter, patience.seconds)
-            if static.flops is not None:
-                return Prepared(bind, static)
         return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
 
     def trace(
@@ -134,10 +119,9 @@ class Torch(Framework):
         bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
         fake: Callable[[], Mapping[str, Any]],
         patience: Patience,
-        survey: extrapolation.Survey | None = None,
     ) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, survey, owners=self.names_owners, threads=self.threads)
+        return figures(bind, fake, patience, owners=self.names_owners, threads=self.threads)
 
     def put(self, tree: Any) -> Any:
         with without_modes():

@@ -86,8 +86,8 @@ class StorageLog:
 
     def owners(
         self, arguments: Mapping[int, str], results: Collection[int], peak_at: int, planned_bytes: int
-    ) -> tuple[Owners, list[Owner]]:
-        """(owners of the peak at this step, all of its buffers); `arguments` are names by storage key."""
+    ) -> Owners:
+        """Owners of the peak at this step; `arguments` are names by storage key."""
         end = self.step
         entries = [*self.gone, *self.alive.items()]
         lives = [(each.first, end if each.last is None else each.last, each.bytes) for _, each in entries]
@@ -96,7 +96,7 @@ class StorageLog:
             for key, storage in entries
             if storage.bytes and storage.first <= peak_at <= (end if storage.last is None else storage.last)
         ]
-        return owners_of(buffers, planned_bytes, peak_at, end + 1, lives), buffers
+        return owners_of(buffers, planned_bytes, peak_at, end + 1, lives)
 
 
 def owners_of(

@@ -10,7 +10,6 @@ results, are the same. Its temporaries depend on the compiler's fusions, and are
 """
 
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,8 +26,6 @@ from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch import sdpa_flops
-from harness.worker.frameworks.torch.extrapolation import Survey
-from harness.worker.frameworks.torch.fake_ops import Fakes
 from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
 from harness.worker.frameworks.torch.operator_scratch import ONEDNN, is_onednn_product, scratch_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
@@ -36,7 +33,6 @@ from harness.worker.frameworks.torch.uncompiled import run_uncompiled
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
-FRAMES = 8  # of a call site: enough for torch's functions below an implementation's
 PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 EAGER = "eager torch has no compiler that counts it"
 FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
@@ -62,18 +58,15 @@ class CpuFakeTensorMode(FakeTensorMode):
 class TraceTotals(TorchDispatchMode):
     """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
 
-    def __init__(
-        self, patience: Patience, fakes: Fakes, survey: Survey | None, log: StorageLog | None, threads: int
-    ) -> None:
+    def __init__(self, patience: Patience, log: StorageLog | None, threads: int) -> None:
         super().__init__()
         self.flop_counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
-        self.survey, self.log, self.threads = survey, log, threads
+        self.log, self.threads = log, threads
         self.memory = LiveBytes(log)
         self.uses_onednn = False  # for a product whose scratch memory is not known
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.timed = False
-        self.fakes = fakes
         self.patience = patience
         self.deadline = time.process_time() + patience.seconds
 
@@ -87,8 +80,6 @@ class TraceTotals(TorchDispatchMode):
         self.memory.begin()
         self.digest = sha256()
         self.timed = True
-        if self.survey:
-            self.survey.places["begin"] = [self.memory.now] * 3
         return self.memory.now
 
     def __torch_dispatch__(
@@ -105,7 +96,7 @@ class TraceTotals(TorchDispatchMode):
         spelled = spell((args, kwargs), self.memory.numbers)
         if self.log:
             self.log.enter()
-        result = self.fakes.call(func, args, kwargs)
+        result = func(*args, **kwargs)
         if func is not DEVICE:
             name = self.names.get(func) or self.names.setdefault(func, str(func))
             self.digest.update(f"{name} {spelled}\n".encode())
@@ -114,11 +105,7 @@ class TraceTotals(TorchDispatchMode):
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
                 size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
                 self.uses_onednn = self.uses_onednn or (self.threads > 0 and is_onednn_product(func, args))
-                live = self.memory.hold_scratch(size, func._overloadpacket.__name__)
-                if self.survey:
-                    self.survey.add(_place(func), live)
-            elif self.survey:
-                self.survey.operators += 1
+                self.memory.hold_scratch(size, func._overloadpacket.__name__)
         return result
 
     def _check_limits(self) -> None:
@@ -129,18 +116,6 @@ class TraceTotals(TorchDispatchMode):
             )
         if self.memory.now > self.patience.live_bytes:
             raise TraceAbandoned(f"tracing it stopped with {format_bytes(self.memory.now)} live")
-
-
-def _place(func: Any) -> Any:
-    """The call site of an operator, equal in every iteration of a loop."""
-    frame, place = sys._getframe(2), [func]
-    while frame is not None and frame.f_code is not figures.__code__ and len(place) < FRAMES:
-        # The instruction, not the line: two operators on one line are two places.
-        place.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    # In a backward all operators have the frames of the call that began it, so the node is added.
-    node = torch._C._current_autograd_node()
-    return *place, node and node.name()
 
 
 @cache
@@ -169,19 +144,18 @@ def figures(
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
     fake_inputs: Callable[[], Mapping[str, Any]],
     patience: Patience,
-    survey: Survey | None = None,
     *,
     owners: bool = False,
     threads: int = 0,
 ) -> Static:
-    """Trace the call that `bind` returns, filling in `survey`; with `owners`, with the buffers of the peak.
+    """Trace the call that `bind` returns; with `owners`, its figures include the buffers of the peak.
 
     `threads` are those of the cpu that will run it, where nothing is placed on another device; 0 for other
     devices, where scratch memory is not known.
     An untraceable call has no figures, with the reason.
     """
     mode = (CpuFakeTensorMode if threads else FakeTensorMode)(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, Fakes(mode), survey, StorageLog() if owners else None, threads)
+    totals = TraceTotals(patience, StorageLog() if owners else None, threads)
     start = time.perf_counter()
     try:
         with run_uncompiled() as compiled, mode:
@@ -225,11 +199,8 @@ def figures(
     )
     if totals.log is None or static.planned_bytes is None:
         return static
-    peak_owners, buffers = totals.log.owners(
-        dict(argument_names(inputs)), returned, totals.memory.peak_at, static.planned_bytes
-    )
-    if survey:
-        survey.buffers = buffers
+    arguments = dict(argument_names(inputs))
+    peak_owners = totals.log.owners(arguments, returned, totals.memory.peak_at, static.planned_bytes)
     return replace(static, owners=peak_owners)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from harness.core.static_figures import Static
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.framework import Torch
 from harness.worker.frameworks.triton.environment import prepare_environment
 
@@ -48,13 +47,12 @@ class Triton(Torch):
         bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
         fake: Callable[[], Mapping[str, Any]],
         patience: Patience,
-        survey: Survey | None = None,
     ) -> Static:
         """The figures of a call without its kernels' work: launches are recorded instead of made."""
         from harness.worker.frameworks.triton.launches import record_launches
 
         with record_launches(compiling=False) as recorder:
-            static = super().trace(recorder.of_timed_call(bind), fake, patience, survey)
+            static = super().trace(recorder.of_timed_call(bind), fake, patience)
         if not recorder.launches:
             return static
         return without_kernel_figures(static, [launch.kernel for launch in recorder.launches])

@@ -1,5 +1,8 @@
 import pytest
 
+from impls.attention.dense.dense import dense
+from impls.attention.family import FAMILY as ATTENTION
+
 pytestmark = pytest.mark.torch
 N = 1000
 
@@ -243,3 +246,38 @@ def test_a_compiled_callable_is_found_wherever_it_is_called(trace, torch):
         assert trace(lambda x, function=function: function(x), (2, 2)).temp_bytes is None
     plain = torch.nn.Linear(2, 2)
     assert trace(lambda x: plain(x) * 1, (2, 2)).temp_bytes is not None
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_dense_attention_counts_what_it_costs(trace, causal):
+    n = 1 << 16
+    w = ATTENTION.workload(seq=n, causal=causal, heads=2, kv_heads=1, head_dim=64)
+    pairs = n * (n + 1) // 2 if causal else n * n
+
+    def attend(x, y, z):
+        return dense(w)(q=x, k=y, v=z)
+
+    shapes = [ATTENTION.shapes(w)[name].shape for name in ("q", "k", "v")]
+    found = {mode: trace(attend, *shapes, mode=mode) for mode in ("fwd", "bwd", "fwd_bwd")}
+    forward = 4 * 2 * 64 * pairs
+    assert found["fwd"].flops == forward
+    assert found["bwd"].flops == 5 * forward // 2
+    assert found["fwd_bwd"].flops == 7 * forward // 2
+    assert found["fwd"].flops == pytest.approx(ATTENTION.cost(w).flops, rel=2 / n)
+    query, key = 4 * n * 2 * 64, 4 * n * 64
+    assert found["fwd"].argument_bytes == query + 2 * key
+    assert found["fwd"].peak_bytes == 2 * query + 2 * key + 4 * 2 * n, "and the softmax's sums, one a row"
+
+
+@pytest.mark.full
+def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path):
+    w = ATTENTION.workload(seq=1 << 20, heads=2, kv_heads=1, head_dim=64)
+    workload = {axis: getattr(w, axis) for axis in w.__dataclass_fields__}
+    limits = {"workload": workload, "memory_bytes": 1 << 30}
+    worker = lab.spawn("case", "torch", "attention/dense", "impls.attention.dense.dense", tmp_path, **limits)
+    try:
+        static = worker.ask("prepare", 120, trace_s=50.0)["static"]
+    finally:
+        worker.close()
+    assert static["flops"] > ATTENTION.cost(w).flops / 100
+    assert static["peak_bytes"] > 1 << 30, "what it would take to run it"
