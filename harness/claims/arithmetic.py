@@ -11,7 +11,7 @@ from harness.claims.model import VARIES
 
 LARGE = 1e9  # literals from here on keep an exponent
 LONG = 10**6  # whole ones from here on are grouped
-_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
+_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact)\(""")
 Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
 
 

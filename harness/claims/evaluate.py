@@ -1,18 +1,83 @@
 """Evaluation of a claim's expressions: calls are answered by compiled cases, contracts, devices, tables."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from harness.analysis.scaling import crossing_lengths
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
-from harness.claims import columns, functions
-from harness.claims.answers import ClaimEvidence, Judged, Missing
+from harness.claims import functions
 from harness.claims.expression import Expression, FunctionCall, Value, parse
-from harness.claims.model import Claim, Need
+from harness.claims.model import Claim, ClaimEvidence, Judged, Missing, Need, OutsideTableError
 from harness.claims.needs import ends_of, need_of
-from harness.report.tables.reproductions_table import agreement
 from harness.run.compile.request import CompileResult
+
+Column = Mapping[float, float]  # a number by the row's length
+
+
+def growth(column: Column, length: float) -> float:
+    """The value at a length over the value at half of it."""
+    if length not in column or length / 2 not in column:
+        raise OutsideTableError(f"the table holds no pair of rows at {length / 2:g} and {length:g}")
+    if column[length / 2] <= 0:
+        raise ValueError(f"growth needs numbers above zero; the row at {length / 2:g} has none")
+    return column[length] / column[length / 2]
+
+
+def fit(column: Column, length: float, *, start: float = 0, square: float = 1) -> float:
+    """A + b·N + square·c·N² at a length, by least squares over the rows from `start` on.
+
+    Residuals are relative, so that every row weighs alike; `square` scales the quadratic term, for example
+    by 0.5 where blocks twice as long halve it. Missing with fewer than four rows, because three
+    coefficients fit three rows exactly.
+    """
+    import numpy as np
+
+    lengths = np.array([n for n in sorted(column) if n >= start])
+    values = np.array([column[n] for n in lengths])
+    if len(lengths) <= 3:
+        raise Missing(f"a curve of three coefficients takes four rows; {len(lengths)} are there")
+    if (values <= 0).any():
+        raise ValueError("a fit with relative residuals needs numbers above zero")
+    unit = lengths[-1]  # powers of lengths as they are would leave few digits for the solution
+    powers = np.stack([np.ones_like(lengths), lengths / unit, (lengths / unit) ** 2], axis=1)
+    constant, linear, quadratic = np.linalg.lstsq(powers / values[:, None], np.ones_like(values), rcond=None)[
+        0
+    ]
+    at = length / unit
+    return float(constant + linear * at + square * quadratic * at**2)
+
+
+def first_win(slower: Column, faster: Column) -> float:
+    """The first length in the table from which on the second column stays below the first."""
+    rows = _common_rows(slower, faster)
+    lead = len(rows)
+    while lead and rows[lead - 1][2] < rows[lead - 1][1]:
+        lead -= 1
+    if lead == len(rows):
+        raise Missing("the second never stays below the first")
+    return rows[lead][0]
+
+
+def crossover(slower: Column, faster: Column) -> float:
+    """The length where the ratio last crosses 1, interpolated between rows linearly in both logarithms.
+
+    ValueError for a row that holds zero or less, which has no logarithm.
+    """
+    rows = _common_rows(slower, faster)
+    for row in rows:
+        if min(row) <= 0:
+            raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
+    crossings = crossing_lengths((length, math.log(first / second)) for length, first, second in rows)
+    if not crossings:
+        raise Missing("neither passes the other within the table")
+    return crossings[-1]
+
+
+def _common_rows(first: Column, second: Column) -> list[tuple[float, float, float]]:
+    return [(length, first[length], second[length]) for length in sorted(first.keys() & second.keys())]
+
 
 PEAK_DTYPE = "bf16"
 DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}
@@ -34,6 +99,14 @@ ORIGINS: Mapping[str, str] = {  # what was not compiled for its target
     "check": "its check, run here",
     functions.TRACED: "traced here over fake tensors",
     functions.FACT: "a fact of the case, read here",
+}
+
+
+COLUMN_FUNCTIONS: Mapping[str, Callable[..., float]] = {
+    "first_win": first_win,
+    "crossover": crossover,
+    "growth": growth,
+    "fit": fit,
 }
 
 
@@ -81,23 +154,9 @@ class Evaluator:
             self.by["the family's cost formula"] = None
             return self._cost(name, wanted)
         self.targets[wanted.target or accelerators.HOST] = None
-        if name == functions.SPEEDUP:
-            return self._speedup(wanted)
         self.by[ORIGINS.get(name) or f"compiled for {wanted.target}"] = None
         value_of = self._judged_value if name in functions.JUDGED else self._compiled_value
         return value_of(call, wanted)
-
-    def _speedup(self, wanted: Need) -> Value:
-        """The speedup nearest to 1 of the machines that agree: what all of them have."""
-        found = self.evidence.timed.get(wanted)
-        if found is None:
-            raise Missing(f"no run that is kept has {wanted.id} beside its baseline")
-        said = agreement(found)
-        self.by[f"stored runs: {said}"] = None
-        required = self.claim.reproductions
-        if found.independent < required:
-            raise Missing(f"{required} independent machine{'s' * (required > 1)} must agree; {said}")
-        return min((m.speedup.value or 1.0 for m in found.agreeing), key=lambda value: abs(math.log(value)))
 
     def _exponent(self, call: FunctionCall) -> Value:
         ends: list[float] = []
@@ -169,7 +228,7 @@ class Evaluator:
         column_values = [self._column(parse(text)) for text in texts]
         lengths = [float(value) for value in call.arguments if not isinstance(value, str)]
         options = {name: float(value) for name, value in call.keywords.items()}
-        return getattr(columns, call.name)(*column_values, *lengths, **options)
+        return COLUMN_FUNCTIONS[call.name](*column_values, *lengths, **options)
 
     def _column(self, expression: Expression) -> dict[float, float]:
         """The expression's value by the table's first column, over the rows that have its numbers.

@@ -6,17 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.claims.answers import ClaimEvidence, Judged
-from harness.claims.model import Need
+from harness.claims.model import ClaimEvidence, Judged, Need
 from harness.core.record import Cost
-from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_cases
 
 if TYPE_CHECKING:
-    from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
     from harness.report.progress import Progress
     from harness.run.compile import CompileRequest, CompileResult
@@ -41,15 +37,13 @@ class Workplace:
 
 def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
     """The evidence for all needs."""
-    compiled, costed, judged, timed = (
-        [need for need in wanted if need.kind == kind]
-        for kind in (Need.COMPILE, Need.COST, Need.JUDGE, Need.TIME)
+    compiled, costed, judged = (
+        [need for need in wanted if need.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
     )
     return ClaimEvidence(
         compiled=_compile(place, compiled),
         costs=_costs(place.project.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},
-        timed=_read_speedups(place.project.results / KEPT, timed) if timed else {},
     )
 
 
@@ -96,25 +90,6 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
         semantics = catalog.implementation(need.case.implementation).semantics
         questions.append(CostQuestion(family.module, family.name, semantics, need.case.workload))
     return dict(zip(wanted, costs(questions), strict=True))
-
-
-def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproduction]:
-    """The reproductions of each pair of cases in the runs that are kept for good."""
-    from harness.analysis.reproduction import reproductions
-    from harness.analysis.results import SuiteRecords
-
-    pairs = {need: (need.case, need.against) for need in wanted if need.against is not None}
-    cases = {case.id for pair in pairs.values() for case in pair}
-    suites: dict[Need, list[SuiteRecords]] = {need: [] for need in pairs}
-    for folder in runs_in(kept):
-        if folder.readable_info([]).get("depth") != "run":
-            continue
-        records = [r for r in folder.records([]) if r.case in cases and r.side is None]
-        for need, (case, base) in pairs.items():
-            own = tuple(record for record in records if record.case in {case.id, base.id})
-            labels, facts = (base.label, case.label), folder.fingerprints()
-            suites[need].append(SuiteRecords("", case.family, base.label, labels, own, fingerprints=facts))
-    return {need: found for need in pairs for found in reproductions(suites[need])}
 
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:

@@ -1,17 +1,17 @@
 """Arithmetic expressions in data files: `batch * rows * 128Ki`, `f("a/b", topk=512) > 2`.
 
-They are parsed with Python's own parser and never executed: only the node types, operators and functions
-listed here are accepted, and sizes are bounded, so that no file can hang its reader or run code.
+They are Python's own, less all that is no arithmetic: only the nodes, operators and functions listed here
+are accepted, and evaluated without builtins.
 """
 
 import ast
+import copy
 import math
-import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from harness.core.errors import nearest
 from harness.core.units import parse_count
@@ -26,34 +26,19 @@ TOO_LARGE = "a number grows too large to be a figure"
 CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "True": True, "False": False}
 
 _SIZES = re.compile(r'"[^"]*"|\'[^\']*\'|(?<![\w.])(\d[\d_]*(?:\.\d+)?(?:Ki|Mi|Gi|Ti))\b')
-_OPERATORS: Mapping[type, Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 _MATHS: Mapping[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("ceil", "exp", "floor", "log", "log2", "sqrt")},
     "abs": abs,
-    "ceil": math.ceil,
-    "exp": math.exp,
-    "floor": math.floor,
-    "log": math.log,
-    "log2": math.log2,
     "max": max,
     "min": min,
-    "sqrt": math.sqrt,
 }
 MATHS = frozenset(_MATHS)
-_EQUAL = (ast.Eq, ast.NotEq)
-_GRAMMAR = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.keyword, ast.Name, ast.Constant)
-_SIGNS = (ast.Load, ast.Not, ast.And, ast.Or, *_EQUAL, *_OPERATORS)
+_GRAMMAR = (
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.keyword, ast.Name, ast.Load),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or),
+    *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+)
+_POWER = " power"  # no name that a file could have
 
 
 @dataclass(frozen=True)
@@ -74,13 +59,13 @@ class Expression:
 
     def names(self) -> frozenset[str]:
         """Every name that needs a value."""
-        functions = {node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
+        functions = {node.func for node in self._calls()}
         identifiers = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n not in functions}
         return frozenset(identifiers - CONSTANTS.keys())
 
     def functions(self) -> frozenset[str]:
         """Every function called, except the mathematical ones."""
-        return frozenset(_name(node) for node in self._calls()) - MATHS
+        return frozenset(map(_name, self._calls())) - MATHS
 
     def quoted_arguments(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Every call as (its name, its quoted arguments)."""
@@ -92,7 +77,9 @@ class Expression:
         """Every call but mathematical ones. ValueError where one is in another's arguments."""
         for node in self._calls():
             if _name(node) not in MATHS:
-                yield _evaluate_call(node, names, _no_function)
+                arguments = tuple(_value(argument, names, _no_function) for argument in node.args)
+                keywords = {word.arg or "": _value(word.value, names, _no_function) for word in node.keywords}
+                yield FunctionCall(_name(node), arguments, keywords)
 
     def value(self, names: Mapping[str, Value], function: Function | None = None) -> Value:
         """The expression's value; `function` answers calls. ValueError says why there is none."""
@@ -114,17 +101,24 @@ def parse(text: str) -> Expression:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         tree = None
     if tree is None or not all(map(_is_accepted, ast.walk(tree))):
+        shown = text if len(text) <= 60 else f"{text[:57]}…"
         raise ValueError(
-            f'"{_short(text)}" is not arithmetic; use numbers, words in quotes, names and functions, '
+            f'"{shown}" is not arithmetic; use numbers, words in quotes, names and functions, '
             "+ - * / **, == != < <= > >=, and, or, not"
         )
-    _refuse_deep(tree)
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise ValueError("an expression is nested too deeply; give its parts figures of their own")
     return Expression(text.strip(), tree)
 
 
 def _count(size: str) -> str:
     """`64Ki` → `65536`; `1.3Mi`, an amount of memory rather than a count, → `1363148.8`."""
-    number = _refuse_huge(float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}"))
+    number = float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}")
+    if not number <= LARGEST:
+        raise ValueError(TOO_LARGE)
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -135,19 +129,7 @@ def _is_accepted(node: ast.AST) -> bool:
         case ast.Constant(value=value):
             return isinstance(value, int | float | str)
         case _:
-            return isinstance(node, (*_GRAMMAR, *_SIGNS))
-
-
-def _refuse_deep(tree: ast.AST) -> None:
-    level: list[ast.AST] = [tree]
-    for _ in range(DEEPEST):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    if level:
-        raise ValueError("an expression is nested too deeply; give its parts figures of their own")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}…"
+            return isinstance(node, _GRAMMAR)
 
 
 def _name(node: ast.Call) -> str:
@@ -159,95 +141,42 @@ def _no_function(name: str, _: tuple[Value, ...], _keywords: Mapping[str, Value]
 
 
 def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Value:
-    """Evaluate a node; `function` answers the calls that are not mathematical."""
-
-    def value_of(inner: ast.expr) -> Value:
-        return _value(inner, names, function)
-
-    match node:
-        case ast.Constant(value=bool() | int() | float() | str() as value):
-            return value if isinstance(value, bool | str) else _refuse_huge(value)
-        case ast.Name(id=name):
-            if name not in names and name not in CONSTANTS:
-                raise ValueError(f'unknown name "{name}"{nearest(name, names)}')
-            return names[name] if name in names else CONSTANTS[name]
-        case ast.Call():
-            call = _evaluate_call(node, names, function)
-            return (
-                _mathematics(call)
-                if call.name in MATHS
-                else function(call.name, call.arguments, call.keywords)
-            )
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(value_of(operand))
-        case ast.UnaryOp(op=op, operand=operand):
-            return _calculate(_OPERATORS[type(op)], value_of(operand))
-        case ast.BinOp(left=left, op=op, right=right):
-            base, exponent = value_of(left), value_of(right)
-            if isinstance(op, ast.Pow) and _number(exponent) > EXACT_EXPONENT:
-                base = float(_number(base))  # whole numbers would grow for minutes before they are too large
-            return _calculate(_OPERATORS[type(op)], base, exponent)
-        case ast.BoolOp(op=op, values=values):
-            truths = [_truth(value_of(value)) for value in values]
-            return all(truths) if isinstance(op, ast.And) else any(truths)
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [value_of(side) for side in (left, *others)]
-            return all(_compare(op, a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False))
-        case _:
-            raise ValueError(f'"{_short(ast.unparse(node))}" is not arithmetic')
-
-
-def _evaluate_call(node: ast.Call, names: Mapping[str, Value], function: Function) -> FunctionCall:
-    arguments = tuple(_value(argument, names, function) for argument in node.args)
-    keywords = {word.arg: _value(word.value, names, function) for word in node.keywords if word.arg}
-    return FunctionCall(_name(node), arguments, keywords)
-
-
-def _mathematics(call: FunctionCall) -> Value:
+    """The value of a node. What `function` raises is handed on."""
+    expression = Expression("", node)
+    if unknown := sorted(expression.names() - names.keys()):
+        raise ValueError(f'unknown name "{unknown[0]}"{nearest(unknown[0], names)}')
+    called = {name: _answering(function, name) for name in expression.functions()}
+    known = {**CONSTANTS, **names, **_MATHS, **called, _POWER: _power, "__builtins__": {}}
+    program = ast.fix_missing_locations(ast.Expression(_Powers().visit(copy.deepcopy(node))))
     try:
-        return _calculate(_MATHS[call.name], *call.arguments, **call.keywords)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{call.name}(…): {error}") from None
-
-
-def _calculate(operation: Callable[..., Any], *sides: Value, **keywords: Value) -> Any:
-    """The result for numbers, which no figure outgrows. ValueError where there is none."""
-    try:
-        result = operation(*map(_number, sides), **keywords)
+        value = eval(compile(program, "<expression>", "eval"), known)  # noqa: S307 - nothing but arithmetic
     except ZeroDivisionError:
         raise ValueError("it divides by zero") from None
     except OverflowError:
         raise ValueError(TOO_LARGE) from None
-    if isinstance(result, complex):
-        _refuse(f"the root of {sides[0]} is no real number")
-    return _refuse_huge(result)
-
-
-def _refuse_huge(number: float) -> float:
-    if not abs(number) <= LARGEST:
+    except TypeError as error:
+        raise ValueError(f"{ast.unparse(node)}: {error}") from None
+    if isinstance(value, complex):
+        raise ValueError(f"{ast.unparse(node)} is no real number")  # noqa: TRY004 - of the file
+    if not isinstance(value, str) and not abs(value) <= LARGEST:
         raise ValueError(TOO_LARGE)
-    return number
-
-
-def _compare(op: ast.cmpop, left: Value, right: Value) -> bool:
-    if not isinstance(op, _EQUAL):
-        return _calculate(_OPERATORS[type(op)], left, right)
-    if isinstance(left, str) != isinstance(right, str):
-        raise ValueError(f"{left} and {right} cannot be equal: one is a word, the other is not")
-    return (left == right) == isinstance(op, ast.Eq)
-
-
-def _number(value: Value) -> float:
-    if isinstance(value, bool | str):
-        _refuse(f"{value} is not a number")
-    return _refuse_huge(value)
-
-
-def _truth(value: Value) -> bool:
-    if not isinstance(value, bool):
-        _refuse(f"{value} is neither true nor false")
     return value
 
 
-def _refuse(why: str) -> NoReturn:
-    raise ValueError(why)
+def _answering(function: Function, name: str) -> Callable[..., Value]:
+    return lambda *arguments, **keywords: function(name, arguments, keywords)
+
+
+class _Powers(ast.NodeTransformer):
+    """Puts a function in the place of `**`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Pow):
+            return ast.Call(ast.Name(_POWER, ast.Load()), [node.left, node.right], [])
+        return node
+
+
+def _power(base: float, exponent: float) -> Any:
+    """The power; of whole numbers exact, but for those that would grow for minutes."""
+    return (float(base) if exponent > EXACT_EXPONENT or abs(base) > LARGEST else base) ** exponent

@@ -12,11 +12,10 @@ IDENTITY = ("program", "calls", "ops")
 TRACED, FACT = "trace_bytes", "fact"
 ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
 JUDGED = ("status", "check")
-SPEEDUP = "speedup"  # of stored runs, on as many machines as the claim requires
 DEVICE = ("memory", "peak", "bandwidth", "vector_ops")
 COLUMNS = ("first_win", "crossover", "growth", "fit")
 EXPONENT = "exponent"
-TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED, SPEEDUP})  # answered by compiling or running
+TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED})  # answered by compiling or running
 
 NUMBER = "number"  # the kind of a numeric argument; every other kind is in quotes
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -28,7 +27,6 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     FACT: ("implementation", "name"),
     **dict.fromkeys(ANALYTIC, ("implementation",)),
     "status": ("implementation",),
-    SPEEDUP: ("implementation", "baseline"),
     "check": ("family/check", "implementation"),
     **dict.fromkeys(DEVICE, ("target",)),
     "first_win": ("column", "column"),

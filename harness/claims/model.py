@@ -7,8 +7,9 @@ from enum import StrEnum
 from harness.claims.expression import Expression
 from harness.claims.expression import Value as ExpressionValue
 from harness.core.case import Case
-from harness.core.record import STATUSES
+from harness.core.record import STATUSES, Cost
 from harness.core.workload import Value
+from harness.run.compile.request import CompileResult
 
 
 class Word(StrEnum):
@@ -61,18 +62,17 @@ class Citation:
 
 @dataclass(frozen=True)
 class Need:
-    """Evidence that an expression needs: a compiled case, its cost, contract, check, or speedup.
+    """Evidence that an expression needs: a compiled case, its cost, contract or check.
 
-    `target` is the compilation target, `check` the id of the check, `against` the baseline's case.
+    `target` is the compilation target, `check` the id of the check.
     """
 
     kind: str
     case: Case
     target: str = ""
     check: str = ""
-    against: Case | None = None
 
-    COMPILE, COST, JUDGE, TIME = "compile", "cost", "judge", "time"
+    COMPILE, COST, JUDGE = "compile", "cost", "judge"
 
     @property
     def id(self) -> str:
@@ -155,8 +155,7 @@ class Claim:
     `targets` are those that the published hardware may have been. `because` is the reasoning behind the
     expected verdict, `needs` the question that only the hardware would settle, `not_checkable` what is
     missing for a verdict, `headline` the claim's sentence at the head of the page. `context`: it belongs to
-    none of the pull requests, so it is shown on a page of its own and not counted. `reproductions` is on how
-    many independent machines a speedup has to hold.
+    none of the pull requests, so it is shown on a page of its own and not counted.
     """
 
     family: str
@@ -176,7 +175,6 @@ class Claim:
     not_checkable: str = ""
     headline: str = ""
     context: bool = False
-    reproductions: int = 1
 
     @property
     def name(self) -> str:
@@ -252,3 +250,36 @@ class Verdict:
     def unexpected(self) -> bool:
         """Whether the verdict differs from the one the file expects, though nothing was left out."""
         return not self.incomplete and self.judged != self.claim.expect
+
+
+class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
+    """Why there is no value; `incomplete`: another machine, or this one later, may be able to give it."""
+
+    def __init__(self, reason: str, *, incomplete: bool = False) -> None:
+        super().__init__(reason)
+        self.incomplete = incomplete
+
+
+class OutsideTableError(Missing):
+    """A row without its counterpart in the table: growth has no value at the first row."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The result of a case's contract on this machine; `status` is None where it did not run.
+
+    `checks` has whether each requested check passed; None where it was not decided.
+    """
+
+    status: str | None
+    reason: str = ""
+    checks: Mapping[str, bool | None] = field(default_factory=dict[str, "bool | None"])
+
+
+@dataclass(frozen=True)
+class ClaimEvidence:
+    """The evidence for the needs of all claims."""
+
+    compiled: Mapping[Need, CompileResult] = field(default_factory=dict[Need, CompileResult])
+    costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])
+    judged: Mapping[Need, Judged] = field(default_factory=dict[Need, Judged])

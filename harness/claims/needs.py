@@ -91,8 +91,6 @@ def need_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> Need:
         return Need(Need.JUDGE, case, check=check)
     if name in functions.JUDGED:
         return Need(Need.JUDGE, case)
-    if name == functions.SPEEDUP:
-        return Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog))
     if name in functions.ANALYTIC:
         return Need(Need.COST, case)
     framework = catalog.implementation(case.implementation).framework

@@ -6,12 +6,10 @@ from pathlib import Path
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.functions import COLUMNS, SPEEDUP
+from harness.claims.functions import COLUMNS
 from harness.claims.model import ANY, VERDICTS, Claim, Figure, Table, Word
 from harness.claims.needs import needs
-from harness.claims.read_figures import figures_of, functions_of
-from harness.claims.read_tables import Sources, sources_in, table_of
-from harness.claims.yaml_fields import fields, text
+from harness.claims.read_parts import Sources, fields, figures_of, functions_of, sources_in, table_of, text
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
 from harness.sweep.axes import parse
@@ -94,7 +92,6 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
         "table": file.named_table,
         "figures": figures_of,
         "expect": _verdict,
-        "reproductions": _machines,
     }
     given = fields(node, "a claim", readers, required=("id", "says", "source", "hardware", "expect"))
     shape = given.pop("shape", {})
@@ -117,14 +114,6 @@ def _verdict(node: Node, name: str) -> str:
     if word not in VERDICTS:
         raise UsageError(f'{node.where}: unknown verdict "{word}"{nearest(word, VERDICTS)}')
     return word
-
-
-def _machines(node: Node, name: str) -> int:
-    """The number of machines that a speedup has to hold on."""
-    number = text(node, name)
-    if not number.isdecimal() or not int(number):
-        raise UsageError(f"{node.where}: {name} is a number of machines, 1 or more; not {number}")
-    return int(number)
 
 
 def _targets(node: Node, name: str) -> tuple[str, ...]:
@@ -157,8 +146,6 @@ def _refuse_contradictions(claim: Claim) -> None:
         raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
     if claim.expect != Word.NOT_CHECKABLE and not deciding:
         raise UsageError(f"{where}: without a figure that decides the verdict is {Word.NOT_CHECKABLE}")
-    if claim.reproductions > 1 and not any(SPEEDUP in functions_of(figure) for figure in claim.figures):
-        raise UsageError(f"{where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
     cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
     documents = list(dict.fromkeys(each.source.of or each.source.title for each in cited))
     for figure in claim.figures:

@@ -5,11 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
-from harness.claims.answers import ClaimEvidence, Missing, OutsideTableError
 from harness.claims.arithmetic import arithmetic_text, varies
 from harness.claims.evaluate import Evaluator
 from harness.claims.expression import Value
-from harness.claims.model import AGAINST, ANY, Claim, Figure, FigureValue, Reading, Verdict, Word
+from harness.claims.model import (
+    AGAINST,
+    ANY,
+    Claim,
+    ClaimEvidence,
+    Figure,
+    FigureValue,
+    Missing,
+    OutsideTableError,
+    Reading,
+    Verdict,
+    Word,
+)
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError
 from harness.core.units import format_count

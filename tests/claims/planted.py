@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.claims.answers import ClaimEvidence, Judged
-from harness.claims.model import Need
+from harness.claims.model import ClaimEvidence, Judged, Need
 from harness.core.record import Cost
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.core.workload import Field

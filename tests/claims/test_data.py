@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from harness.catalog.accelerators import target
-from harness.claims.answers import ClaimEvidence
-from harness.claims.model import AGAINST, ANY, Need, Verdict, Word
+from harness.claims.model import AGAINST, ANY, ClaimEvidence, Need, Verdict, Word
 from harness.claims.needs import needs
 from harness.claims.page import HEADLINES, page, parts
 from harness.claims.verdict import judge

@@ -1,14 +1,14 @@
 """What the functions of a claim's expressions answer, each from evidence made by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import ClaimEvidence, Judged, Missing, OutsideTableError
-from harness.claims.evaluate import Evaluator
+from harness.claims.evaluate import Evaluator, crossover, first_win, fit, growth
 from harness.claims.expression import parse
 from harness.claims.functions import ARGUMENTS, functions_in
-from harness.claims.model import Claim, Need, Table
+from harness.claims.model import Claim, ClaimEvidence, Judged, Missing, Need, OutsideTableError, Table
 from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.core.record import Cost
@@ -339,3 +339,117 @@ def test_every_function_of_the_format_is_there():
 def test_what_does_not_exist_has_no_value(text, why):
     with pytest.raises((UsageError, ValueError), match=why):
         value(text)
+
+
+LENGTHS = [1024 * 2**k for k in range(7)]
+
+
+def curve(constant=0.0, linear=0.0, quadratic=0.0, lengths=LENGTHS):
+    return {float(n): constant + linear * n + quadratic * n**2 for n in lengths}
+
+
+# growth
+
+
+@pytest.mark.parametrize(
+    ("column", "factor"), [(curve(linear=3e-4), 2), (curve(quadratic=2e-9), 4), (curve(5), 1)]
+)
+def test_growth_is_the_value_over_that_at_half_the_length(column, factor):
+    assert growth(column, 4096) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize("length", [1024, 2048, 3000, 8192])
+def test_growth_without_both_rows_has_no_value(length):
+    with pytest.raises(Missing, match=f"no pair of rows at {length / 2:g} and {length}"):
+        growth({1024: 1.0, 4096: 4.0}, length)
+
+
+def test_growth_from_nothing_is_refused():
+    with pytest.raises(ValueError, match="growth needs numbers above zero; the row at 1024") as refused:
+        growth({1024: 0.0, 2048: 4.0}, 2048)
+    assert not isinstance(refused.value, Missing)
+
+
+# fit
+
+
+@pytest.mark.parametrize("length", [512, 65536, 1 << 20])
+def test_a_fit_finds_the_curve_that_the_rows_lie_on(length):
+    column = curve(0.3, 2e-5, 7e-10)
+    assert fit(column, length) == pytest.approx(0.3 + 2e-5 * length + 7e-10 * length**2)
+
+
+def test_the_quadratic_term_is_scaled():
+    column = curve(0.3, 2e-5, 7e-10)
+    assert fit(column, 1 << 19, square=0.5) == pytest.approx(0.3 + 2e-5 * 2**19 + 0.5 * 7e-10 * 2**38)
+    assert fit(column, 1 << 19, square=0) == pytest.approx(0.3 + 2e-5 * 2**19)
+
+
+def test_a_fit_starts_where_it_is_told():
+    column = {**curve(0.3, 2e-5, 7e-10), 1024.0: 99.0, 2048.0: 99.0}
+    assert fit(column, 65536, start=4096) == pytest.approx(0.3 + 2e-5 * 65536 + 7e-10 * 65536**2)
+    assert fit(column, 65536) != pytest.approx(0.3 + 2e-5 * 65536 + 7e-10 * 65536**2, rel=1e-3)
+
+
+def test_residuals_are_relative():
+    """Four rows off a line by one per cent each, up and down: none outweighs the others by its size."""
+    column = {n: 1e-3 * n * (1.01 if place % 2 else 0.99) for place, n in enumerate((1.0, 10.0, 100.0, 1e3))}
+    assert max(abs(fit(column, n) / value - 1) for n, value in column.items()) < 0.02
+
+
+@pytest.mark.parametrize(("start", "rows"), [(0, 3), (4096, 3)])
+def test_three_rows_fit_any_curve_and_show_nothing(start, rows):
+    lengths = LENGTHS[:3] if not start else LENGTHS[:5]
+    with pytest.raises(Missing, match=f"takes four rows; {rows} are there"):
+        fit(curve(1, lengths=lengths), 65536, start=start)
+
+
+def test_a_fit_of_what_is_zero_is_refused():
+    with pytest.raises(ValueError, match="a fit with relative residuals needs numbers above zero"):
+        fit({**curve(1), 1024.0: 0.0}, 65536)
+
+
+# first win
+
+
+def test_first_win_is_the_length_from_which_on_it_stays_below():
+    dense = {1: 2.0, 2: 2.0, 4: 2.0, 8: 2.0}
+    assert first_win(dense, {1: 1.0, 2: 3.0, 4: 1.0, 8: 1.0}) == 4
+    assert first_win({1: 2.0}, {1: 1.0}) == 1
+    assert first_win(dense, {2: 1.0, 1: 1.0}) == 1  # in the order of the lengths
+
+
+@pytest.mark.parametrize("sparse", [{1: 1.0, 2: 2.0}, {1: 1.0, 2: 3.0}, {4: 1.0}])
+def test_what_is_not_ahead_at_the_end_never_wins(sparse):
+    with pytest.raises(Missing, match="never stays below"):
+        first_win({1: 2.0, 2: 2.0}, sparse)
+
+
+# crossover
+
+
+def test_a_crossover_lies_where_the_ratio_is_one_in_both_logarithms():
+    # dense over sparse is 1/4 at 1Ki and 4 at 16Ki: in the middle of the logarithms, 4Ki
+    assert crossover({1024: 1.0, 16384: 16.0}, {1024: 4.0, 16384: 4.0}) == pytest.approx(4096)
+
+
+def test_the_last_of_several_crossovers_counts():
+    # between 4 and 8 the ratio goes from 1/2 to 2
+    dense, sparse = {1: 1.0, 2: 2.0, 4: 1.0, 8: 2.0}, {1: 2.0, 2: 1.0, 4: 2.0, 8: 1.0}
+    assert crossover(dense, sparse) == pytest.approx(math.sqrt(32))
+
+
+def test_a_row_at_which_both_are_equal_is_the_crossover():
+    assert crossover({1: 1.0, 2: 2.0, 4: 4.0}, {1: 2.0, 2: 2.0, 4: 2.0}) == pytest.approx(2)
+
+
+def test_columns_that_never_cross_have_no_crossover():
+    with pytest.raises(Missing, match="neither passes the other"):
+        crossover({1: 1.0, 2: 1.0}, {1: 2.0, 2: 3.0})
+
+
+@pytest.mark.parametrize("row", [(4, 0.0, 1.0), (4, 1.0, 0.0), (4, -1.0, 1.0), (0, 1.0, 1.0)])
+def test_a_crossover_of_what_has_no_logarithm_is_refused(row):
+    length, first, second = row
+    with pytest.raises(ValueError, match=f"a crossover needs numbers above zero; .* at {length}$"):
+        crossover({1: 1.0, length: first}, {1: 2.0, length: second})

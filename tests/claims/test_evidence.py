@@ -1,7 +1,5 @@
 """Evidence: real contracts and checks at a tiny size, and what a compiler's answer is turned into."""
 
-from dataclasses import replace
-
 import pytest
 
 from harness.catalog import discovery
@@ -11,12 +9,9 @@ from harness.claims.needs import needs
 from harness.claims.read_yaml import load
 from harness.claims.verdict import judge
 from harness.commands.output import progress_of
-from harness.core.errors import UsageError
 from harness.run import compile as compiling
 from harness.sweep.project import Project
 from tests.claims.planted import CATALOG, document, static
-from tests.records import PASSED, record_of, timing_of
-from tests.stores import FACTS, store
 
 CLAIMS = """\
 sources: {pull: {title: "Pull #1", of: "Pull #1"}}
@@ -82,57 +77,3 @@ def test_compiled_answers_keep_their_facts(place, monkeypatch, tmp_path):
     assert asked == ["host", "cuda:h200"]
     assert said == ["2 programs for host, cuda:h200"]
     assert (by_target["host"].facts, by_target["host"].static.temp_bytes) == ({"path": "fast"}, 3)
-
-
-SPEED = """\
-    name: speedup, published: 2, found: 'speedup("mask/a", "mask/b[keep=2]")', within: 5%, why: rounded"""
-
-
-@pytest.mark.parametrize(
-    ("required", "speedups", "verdict", "says"),
-    [
-        (
-            2,
-            {"EPYC": 2.0, "Xeon": 2.05},
-            Word.REPRODUCED,
-            "both independent machines agree: faster, 2.00–2.05×",
-        ),
-        (2, {"EPYC": 2.0}, Word.NOT_CHECKABLE, "2 independent machines must agree; on one machine only"),
-        (2, {"EPYC": 2.0, "Xeon": 1.0}, Word.NOT_CHECKABLE, "of 2 independent machines no majority agrees"),
-        (1, {"EPYC": 2.0}, Word.REPRODUCED, "on one machine only"),
-        (1, {}, Word.NOT_CHECKABLE, "no run that is kept has"),
-    ],
-)
-def test_a_speedup_holds_on_as_many_machines_as_its_claim_requires(
-    place, tmp_path, required, speedups, verdict, says
-):
-    (tmp_path / "claims.yaml").write_text(
-        document(SPEED.strip(), more=f"shape: {{seq: 8}}\n    reproductions: {required}")
-    )
-    (claim,) = load(tmp_path / "claims.yaml", CATALOG.family("mask"), CATALOG)
-    wanted = needs(claim, CATALOG)
-    for at, (cpu, speedup) in enumerate(speedups.items()):
-        records = [
-            replace(
-                record_of("a", 8, timing=timing_of([seconds] * 6), correctness=PASSED),
-                case=case.id, implementation=case.implementation, options=dict(case.options),
-            )
-            for case, seconds in ((wanted[0].case, 1.0), (wanted[0].against, speedup))
-        ]  # fmt: skip
-        facts = {**FACTS, "cpu": cpu}
-        run = store(tmp_path, f"2026112{at}T113000Z-aaaaaaa", records, facts=facts)
-        run.update_info(depth="run")
-        (tmp_path / "results/reference").mkdir(parents=True, exist_ok=True)
-        run.path.rename(tmp_path / "results/reference" / run.id)
-    judged = judge(claim, CATALOG, gather(place(CATALOG, []), wanted))
-    assert judged.word == verdict
-    assert says in judged.sentence
-
-
-@pytest.mark.parametrize(
-    ("more", "says"), [("reproductions: 0", "1 or more"), ("reproductions: 2", r"speedup\(…\)")]
-)
-def test_reproductions_are_of_a_speedup(tmp_path, more, says):
-    (tmp_path / "claims.yaml").write_text(document("name: a, published: 1, follows: 1", more=more))
-    with pytest.raises(UsageError, match=rf"claims.yaml:\d+: (one: )?reproductions .*{says}"):
-        load(tmp_path / "claims.yaml", CATALOG.family("mask"), CATALOG)

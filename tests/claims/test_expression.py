@@ -104,12 +104,10 @@ def test_a_name_of_python_is_a_name_like_any_other():
     [
         ("1e999", "too large"), ("1" + "0" * 301, "too large"),
         ("9**9**9", "too large"), ("9" * 400 + "Ti", "too large"), ("(10**64)**64", "too large"),
-        ("1e299 * 1e299", "too large"), ("exp(1000)", "exp"),
+        ("1e299 * 1e299", "too large"), ("exp(1000)", "too large"),
         ("1 / 0", "divides by zero"), ("0 ** -1", "divides by zero"), ("(-8) ** 0.5", "no real number"),
-        ("log(0)", "log"), ("sqrt(-1)", "sqrt"), ("max()", "max"), ("log(1, 2, 3)", "log"),
-        ("abs(x=1)", "abs"), ("1 + true", "not a number"), ("'a' * 9", "not a number"),
-        ("'a' < 'b'", "not a number"), ("'a' == 1", "one is a word"), ("not 1", "neither true nor false"),
-        ("1 and true", "neither true nor false"),
+        ("log(0)", "domain"), ("sqrt(-1)", "domain"), ("max()", "max"), ("log(1, 2, 3)", "log"),
+        ("abs(x=1)", "abs"), ("'a' < 1", "not supported"),
     ],
 )  # fmt: skip
 def test_what_comes_to_nothing_says_why(text, why):
