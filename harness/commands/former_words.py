@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError
 
 FORMER_WORDS = {
+    "export bencher": "export --to csv has time_s, time_low_s and time_high_s of each case",
+    "export github-action-benchmark": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "history --out": "history prints a table, and --json has its medians and intervals to be drawn",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",

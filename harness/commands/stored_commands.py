@@ -218,12 +218,12 @@ def export(
     baseline: Text = stored_options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
-    """Write a stored run for other programs. Rows, Markdown for a pull request, or a service's JSON."""
-    from harness.commands.export import export_rows, export_summary
+    """Write a stored run for other programs. Rows, or Markdown for a pull request."""
+    from harness.commands.export import export_markdown, export_rows
 
     table, part, project = flags.table(), selection.part(None), place.project()
     if table is None:
-        data = export_summary(project, run, part, baseline, flags.to)
+        data = export_markdown(project, run, part, baseline)
     else:
         data = export_rows(project, run, part, baseline, table, flags.to)
     output.write_data(data, flags.out)

@@ -47,7 +47,6 @@ SHOWN = {
     "tables as JSON": ["show", "--json"],
     "Markdown": ["export", "--to", "markdown"],
     "rows": ["export", "--to", "csv"],
-    "the JSON of a service": ["export", "--to", "bencher"],
     "a function": ["dispatch"],
     "a function as JSON": ["dispatch", "--json"],
     "charts": ["chart"],
