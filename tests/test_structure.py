@@ -33,11 +33,7 @@ SHARED = {
         "worker/frameworks/pallas": "Pallas's",
         "worker/frameworks/triton": "Triton's",
     },
-    "history": {
-        "analysis": "of a case",
-        "commands": "the command",
-        "report/tables": "the table of it",
-    },
+    "history": {"analysis": "of a case", "report/tables": "the table of it"},
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},

@@ -47,19 +47,22 @@ def show(
 
 @command(group, "runs")
 def runs(
+    cases: Words = argument("Cases by id or pattern, as 'mask/scatter@*'; none: list the runs."),
     keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
     dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """List stored runs, newest first. With --keep N delete all but the newest N."""
-    from harness.commands.stored import list_runs
+    """List stored runs, or show a case over all runs of this machine. --keep N deletes all but the newest."""
+    from harness.commands.stored import list_runs, print_trends
     from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
 
     results = place.project(writes=keep is not None).results
-    if keep is not None:
+    if cases:
+        print_trends(results, cases, json=json)
+    elif keep is not None:
         output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
     else:
         listed = list_runs(results)
@@ -227,17 +230,3 @@ def export(
     else:
         data = export_rows(project, run, part, baseline, table, flags.to)
     output.write_data(data, flags.out)
-
-
-@command(group, "history")
-def history(
-    case: str = argument("A case's id, or a pattern: 'mask/scatter@*seq=4096*'.", REQUIRED),
-    *,
-    place: options.ResultsFlags,
-    json: bool = options.JSON,
-) -> None:
-    """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
-    from harness.commands.history import print_histories, read_histories
-
-    histories = read_histories(place.project().results, case, output.print_note)
-    print_histories(histories, json=json)

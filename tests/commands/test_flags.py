@@ -96,7 +96,6 @@ CHANGES = {  # by command: option → what it changes
         **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
         "--out": "a file", "--samples": "rows", "--static": "rows", "--kernels": "rows",
     },
-    "history": {**RESULTS, **JSON},
     "list": {**CATALOG, **JSON, "--contracts": "the page; --json has all"},
     "new": {
         **CATALOG, **JSON, "--family": "a family is written", "--out": "the folder",

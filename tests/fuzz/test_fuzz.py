@@ -41,7 +41,7 @@ READING = (
     ("show",),
     ("show", "--json"),
     ("compare", *RUNS),
-    ("history", "mask"),
+    ("runs", "mask"),
     ("runs",),
     ("export", "--to", "csv"),
 )
@@ -224,7 +224,7 @@ VALUES = (
     "*",
     "..",
 )
-COMMANDS = ("show", "compare", "history", "runs", "export", "report", "list", "chart", "nonsense")
+COMMANDS = ("show", "compare", "runs", "export", "report", "list", "chart", "nonsense")
 
 
 @examples(5)
