@@ -45,7 +45,7 @@ SHARED = {
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
     "scaling": {"analysis": "exponents and crossovers", "report/charts": "the chart of exponents"},
-    "sensitivity": {"analysis": "its factors", "report": "its sentences", "commands": "the command"},
+    "sensitivity": {"analysis": "its ratios", "commands": "the command"},
     "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
     "trace": {"worker/frameworks/torch": "over fake tensors", "worker/frameworks/jax": "of jax's profiler"},
     "wording": {"claims": "of claims", "gate/report": "of gates"},

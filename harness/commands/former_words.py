@@ -10,6 +10,7 @@ FORMER_WORDS = {
     "history": "runs CASE shows a case over all runs of this machine",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
+    "sensitivity --factor": "the table has each ratio to the first distribution with its interval",
     "static --stages": "profile counts and times stages; static has the FLOPs and bytes of the whole call",
 }
 

@@ -66,7 +66,7 @@ CHANGES = {  # by command: option → what it changes
     },
     "sensitivity": {
         **CASES, **DEVICE, **LIMITS, **SAMPLING, **PLACE, **WAIT, **STRICT, **JSON,
-        "--factor": "the verdicts", "--run": "a run is read, none is measured",
+        "--run": "a run is read, none is measured",
     },
     "gate": {
         **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON,
@@ -105,7 +105,7 @@ CHANGES = {  # by command: option → what it changes
     "doctor": {**PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings"},
     "machines": {**CATALOG, **JSON},
 }  # fmt: skip
-VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--factor": "2", "--to": "csv"}
+VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}
 
 
