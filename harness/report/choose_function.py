@@ -5,8 +5,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.analysis.choices import SuiteChoices
-from harness.analysis.length_choices import Choice, LengthChoices
+from harness.analysis.choices import Choice, LengthChoices, SuiteChoices
 from harness.core.shown_text import clean_line
 from harness.core.units import format_count
 from harness.core.workload import Value, canonical
