@@ -1,10 +1,18 @@
-"""Choices of a suite: which implementation to call, over all of its axes that vary."""
+"""Which implementation to call, from which length on and over all axes that vary: crossovers and dead zones.
 
+The baseline is called until another is faster with its whole interval, then that one, and so on. Between two
+measured lengths the ends of the interval are interpolated, straight on log axes. Where it contains 1 the
+evidence does not separate the two, and the former is kept: the dead zone.
+"""
+
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from harness.analysis.length_choices import LengthChoices, choose_by_length
-from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.results import HOST, CaseRecords, SuiteRecords, representative
+from harness.analysis.same_program import PROGRAM, same_kind
+from harness.analysis.scaling import crossing_lengths
+from harness.analysis.stats import DOUBTFUL, Estimate, ratio, time_of
 from harness.core.clocks import clock_of
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
@@ -13,6 +21,158 @@ from harness.core.units import format_count
 from harness.core.workload import Value, canonical
 
 INEXACT = "not mathematically equivalent to the baseline; --inexact takes it, too"
+
+Candidates = Mapping[str, CaseRecords]  # label → its case, at one length
+
+
+@dataclass(frozen=True)
+class Choice:
+    """From length `first` on `implementation` is called, up to the next choice's.
+
+    `speedup` is over `former` at the measured length `at`. Its interval contains 1 over the `dead_zone`,
+    where `former` is kept. `reason` says why the choice changes without a crossing.
+    """
+
+    first: int
+    implementation: str
+    former: str
+    at: int
+    speedup: Estimate
+    dead_zone: tuple[float, float] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class LengthChoices:
+    """The choices over the lengths, shortest first, and the evidence at the measured ones.
+
+    `not_slower` are the candidates at a length that no other is certainly faster than, `fastest` the one
+    with the lowest median.
+    """
+
+    choices: tuple[Choice, ...]
+    not_slower: Mapping[int, tuple[str, ...]]
+    fastest: Mapping[int, str]
+
+    @property
+    def undecided(self) -> dict[int, str]:
+        """The fastest at measured lengths where another is called."""
+        return {s: label for s, label in self.fastest.items() if label != self.choice_at(s).implementation}
+
+    def choice_at(self, seq: int) -> Choice:
+        """The choice that holds at a length."""
+        return next((c for c in reversed(self.choices) if c.first <= seq), self.choices[0])
+
+
+def choose_by_length(lengths: Mapping[int, Candidates], baseline: str) -> LengthChoices:
+    """The choices over measured lengths, ascending, each with at least one candidate."""
+    sweep = _Sweep(lengths, baseline)
+    before = None
+    for seq in lengths:
+        sweep.advance(before, seq)
+        before = seq
+    not_slower = {
+        seq: tuple(label for label in here if not any(sweep.gain(seq, other, label) > 0 for other in here))
+        for seq, here in lengths.items()
+    }
+    fastest = {seq: _fastest(here) for seq, here in lengths.items()}
+    return LengthChoices(tuple(sweep.choices), not_slower, fastest)
+
+
+def _fastest(here: Candidates) -> str:
+    return min(here, key=lambda label: time_of(here[label]).value or math.inf)
+
+
+@dataclass
+class _Sweep:
+    """The state of a pass from the shortest length to the longest: the choices made so far."""
+
+    lengths: Mapping[int, Candidates]
+    baseline: str
+    choices: list[Choice] = field(default_factory=list[Choice])
+    known: dict[tuple[int, str, str], Estimate] = field(default_factory=dict[tuple[int, str, str], Estimate])
+
+    @property
+    def now(self) -> str:
+        return self.choices[-1].implementation if self.choices else ""
+
+    def advance(self, before: int | None, seq: int) -> None:
+        """Go from a measured length to the next: crossings between them, then what is faster at this one."""
+        here = self.lengths[seq]
+        if before is not None and self.now in here:
+            self._cross(before, seq)
+        first = seq
+        if self.now not in here:
+            # What does not run here may not run between, either.
+            first = 1 if before is None else before + 1
+            reason = f"{self.now} does not run at {format_count(seq)}" if self.choices else ""
+            start = self.baseline if self.baseline in here else _fastest(here)
+            self._put(Choice(first, start, start, seq, Estimate(None), reason=reason))
+        rivals = [label for label in here if self.gain(seq, label, self.now) > 0]
+        if rivals:
+            best = max(rivals, key=lambda label: self.speedup(seq, label, self.now).value or 0.0)
+            former, reason = self.now, self.choices[-1].reason if self.choices[-1].first == first else ""
+            self._put(Choice(first, best, former, seq, self.speedup(seq, best, former), reason=reason))
+
+    def _cross(self, before: int, seq: int) -> None:
+        """Change to what becomes faster, with its whole interval, between two measured lengths."""
+        position, tried = math.log(before), {self.now}
+        while True:
+            crossings = [
+                (where, -self.gain(seq, label, self.now), label)
+                for label in self.lengths[before]
+                if label in self.lengths[seq] and label not in tried
+                if (where := self._rises(label, before, seq, position)) is not None
+            ]
+            if not crossings:
+                return
+            position, _, label = min(crossings)
+            tried.add(label)
+            first = min(seq, max(before + 1, math.ceil(math.exp(position))))
+            former, zone = self.now, self._dead_zone(label, seq, first)
+            self._put(Choice(first, label, former, seq, self.speedup(seq, label, former), zone))
+
+    def _rises(self, label: str, before: int, seq: int, position: float) -> float | None:
+        """Where, from `position` (a logarithm) on, its gain over the one called rises above 0."""
+        low, high = (self.gain(length, label, self.now) for length in (before, seq))
+        if not math.isfinite(low + high):
+            return None
+        start, end = math.log(before), math.log(seq)
+        if low + (high - low) * (position - start) / (end - start) > 0:
+            return position
+        return start - low * (end - start) / (high - low) if high > 0 else None
+
+    def _dead_zone(self, label: str, seq: int, first: int) -> tuple[float, float]:
+        """The lengths up to `first` at which the interval of the speedup over the one called contains 1."""
+        ends = [
+            (length, math.log(speedup.high))
+            for length, here in self.lengths.items()
+            if length <= seq and {label, self.now} <= here.keys()
+            if (speedup := self.speedup(length, label, self.now)).high is not None
+        ]
+        begins = crossing_lengths(ends) or [ends[0][0]]
+        return min(first, max(begins[-1], self.choices[-1].first)), first
+
+    def _put(self, choice: Choice) -> None:
+        if self.choices and self.choices[-1].first == choice.first:
+            self.choices.pop()
+        self.choices.append(choice)
+
+    def gain(self, seq: int, label: str, over: str) -> float:
+        """The logarithm of the speedup's lower end; −inf where there is no interval."""
+        low = self.speedup(seq, label, over).low
+        return -math.inf if low is None else math.log(low)
+
+    def speedup(self, seq: int, label: str, over: str) -> Estimate:
+        """How many times as fast as another a candidate is; no value where both are one program."""
+        key = seq, label, over
+        if key not in self.known:
+            mine, theirs = self.lengths[seq][label], self.lengths[seq][over]
+            same = label == over or same_kind(mine, theirs, target=HOST) == PROGRAM
+            self.known[key] = Estimate(None, reason="the same program") if same else ratio(theirs, mine)
+            if self.known[key].doubtful:
+                self.known[key] = Estimate(None, reason=DOUBTFUL)
+        return self.known[key]
 
 
 @dataclass(frozen=True)

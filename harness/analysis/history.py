@@ -1,13 +1,19 @@
 """History of a case: its median in every run on one machine, each beside the one before. A trend."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from harness.analysis.compare_runs import describe_differences, quotient
 from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate, time_of
 from harness.core.clocks import is_one_clock
+from harness.core.errors import UsageError
+from harness.core.patterns import matches, matching_ids
+from harness.core.quick_run import quick_notes
+from harness.core.record import Record
+from harness.store.find import all_runs, find
 
 Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by their hash
 
@@ -31,16 +37,6 @@ class RunMedian:
 
 
 @dataclass(frozen=True)
-class GateVerdict:
-    """A stored gate's verdict on a case, with the change in `figures`; its id sorts among runs' by time."""
-
-    gate: str
-    started: str
-    verdict: str
-    figures: str
-
-
-@dataclass(frozen=True)
 class CaseHistory:
     """One case over runs of one fingerprint, the oldest first.
 
@@ -48,19 +44,48 @@ class CaseHistory:
     """
 
     case: str
-    label: str
     fingerprint: str
     medians: tuple[RunMedian, ...]
     left_out: Mapping[str, str]
-    verdicts: tuple[GateVerdict, ...] = ()
 
 
-def history_of(
-    runs: Mapping[str, CaseRecords],
-    fingerprints: Facts,
-    environments: Facts,
-    verdicts: Sequence[GateVerdict] = (),
-    quick: Collection[str] = (),
+def read_histories(results: Path, patterns: Sequence[str], warn: Callable[[str], None]) -> list[CaseHistory]:
+    """The histories of the cases that the patterns match; `warn` is called for what cannot be read.
+
+    UsageError for a pattern that matches none.
+    """
+    known: dict[str, dict[str, list[Record]]] = {}  # case → run → replicates
+    fingerprints: dict[str, Any] = {}
+    environments: dict[str, Any] = {}
+    quick: set[str] = set()
+    for folder in all_runs(results) or [find(results)]:
+        problems: list[str] = []
+        if quick_notes(folder.readable_info([])):
+            quick.add(folder.id)
+        for record in folder.records(problems):
+            if record.side is None and (record.timing is not None or record.status != "ok"):
+                runs = known.setdefault(record.case, {})
+                if any(matches(pattern, record.case) for pattern in patterns):
+                    runs.setdefault(folder.id, []).append(record)
+        for facts, read in ((fingerprints, folder.fingerprints), (environments, folder.environments)):
+            try:
+                facts.update(read())
+            except UsageError as error:
+                problems.append(str(error))
+        for problem in problems:
+            warn(f"{folder.id}: {problem}")
+    found = (known[case] for case in matching_ids(patterns, known, "CASES"))
+    return [
+        _history_of(
+            {run: CaseRecords(sorted(records, key=lambda r: r.replicate)) for run, records in runs.items()},
+            *(fingerprints, environments, quick),
+        )
+        for runs in found
+    ]
+
+
+def _history_of(
+    runs: Mapping[str, CaseRecords], fingerprints: Facts, environments: Facts, quick: Collection[str]
 ) -> CaseHistory:
     """The history of a case from its records by run, oldest first, on the machine of the newest timed one."""
     firsts = {run: representative(records) for run, records in runs.items()}
@@ -83,8 +108,7 @@ def history_of(
         figures = record.started, commit, record.status, time, ratio, why
         medians.append(RunMedian(run, *figures, quick=run in quick))
         last = last if time.value is None else time
-    label = runs[medians[-1].run].label
-    return CaseHistory(newest.case, label, newest.fingerprint, tuple(medians), left_out, tuple(verdicts))
+    return CaseHistory(newest.case, newest.fingerprint, tuple(medians), left_out)
 
 
 def _commit(environment: Mapping[str, Any]) -> str | None:

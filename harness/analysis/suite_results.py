@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.lower_bound import LowerBound, lower_bounds
+from harness.analysis.compare import Comparison, comparisons, series_of
 from harness.analysis.results import (
     HOST,
     CaseRecords,
@@ -25,6 +24,7 @@ from harness.analysis.target_flips import target_flips
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.grouped import grouped
 from harness.core.record import Record
+from harness.core.remedy import Remedy, remedy_of
 from harness.core.static_figures import Static
 
 
@@ -120,8 +120,8 @@ class SuiteResults(SuiteRecords):
         return crossovers(self, self.comparisons)
 
     @cached_property
-    def lower_bounds(self) -> list[LowerBound]:
-        return lower_bounds(self, self.comparisons, self.scalings)
+    def lower_bounds(self) -> list[tuple[int, Comparison]]:
+        return _lower_bounds(self, self.comparisons, self.scalings)
 
     @cached_property
     def cases(self) -> list[CaseResult]:
@@ -176,3 +176,42 @@ def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[Suite
     """The results of every suite that run.json (`info`) describes."""
     rooflines = info.get("rooflines") or {}
     return [replace(SuiteResults.of(suite), rooflines=rooflines) for suite in by_suite(info, records)]
+
+
+def _lower_bounds(
+    suite: SuiteRecords, comparisons: Sequence[Comparison], scalings: Sequence[Scaling]
+) -> list[tuple[int, Comparison]]:
+    """(length, the comparison at a shorter one whose speedup bounds that there from below).
+
+    One for each timed case whose baseline would have taken too long, where the lead is known to grow.
+
+    The lead grows where the interval of the baseline's exponent lies above the other's. The bound is a
+    speedup with an interval that was measured at a shorter length, so it is not extrapolated; the assumption
+    behind it is that both times go on growing as before.
+    """
+    too_long = _groups_without_time(suite)
+    exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}
+    bounds: list[tuple[int, Comparison]] = []
+    for (panel, label), cases in series_of(comparisons).items():
+        base, own = exponents.get((panel, suite.baseline)), exponents.get((panel, label))
+        if base is None or own is None or base.low is None or own.high is None or base.low <= own.high:
+            continue
+        largest: Comparison | None = None
+        for compared in cases:
+            records = suite.by_case[compared.case]
+            if largest and records.group in too_long and any(record.timing for record in records):
+                bounds.append((compared.seq, largest))
+            if compared.low is None or compared.same_program:
+                continue
+            if largest is None or largest.low is None or compared.low > largest.low:
+                largest = compared
+    return bounds
+
+
+def _groups_without_time(suite: SuiteRecords) -> set[str]:
+    """The groups whose baseline would have run, given the time: timed out, or predicted to take too long."""
+    return {
+        group
+        for group, (record, *_) in suite.baselines.items()
+        if record.status == "timeout" or (record.status, remedy_of(record)) == ("skipped", Remedy.MORE_BUDGET)
+    }

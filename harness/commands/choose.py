@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.choices import SuiteChoices, suite_choices
-from harness.analysis.length_choices import Choice, LengthChoices
+from harness.analysis.choices import Choice, LengthChoices, SuiteChoices, suite_choices
 from harness.analysis.results import by_suite
 from harness.commands import output
 from harness.core.errors import UsageError

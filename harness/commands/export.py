@@ -1,22 +1,21 @@
-"""`export`: a stored run for other programs: rows, Markdown, or a service's JSON."""
+"""`export`: a stored run for other programs: rows, or Markdown."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.commands.output import print_note, print_problems
+from harness.commands.output import print_note
 from harness.commands.stored import read_run
 from harness.core.errors import MachineError
 from harness.core.quick_run import quick_notes
-from harness.core.shown_text import clean_line, escape_json
+from harness.core.shown_text import clean_line
 from harness.store.find import find
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from harness.analysis.filter import Selection
-    from harness.store.stored_run import Stored
     from harness.sweep.project import Project
 
 
@@ -50,28 +49,9 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def export_summary(
-    project: Project, name: str, selection: Selection, baseline: str | None, form: str
-) -> bytes:
-    """The results of a run as Markdown, or as the JSON of github-action-benchmark or bencher."""
+def export_markdown(project: Project, name: str, selection: Selection, baseline: str | None) -> bytes:
+    """The results of a run as Markdown, for a pull request."""
+    from harness.report.markdown import run_markdown
+
     stored = read_run(project, name, selection, baseline)
-    if form == "markdown":
-        from harness.report.markdown import run_markdown
-
-        return run_markdown(stored.info, stored.records, stored.problems).encode()
-    print_problems(stored)
-    return _benchmarks(stored, form)
-
-
-def _benchmarks(stored: Stored, form: str) -> bytes:
-    import msgspec
-
-    from harness.analysis.suite_results import results_of
-    from harness.report.run_json import bencher_metrics, github_benchmarks
-
-    suites = results_of(stored.info, stored.records)
-    data: Any = bencher_metrics(suites) if form == "bencher" else github_benchmarks(suites)
-    untimed = len({record.case for record in stored.records}) - len(data)
-    if untimed:
-        print_note(f"without a time, and so left out: {untimed} of {untimed + len(data)} cases")
-    return escape_json(msgspec.json.encode(data).decode()).encode() + b"\n"
+    return run_markdown(stored.info, stored.records, stored.problems).encode()

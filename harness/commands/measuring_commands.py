@@ -10,7 +10,7 @@ from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
 from harness.commands.option_groups import REQUIRED, argument, option
-from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words, combine, split_words
+from harness.commands.options import OUTPUT, PLACES, Text, Words, combine, split_words
 from harness.commands.sectioned_command import command
 from harness.core.errors import UsageError
 
@@ -204,18 +204,15 @@ def sensitivity(
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     sampling: measuring_options.SamplingFlags,
-    factor: float = option(SELECTION, "Between distributions, to be found or excluded.", 1.5),
     run: Text = option(PLACES, "Measure nothing: read this stored run: id, path or latest."),
     place: options.PlaceFlags,
     wait: bool = options.WAIT,
     strict: bool = measuring_options.STRICT,
     json: bool = options.JSON,
 ) -> None:
-    """Say how much results depend on data. Time, error and recall by distribution; factors with intervals."""
+    """Say how much results depend on data. Time, error and recall by distribution; ratios to the first."""
     from harness.commands.sensitivity import plan_distributions, print_sensitivity
 
-    if not factor > 1:
-        raise UsageError(f"--factor: must be more than 1, not {factor:g}")
     project = place.project()
     if run is not None:
         from harness.analysis.filter import Selection
@@ -224,13 +221,13 @@ def sensitivity(
         points = selection.family, selection.impl, selection.seq, selection.mode, selection.device
         part = Selection(tuple(suites), *map(split_words, points))
         stored = read_run(project, run, part, sampling.baseline)
-        print_sensitivity(project, stored, factor, json=json)
+        print_sensitivity(project, stored, json=json)
         return
     schedule = plan_distributions(project, suites, combine(selection, limits, sampling))
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait)
     no_pair_yet = (UsageError,) if done.interrupted else ()
     with suppress(*no_pair_yet):
-        print_sensitivity(project, output.stored_of(done), factor, json=json)
+        print_sensitivity(project, output.stored_of(done), json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.analysis.results import by_suite
-from harness.analysis.sensitivity import FIELD, count_pairs, level_of, sensitivities
+from harness.analysis.sensitivity import FIELD, count_ratios, level_of, sensitivities
 from harness.commands.output import console, print_json, print_problems
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
@@ -24,30 +24,25 @@ if TYPE_CHECKING:
 def plan_distributions(project: Project, suites: Sequence[str], overrides: Overrides) -> Schedule:
     """The suites on every distribution of their family, or on those that they or flags list, interleaved.
 
-    Sampling stops by intervals at the joint level of the factors to be reported, so that it takes enough
+    Sampling stops by intervals at the joint level of the ratios to be reported, so that it takes enough
     rounds for them. UsageError where a family, or all suites, have a single distribution.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
     if all(len(suite.axes[FIELD]) < 2 for suite in schedule.suites):
         raise UsageError(f"one {FIELD} has nothing to differ from; name two, or none for all of them")
-    pairs = [
-        count_pairs(case.seq for case in cases)
-        for suite in schedule.suites
-        for cases in grouped(suite.cases, _all_else).values()
-    ]
-    return interleave(schedule, FIELD, level_of(len(pairs), max(*pairs, 1)))
+    series = (cases for suite in schedule.suites for cases in grouped(suite.cases, _all_else).values())
+    return interleave(schedule, FIELD, level_of(count_ratios(series)))
 
 
 def _all_else(case: Case) -> tuple[object, ...]:
-    """Equal for cases that differ in length and distribution only."""
-    fixed = tuple(pair for pair in case.workload if pair[0] not in {"seq", FIELD})
+    """Equal for cases that differ in distribution only."""
+    fixed = tuple(pair for pair in case.workload if pair[0] != FIELD)
     return case.label, fixed, case.mode, case.device
 
 
-def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: bool) -> None:
+def print_sensitivity(project: Project, stored: Stored, *, json: bool) -> None:
     """Print the sensitivities of a run's suites. UsageError where none has two distributions."""
-    from harness.report.sensitivity import RULE, sentence
-    from harness.report.tables.sensitivity_table import print_sensitivities
+    from harness.report.tables.sensitivity_table import print_sensitivities, sentence
 
     print_problems(stored)
     suites = by_suite(stored.info, stored.records)
@@ -62,7 +57,6 @@ def print_sensitivity(project: Project, stored: Stored, factor: float, *, json: 
             f"the run has no suite with two distributions; measure them: seqsweep sensitivity {names}"
         )
     if json:
-        data = [{**one.to_json(factor), "sentence": sentence(one, factor)} for one in members]
-        print_json({"factor": factor, "rule": RULE, "sensitivities": data})
+        print_json({"sensitivities": [{**one.to_json(), "sentence": sentence(one)} for one in members]})
     else:
-        print_sensitivities(console(), members, factor)
+        print_sensitivities(console(), members)

@@ -1,9 +1,12 @@
-"""Stored runs: the part of one that `show` and `chart` select, and the list of all."""
+"""Stored runs: the part of one that `show` and `chart` select, the list of all, and a case over all."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from harness.analysis.filter import Selection, rebase
 from harness.commands.known_rooflines import known_rooflines
+from harness.commands.output import console, print_json, print_note
 from harness.store.find import all_runs, find
 from harness.store.run_summary import RunSummary, summarise
 from harness.store.stored_run import Stored, without_collector
@@ -49,3 +52,17 @@ def list_runs(results: Path) -> list[RunSummary]:
     """The runs under `results`, newest first."""
     with without_collector():
         return [summarise(folder) for folder in reversed(all_runs(results))]
+
+
+def print_trends(results: Path, cases: Sequence[str], *, json: bool) -> None:
+    """Print the medians of cases, run after run on one machine."""
+    from harness.analysis.history import read_histories
+    from harness.commands.compare import TREND
+    from harness.report.tables.history import print_histories
+
+    histories = read_histories(results, cases, print_note)
+    heading = f"a trend, {TREND}"
+    if json:
+        print_json({"trend": True, "heading": heading, "cases": [asdict(case) for case in histories]})
+    else:
+        print_histories(console(), histories, heading)

@@ -47,19 +47,22 @@ def show(
 
 @command(group, "runs")
 def runs(
+    cases: Words = argument("Cases by id or pattern, as 'mask/scatter@*'; none: list the runs."),
     keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
     dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """List stored runs, newest first. With --keep N delete all but the newest N."""
-    from harness.commands.stored import list_runs
+    """List stored runs, or show a case over all runs of this machine. --keep N deletes all but the newest."""
+    from harness.commands.stored import list_runs, print_trends
     from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
 
     results = place.project().results
-    if keep is not None:
+    if cases:
+        print_trends(results, cases, json=json)
+    elif keep is not None:
         output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
     else:
         listed = list_runs(results)
@@ -215,26 +218,12 @@ def export(
     baseline: Text = stored_options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
-    """Write a stored run for other programs. Rows, Markdown for a pull request, or a service's JSON."""
-    from harness.commands.export import export_rows, export_summary
+    """Write a stored run for other programs. Rows, or Markdown for a pull request."""
+    from harness.commands.export import export_markdown, export_rows
 
     table, part, project = flags.table(), selection.part(None), place.project()
     if table is None:
-        data = export_summary(project, run, part, baseline, flags.to)
+        data = export_markdown(project, run, part, baseline)
     else:
         data = export_rows(project, run, part, baseline, table, flags.to)
     output.write_data(data, flags.out)
-
-
-@command(group, "history")
-def history(
-    case: str = argument("A case's id, or a pattern: 'mask/scatter@*seq=4096*'.", REQUIRED),
-    *,
-    place: options.ResultsFlags,
-    json: bool = options.JSON,
-) -> None:
-    """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
-    from harness.commands.history import print_histories, read_histories
-
-    histories = read_histories(place.project().results, case, output.print_note)
-    print_histories(histories, json=json)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LATEST = "latest"
 ROWS = ("csv", "parquet")
-FORMS = (*ROWS, "markdown", "github-action-benchmark", "bencher")
+FORMS = (*ROWS, "markdown")
 
 SUITES = argument("Suites to keep; none: all of the run.")
 BASELINE = option(SELECTION, "What speedups are relative to.")
@@ -52,7 +52,7 @@ class ReportFlags:
 class ExportFlags:
     """Which form, of what, and where it goes."""
 
-    to: str = option(OUTPUT, "csv, parquet, markdown, github-action-benchmark or bencher.", REQUIRED)
+    to: str = option(OUTPUT, "csv, parquet or markdown.", REQUIRED)
     out: Path | None = option(OUTPUT, "Write this file, not standard output.")
     samples: bool = flag(OUTPUT, "csv, parquet: a row per reading.")
     static: bool = flag(OUTPUT, "csv, parquet: a row per compiled target.")

@@ -9,12 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import label_of
-from harness.analysis.roofline import RoofShare
+from harness.analysis.roofline import UNMEASURED, Roofline, RoofShare, case_share, stage_share
 from harness.analysis.stats import Estimate
 from harness.core.record import OperatorFigures
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
-from harness.profile import roof_cell
-from harness.profile.roof_cell import Rooflines
 from harness.profile.stage_times import (
     RESIDUAL,
     AloneTime,
@@ -31,7 +29,10 @@ from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
+Rooflines = Mapping[str, Roofline]
+
 NO_STAGE = "in no stage"
+WHOLE = "whole"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
 SPECK_SHARE = 0.01
 ALONE = "alone: the stage with all inside it, as another program (stage=NAME) of the one named."
@@ -47,8 +48,9 @@ COLUMNS = (
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
     Column("alone", rank=1, right=False, caption=ALONE),
-    roof_cell.COLUMN,
+    Column("roof", rank=3, right=False),
 )
+ROOF_CAPTION = "roof: work a second over the measured ceiling that binds; of the whole by its family's count."
 OPERATORS = "The operators that took longest in one call, by the profiler: their own time, one reading"
 OPERATOR_COLUMNS = (
     Column("seq"),
@@ -77,7 +79,7 @@ def print_profiles(
         for sentence in sentences(cases):
             console.print(Text(sentence), soft_wrap=True)
         print_tables(console, _table(cases, rooflines or {}))
-        for sentence in roof_cell.roof_sentences(cases, rooflines or {}):
+        for sentence in roof_sentences(cases, rooflines or {}):
             console.print(Text(sentence, style="dim"), soft_wrap=True)
         if any(case.operators for case in cases):
             print_tables(console, _operator_table(cases))
@@ -138,9 +140,9 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
 
 
 def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str, ...]]:
-    roofs = roof_cell.roof_shares(case, rooflines)
+    roofs = roof_shares(case, rooflines)
     whole = fmt.seconds(*bounds(case.whole))
-    yield "whole, without marks", *whole, *[""] * 7, roof_cell.roof_cell(roofs[roof_cell.WHOLE])
+    yield "whole, without marks", *whole, *[""] * 7, roof_cell(roofs[WHOLE])
     for entry in case.stages:
         if not _is_speck(entry):
             yield _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
@@ -166,7 +168,7 @@ def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Ce
         ABSENT if rate is None else fmt.significant(rate / 1e9, 3),
         ABSENT if figures.bytes is None else format_bytes(figures.bytes),
         f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else "",
-        roof_cell.roof_cell(roof),
+        roof_cell(roof),
     )
 
 
@@ -230,3 +232,39 @@ def _stage_data(entry: StageTime) -> dict[str, Any]:
         **{name: getattr(figures, name) for name in ("entered", "operators", "flops", "bytes")},
         "flops_per_s": entry.flops_per_s,
     }
+
+
+def roof_shares(case: ProfiledCase, rooflines: Rooflines) -> dict[str, RoofShare]:
+    """The shares of the whole and of the stages, by their names."""
+    shares = {
+        entry.stage: stage_share(case.record, entry.figures, entry.busy, rooflines) for entry in case.stages
+    }
+    return {WHOLE: case_share(case.record, case.whole, rooflines), **shares}
+
+
+def roof_cell(share: RoofShare) -> Cell:
+    return Cell(fmt.roof(share), style="red" if share.refused else "")
+
+
+def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[str]:
+    """Which shares are refused, or above a level of memory, and why; or why there are no shares."""
+    if not any(case.record.fingerprint in rooflines for case in cases):
+        return [f"No roof: {UNMEASURED}."]
+    stages: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for name, share in roof_shares(case, rooflines).items():
+            if share.refused or share.note:
+                stages.setdefault(share.refused or share.note, {})[name or NO_STAGE] = None
+    return [*(f"{', '.join(names)}: {sentence}." for sentence, names in stages.items()), ROOF_CAPTION]
+
+
+def roof_data(series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines) -> Iterator[dict[str, Any]]:
+    """Shares from 0 to 1, `stage` None for the whole call; one with a `reason` or `refused` is no share."""
+    for case in (case for cases in series.values() for case in cases):
+        for name, share in roof_shares(case, rooflines).items():
+            yield {
+                "case": case.record.case,
+                "stage": None if name == WHOLE else name,
+                **vars(share),
+                "share": share.share._asdict(),
+            }

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from harness.analysis.power_law import fit
 from harness.analysis.results import label_of
+from harness.analysis.scaling import fit
 from harness.analysis.stats import Estimate, over_rounds, time_of
 from harness.core.grouped import collected
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures

@@ -1,20 +1,15 @@
-"""A run as one self-contained JSON object, which `run --json` and `show --json` print.
+"""A run as one self-contained JSON object, which `run --json` and `show --json` print."""
 
-Also its medians by case id, as the JSON of services that track benchmarks over time. A case without a time is
-left out of these, because a service would draw 0.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from harness.analysis.kernel_warnings import warning_sentences
-from harness.analysis.suite_results import CaseResult, SuiteResults, results_of
+from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 
 # The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
-MILLISECONDS, NANOSECONDS = 1e3, 1e9  # in a second
 BEHIND_WORDS = ("left_out", "cause", "baseline_outcome", "lacks_baseline")  # `reason` and `notes` say these
 
 
@@ -62,38 +57,3 @@ def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
         for figure in getattr(suite, name)
         for data in [{**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}]
     ]
-
-
-def _timed_cases(suites: Iterable[SuiteResults]) -> dict[str, CaseResult]:
-    """The timed cases by id, in the order of the suites; one that several suites share stands once."""
-    rows = (row for suite in suites for row in suite.cases)
-    return {row.case: row for row in rows if row.time.value is not None}
-
-
-def github_benchmarks(suites: Iterable[SuiteResults]) -> list[dict[str, Any]]:
-    """The input of github-action-benchmark's tool `customSmallerIsBetter`: medians in milliseconds.
-
-    https://github.com/benchmark-action/github-action-benchmark; `range` is the 95 % interval.
-    """
-    entries: list[dict[str, Any]] = []
-    for case, row in _timed_cases(suites).items():
-        time, record = row.time, row.record
-        median, *bounds = (x * MILLISECONDS for x in time[:3] if x is not None)
-        extra = f"{time.reason or f'95 %, {time.label}'}\nrun {record.run}\nfingerprint {record.fingerprint}"
-        spread = {"range": f"[{bounds[0]:.6g}, {bounds[1]:.6g}]"} if bounds else {}
-        entries.append({"name": case, "unit": "ms", "value": median, **spread, "extra": extra})
-    return entries
-
-
-def bencher_metrics(suites: Iterable[SuiteResults]) -> dict[str, Any]:
-    """Bencher Metric Format: latencies in nanoseconds, with bounds where there is an interval.
-
-    https://bencher.dev/docs/reference/bencher-metric-format
-    """
-    names = ("value", "lower_value", "upper_value")
-    return {
-        case: {
-            "latency": {n: x * NANOSECONDS for n, x in zip(names, row.time[:3], strict=True) if x is not None}
-        }
-        for case, row in _timed_cases(suites).items()
-    }

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.compare_runs import SideBySide
-from harness.analysis.history import CaseHistory
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.grouped import collected
@@ -20,7 +19,6 @@ from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
 from harness.report.tables.detail import detail_table
-from harness.report.tables.history import history_lines, history_table
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.launch_lines import launch_lines
 from harness.report.tables.listing import origin
@@ -195,14 +193,6 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
         if cases:
             named = "\n  ".join(["", *cases]) if notes else " (--notes names them)"
             console.print(Text(f"only in {name}: {_count_cases(cases)}{named}"), soft_wrap=True)
-
-
-def print_history(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
-    """Print a table per case, under a heading that says how far its times can be compared."""
-    console.print(Text(heading, style="bold"), soft_wrap=True)
-    for history in histories:
-        print_tables(console, history_table(history))
-        _print_lines(console, history_lines(history))
 
 
 def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:

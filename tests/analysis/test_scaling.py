@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.analysis.power_law import bends, fit
+from harness.analysis.scaling import bends, fit
 from harness.analysis.suite_results import SuiteResults
 
 GRID = (4096, 16384, 65536, 131072)

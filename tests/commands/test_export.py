@@ -1,8 +1,7 @@
-"""`export`: rows that are read back, Markdown that nothing of others breaks, JSON as services define it."""
+"""`export`: rows that are read back, Markdown that nothing of others breaks."""
 
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 
@@ -78,27 +77,11 @@ def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
 
 
-def test_github_benchmarks_are_what_its_custom_tool_reads(export):
-    """Each entry has a name, a unit and a number; what else there is, is text."""
-    code, out, err = export("--to", "github-action-benchmark")
-    entries = json.loads(out)
-    assert code == 0
-    assert "1 of 4 cases" in err, "out of memory is no 0 ms"
-    assert [(entry["unit"], entry["value"]) for entry in entries] == [("ms", 8e3), ("ms", 1e3), ("ms", 2e3)]
-    assert {name for entry in entries for name in entry} == {"name", "unit", "value", "range", "extra"}
-    assert entries[0]["range"] == "[8000, 8000]"
-    assert "range" not in entries[1], "one round has no interval"
-    assert f"run {RUNS[1]}" in entries[0]["extra"]
-
-
-def test_bencher_metrics_are_nanoseconds_with_their_bounds(export):
-    _, out, _ = export("--to", "bencher", "--seq", "4Ki", "--impl", "base")
-    metrics = json.loads(out)
-    case = "mask/base@batch=1,dtype=f32,seq=4096"
-    assert metrics == {
-        f"{case}:fwd:cpu": {"latency": {"value": 8e9, "lower_value": 8e9, "upper_value": 8e9}},
-        f"{case}:bwd:cpu": {"latency": {"value": 1e9}},
-    }
+@pytest.mark.parametrize("service", ["bencher", "github-action-benchmark"])
+def test_the_form_of_a_service_is_refused_with_the_columns_that_it_is_made_of(export, service):
+    code, out, err = export("--to", service)
+    assert (code, out) == (2, "")
+    assert f"export {service} was removed: export --to csv has time_s" in err
 
 
 def test_markdown_says_what_show_says(export):

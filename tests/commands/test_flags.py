@@ -66,7 +66,7 @@ CHANGES = {  # by command: option → what it changes
     },
     "sensitivity": {
         **CASES, **DEVICE, **LIMITS, **SAMPLING, **PLACE, **WAIT, **STRICT, **JSON,
-        "--factor": "the verdicts", "--run": "a run is read, none is measured",
+        "--run": "a run is read, none is measured",
     },
     "gate": {
         **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON,
@@ -96,7 +96,6 @@ CHANGES = {  # by command: option → what it changes
         **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
         "--out": "a file", "--samples": "rows", "--static": "rows", "--kernels": "rows",
     },
-    "history": {**RESULTS, **JSON},
     "list": {**CATALOG, **JSON, "--contracts": "the page; --json has all"},
     "new": {
         **CATALOG, **JSON, "--family": "a family is written", "--out": "the folder",
@@ -106,7 +105,7 @@ CHANGES = {  # by command: option → what it changes
     "doctor": {**PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings"},
     "machines": {**CATALOG, **JSON},
 }  # fmt: skip
-VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--factor": "2", "--to": "csv"}
+VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}
 
 

@@ -80,9 +80,8 @@ SECTIONS = {
     "report": ["Arguments", "Places", "Output", "Options", "Examples"],
     "collect": ["Arguments", "Output", "Places", "Options", "Examples"],
     "verify": ["Arguments", "Places", "Limits", "Output", "Options", "Examples"],
-    "runs": ["Run", "Places", "Output", "Options", "Examples"],
+    "runs": ["Arguments", "Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
-    "history": ["Arguments", "Places", "Output", "Options", "Examples"],
     "compare": ["Arguments", "Selection", "Output", "Places", "Options", "Examples"],
     "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
 }

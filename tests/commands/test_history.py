@@ -1,19 +1,16 @@
-"""`history`: medians of a case run after run on one machine, with what gates said."""
+"""`runs CASE`: medians of a case run after run on one machine."""
 
 import json
 
 import pytest
 
+from harness.analysis.history import read_histories
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.history import read_histories
-from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
-from harness.gate.store import GateFolder, GateHeader
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import FACTS, store
 
 RUNS = [f"2026112{day}T113000Z-aaaaaaa" for day in range(4)]
-GATE = "20261122T120000Z-bbbbbbb"
 CASE = "mask/a@batch=1,dtype=f32,seq=4096:fwd:cpu"
 
 
@@ -24,21 +21,17 @@ def timed(seconds, rounds=6, **more):
 
 @pytest.fixture
 def results(tmp_path):
-    """1 s on another machine; then 2 s, out of memory, and 3 s; a gate that saw it between the last two."""
+    """1 s on another machine; then 2 s, out of memory, and 3 s."""
     store(tmp_path, RUNS[0], [timed(1.0)], facts={**FACTS, "threads": 4})
     store(tmp_path, RUNS[1], [timed(2.0), record_of("compiled", 1)], commit="aaaaaaaa1")
     store(tmp_path, RUNS[2], [record_of("a", 4096, status="oom", reason="plans 33 GiB")])
     store(tmp_path, RUNS[3], [timed(3.0), record_of("b", 1, timing=timing_of([1.0]), correctness=PASSED)])
-    verdict = CaseVerdict(CASE, REGRESSED, "slower", effect=0.4, low=0.3, high=0.5, pairs=4)
-    outcome = GateOutcome(TIME, "HEAD", (verdict,))
-    GateFolder.create(tmp_path, GATE, GateHeader(started="2026-11-22T12:00:00+00:00", outcome=outcome))
-    GateFolder.create(tmp_path, "20261123T120000Z-bbbbbbb", GateHeader())
     return tmp_path
 
 
 def test_medians_are_of_the_newest_machine_beside_the_one_before(results):
     told = []
-    (history,) = read_histories(results, "mask/a@*", told.append)
+    (history,) = read_histories(results, ["mask/a@*"], told.append)
     assert [(m.run, m.time.value, m.status) for m in history.medians] == [
         (RUNS[1], 2.0, "ok"),
         (RUNS[2], None, "oom"),
@@ -47,69 +40,66 @@ def test_medians_are_of_the_newest_machine_beside_the_one_before(results):
     assert [m.ratio.value for m in history.medians] == [None, None, 1.5]
     assert history.medians[0].commit == "aaaaaaa+"
     assert history.left_out == {RUNS[0]: "threads (4, 2)"}
-    assert [(v.gate, v.verdict) for v in history.verdicts] == [(GATE, "regressed")]
     assert told == []
 
 
 def test_times_by_another_clock_have_no_ratio(tmp_path):
     for run, method in zip(RUNS, ("wall", "cuda_events", "cuda_events"), strict=False):
         store(tmp_path, run, [timed(1.0, method=method)])
-    (history,) = read_histories(tmp_path, CASE, print)
+    (history,) = read_histories(tmp_path, [CASE], print)
     assert [m.ratio.value for m in history.medians] == [None, None, 1.0]
     assert history.medians[1].ratio.reason == "timed by cuda_events, the run before by wall"
 
 
 def test_the_table_is_headed_as_a_trend(results, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert call_app(app, ["history", CASE, "--results", str(results)]) == 0
+    assert call_app(app, ["runs", CASE, "--results", str(results)]) == 0
     out = capsys.readouterr().out
     assert out.startswith("a trend, not a verdict: ")
     lines = [line for line in out.splitlines() if "2026112" in line]
-    assert [line.split()[0] for line in lines[:4]] == [RUNS[1], RUNS[2], GATE, RUNS[3]]
-    assert "gate: regressed +49.2 %, 98 % [+35.0 %, +64.9 %]" in lines[2]
-    assert "1.500× [1.500, 1.500]" in lines[3]
+    assert [line.split()[0] for line in lines[:3]] == RUNS[1:]
+    assert "1.500× [1.500, 1.500]" in lines[2]
     assert f"1 run, {RUNS[0]}: left out, of another fingerprint: threads (4, 2)" in out
     assert "plans 33 GiB" in out
 
 
 def test_json_has_every_figure(results, capsys):
-    assert call_app(app, ["history", CASE, "--json", "--results", str(results)]) == 0
+    assert call_app(app, ["runs", CASE, "--json", "--results", str(results)]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["trend"] is True
     (case,) = data["cases"]
     assert case["medians"][2]["ratio"][0] == 1.5
-    assert case["verdicts"][0]["gate"] == GATE
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["mask/aa@batch=1,dtype=f32,seq=4096:fwd:cpu"], f'nearest: "{CASE}"'),
-        (["mask/compiled@*"], 'CASE: no case matches "mask/compiled@*"'),
+        (["mask/compiled@*"], 'CASES: no case matches "mask/compiled@*"'),
     ],
 )
 def test_a_case_that_nothing_timed_is_a_sentence(results, capsys, words, says):
-    assert call_app(app, ["history", *words, "--results", str(results)]) == 2
+    assert call_app(app, ["runs", *words, "--results", str(results)]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_too_many_cases_and_no_runs_are_sentences(tmp_path, capsys):
-    assert call_app(app, ["history", "*", "--results", str(tmp_path)]) == 2
+def test_several_patterns_have_a_table_per_case(results, capsys):
+    assert call_app(app, ["runs", "mask/b@*", "mask/a@*", "--json", "--results", str(results)]) == 0
+    cases = json.loads(capsys.readouterr().out)["cases"]
+    assert [case["case"].partition("@")[0] for case in cases] == ["mask/a", "mask/b"]
+
+
+def test_no_runs_and_the_former_command_are_sentences(tmp_path, capsys):
+    assert call_app(app, ["runs", "*", "--results", str(tmp_path)]) == 2
     assert "make one with: seqsweep run" in capsys.readouterr().err
-    many = [record_of("a", seq, timing=timing_of([1.0]), correctness=PASSED) for seq in range(1, 10)]
-    store(tmp_path, RUNS[0], many)
-    assert call_app(app, ["history", "*", "--results", str(tmp_path)]) == 2
-    assert 'CASE: 9 cases match "*", and 8 are shown at most' in capsys.readouterr().err
-    assert call_app(app, ["history", "*seq=9:*", "--results", str(tmp_path)]) == 0
+    assert call_app(app, ["history", CASE]) == 2
+    assert "history was removed: runs CASE shows a case" in capsys.readouterr().err
 
 
 def test_what_cannot_be_read_is_told_and_left_out(results):
-    (results / "gates" / GATE / "gate.json").write_text("{")
     records = results / "runs" / RUNS[3] / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
     told = []
-    (history,) = read_histories(results, CASE, told.append)
-    assert history.verdicts == ()
+    read_histories(results, [CASE], told.append)
     last = len(records.read_bytes().splitlines())
     assert any(f"records.jsonl:{last}: " in line and RUNS[3] in line for line in told)
-    assert any(GATE in line and "its verdicts are left out" in line for line in told)

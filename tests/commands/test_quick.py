@@ -47,11 +47,10 @@ SHOWN = {
     "tables as JSON": ["show", "--json"],
     "Markdown": ["export", "--to", "markdown"],
     "rows": ["export", "--to", "csv"],
-    "the JSON of a service": ["export", "--to", "bencher"],
     "a function": ["dispatch"],
     "a function as JSON": ["dispatch", "--json"],
     "charts": ["chart"],
-    "a history": ["history", "mask/base@*"],
+    "a history": ["runs", "mask/base@*"],
     "implementations": ["compare", "latest", *PAIR],
     "implementations as JSON": ["compare", "latest", *PAIR, "--json"],
     "drawn implementations": ["compare", "latest", *PAIR, "--out", "c.svg"],
@@ -79,14 +78,14 @@ def test_its_function_has_the_sentence_in_its_text(call, tmp_path):
 
 
 def test_a_history_marks_the_runs_that_are_noisy(call):
-    code, text = call("run mask --quick", ["history", "mask/base@*"])
+    code, text = call("run mask --quick", ["runs", "mask/base@*"])
     rows = [line for line in text.splitlines() if line.lstrip().startswith("20")]
     assert (code, [line.rstrip().endswith("--quick") for line in rows]) == (0, [True, True])
     assert f"2 runs, {RUNS[1]}: --quick is noisy" in text
 
 
 def test_a_history_as_data_marks_them_too(call):
-    code, text = call("run mask --quick", ["history", "mask/base@*", "--json"])
+    code, text = call("run mask --quick", ["runs", "mask/base@*", "--json"])
     assert (code, text.count('"quick":true')) == (0, 2)
 
 

@@ -58,8 +58,8 @@ def test_one_distribution_is_refused_before_anything_is_measured(project):
 
 def test_sampling_looks_at_the_level_of_what_is_told(project):
     schedule = plan_distributions(project, ["some"], Overrides())
-    # Two implementations, a factor each; of each two ordered pairs: 2 × 2 intervals share 5 %.
-    assert all(group.confidence == pytest.approx(1 - 0.05 / 2 / 2) for group in schedule.groups)
+    # Two implementations at one length, a ratio each: two intervals share 5 %.
+    assert all(group.confidence == pytest.approx(1 - 0.05 / 2) for group in schedule.groups)
 
 
 def test_all_distributions_of_a_length_are_one_group_and_each_keeps_its_own_baseline(project):
@@ -143,7 +143,7 @@ def test_a_run_of_one_distribution_is_refused_with_the_command_that_measures_mor
     assert "no suite with two distributions; measure them: seqsweep sensitivity mask" in said
 
 
-@pytest.mark.parametrize("words", [("--factor", "1"), ("--run", "latest", "--quick")])
+@pytest.mark.parametrize("words", [("--factor", "2"), ("--run", "latest", "--quick")])
 def test_flags_that_mean_nothing_are_refused(tmp_path, words):
     stored(tmp_path, "iid", "tied")
     assert call_app(app, ["sensitivity", "mask", *words, "--results", str(tmp_path)]) == 2
@@ -151,13 +151,13 @@ def test_flags_that_mean_nothing_are_refused(tmp_path, words):
 
 def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
     stored(tmp_path, "iid", "tied")
-    words = ["sensitivity", "mask", "--run", "latest", "--json", "--factor", "1.2"]
+    words = ["sensitivity", "mask", "--run", "latest", "--json"]
     assert call_app(app, [*words, "--results", str(tmp_path)]) == 0
     data = json.loads(capsysbinary.readouterr().out)
-    assert data["factor"] == 1.2
     base, x = data["sensitivities"]
-    assert base["largest"]["verdict"] == "excluded"
-    assert x["sentence"].startswith("x is 2.00× to 2.00× faster than base at 4Ki; worst: iid")
+    assert base["sentence"].startswith("base: its time differs most on tied at 4Ki: 1.000× [")
+    assert x["sentence"].startswith("x: its speedup over base differs most on tied at 4Ki: 1.000× [")
+    assert [case["speedup"] for case in x["cases"]] == [2.0, 2.0]
     assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]
 
 

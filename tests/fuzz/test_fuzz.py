@@ -37,7 +37,7 @@ READING = (
     ("show",),
     ("show", "--json"),
     ("compare", *RUNS),
-    ("history", "mask"),
+    ("runs", "mask"),
     ("runs",),
     ("export", "--to", "csv"),
 )
@@ -203,7 +203,7 @@ VALUES = (
     "*",
     "..",
 )
-COMMANDS = ("show", "compare", "history", "runs", "export", "report", "list", "chart", "nonsense")
+COMMANDS = ("show", "compare", "runs", "export", "report", "list", "chart", "nonsense")
 
 
 @examples(5)

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from harness.analysis.roofline import UNMEASURED
 from harness.core.record import Cost
-from harness.profile.report import print_profiles
-from harness.profile.roof_cell import roof_data, roof_sentences, roof_shares
+from harness.profile.report import print_profiles, roof_data, roof_sentences, roof_shares
 from harness.profile.stage_times import profiled_case, profiled_series
 from harness.report.console import TextConsole
 from tests.profile.test_stage_times import K, profiled

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from harness.analysis import compare, suite_results
-from harness.analysis.power_law import fit
+from harness.analysis.scaling import fit
 from harness.report.run_report import print_run
 
 

@@ -6,7 +6,7 @@ and so be larger at the next length.
 
 from collections.abc import Callable, Mapping
 
-from harness.analysis.power_law import fit
+from harness.analysis.scaling import fit
 from harness.core.case import Case
 from harness.core.grouped import grouped
 from harness.core.static_figures import WORDS

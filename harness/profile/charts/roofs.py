@@ -19,7 +19,7 @@ from harness.core.fingerprint_identity import accelerator_name
 from harness.core.grouped import grouped
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count
-from harness.profile.roof_cell import roof_shares
+from harness.profile.report import roof_shares
 from harness.profile.stage_times import RESIDUAL, ProfiledCase
 from harness.report import format as fmt
 from harness.report.charts.drawing.labels import spread

@@ -107,14 +107,14 @@ def _points(cells: Iterable[CaseResult]) -> tuple[Point, ...]:
 
 def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
     """The lower bounds of each series; a line leads to them from the last point, where they are its own."""
-    known = [b for b in grid.suite.lower_bounds if b.panel == panel]
+    known = [bound for bound in grid.suite.lower_bounds if bound[1].panel == panel]
     lines: list[Series] = []
     for series in measured:
-        bounds = [b for b in known if b.implementation == series.label]
+        bounds = [bound for bound in known if bound[1].implementation == series.label]
         if bounds:
-            hollow = (Point(b.seq, b.speedup, b.low, b.high, hollow=True) for b in bounds)
+            hollow = (Point(seq, b.speedup or 0.0, b.low, b.high, hollow=True) for seq, b in bounds)
             last = series.points[-1]
-            start = [replace(last, low=None, high=None)] if last.seq == bounds[0].measured_at else []
+            start = [replace(last, low=None, high=None)] if last.seq == bounds[0][1].seq else []
             lines.append(Series(series.label, (*start, *hollow), bound=True))
     return lines
 

@@ -1,4 +1,4 @@
-"""The table of a sensitivity: time, speedup, error and recall of every implementation by distribution."""
+"""A sensitivity: a sentence for each implementation, and its figures by distribution."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,14 +6,18 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity
+from harness.analysis.stats import read_interval
 from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.sensitivity import RULE, headline, sentence
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
+RATIO = (
+    "to the first: the speedup, or the baseline's time, over that on the first distribution; these intervals "
+    "hold together at 95 %."
+)
 ERROR = "error: RMS of the difference from the reference over that of the reference; exact: nothing differs."
 RECALL = "recall: mean over rows of the share of the largest that was found."
 COLUMNS = (
@@ -23,28 +27,44 @@ COLUMNS = (
     Column("time"),
     Column("95 %", rank=2),
     Column("speedup, 95 %", right=False),
-    Column("error", caption=ERROR),
-    Column("recall", caption=RECALL),
+    Column("to the first", right=False, caption=RATIO),
+    Column("error", rank=1, caption=ERROR),
+    Column("recall", rank=1, caption=RECALL),
     Column("status", right=False, rank=3),
 )
 
 
-def print_sensitivities(console: Console, found: Sequence[Sensitivity], factor: float) -> None:
+def print_sensitivities(console: Console, found: Sequence[Sensitivity]) -> None:
     """Print per setting a sentence for each implementation, candidates first; then the table."""
     for (suite, setting), members in grouped(found, lambda member: (member.suite, member.setting)).items():
-        console.print(Text(f"{suite}: {setting}: {headline(members, factor)}", style="bold"), soft_wrap=True)
+        console.print(Text(f"{suite}: {setting}", style="bold"), soft_wrap=True)
         for member in sorted(members, key=lambda member: member.implementation == member.baseline):
-            console.print(Text(sentence(member, factor)), soft_wrap=True)
+            console.print(Text(sentence(member)), soft_wrap=True)
         print_tables(console, _table(members))
-    console.print(Text(RULE, style="dim"))
+
+
+def sentence(member: Sensitivity) -> str:
+    """`partition: its speedup over exact differs most on zeros at 16Ki: 0.045× [0.041, 0.050] of …`."""
+    name, largest = fmt.short_label(member.implementation), member.largest
+    if largest is None:
+        return f"{name} is not timed on two distributions of one length, {member.first} and another"
+    is_baseline = member.implementation == member.baseline
+    what = "time" if is_baseline else f"speedup over {fmt.short_label(member.baseline)}"
+    ratio = largest.ratio
+    doubt = ratio.reason if ratio.low is None else read_interval(ratio)
+    return (
+        f"{name}: its {what} differs most on {largest.distribution} at {format_count(largest.record.seq)}: "
+        f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} of that on {member.first}"
+        f"{'' if largest.is_told_apart else f' ({doubt})'}"
+    )
 
 
 def _table(members: Sequence[Sensitivity]) -> TableData:
     sections = [
         ((format_count(seq), fmt.short_label(member.implementation)), [_row(case) for case in cases])
-        for seq in sorted({case.seq for member in members for case in member.cases})
+        for seq in sorted({case.record.seq for member in members for case in member.cases})
         for member in members
-        if (cases := [case for case in member.cases if case.seq == seq])
+        if (cases := [case for case in member.cases if case.record.seq == seq])
     ]
     return TableData.of_sections("", COLUMNS, sections)
 
@@ -57,7 +77,9 @@ def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
         notes = sentences(record.reason, compared.reason, *compared.notes)
         value = compared.speedup
         speedup = Cell(ABSENT if value is None else fmt.speedup(value, compared.low, compared.high), notes)
-    return case.distribution, text, bounds, speedup, *_errors(case), record.status
+    ratio = case.ratio
+    change = ABSENT if ratio.value is None else fmt.speedup(ratio.value, ratio.low, ratio.high)
+    return case.distribution, text, bounds, speedup, change, *_errors(case), record.status
 
 
 def _errors(case: DrawnCase) -> Iterator[str]:

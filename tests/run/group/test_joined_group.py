@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.results import by_suite
-from harness.analysis.sensitivity import EXCLUDED, FIELD, FOUND, UNDECIDED, sensitivities
+from harness.analysis.sensitivity import FIELD, sensitivities
 from harness.core.case import Case
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun
@@ -123,7 +123,7 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
     assert rounds["tied"][0] == rounds["tied"][1]
     assert not rounds["iid"][0] & rounds["tied"][0]
     (_, scatter) = sensitivities(by_suite({"suites": suite_info(planned)}, records), {})
-    assert (scatter.largest.verdict(1.5), scatter.largest.reason) == (UNDECIDED, "no round has all")
+    assert (scatter.largest.is_told_apart, scatter.largest.ratio.reason) == (False, "no round has all")
 
 
 @pytest.mark.parametrize("near", NAMES)
@@ -146,13 +146,13 @@ class BusyMachine(FakeExecutor):
         }
 
 
-def verdicts(executor, folder, planned, *, believed=False):
+def told_apart(executor, folder, planned, *, believed=False):
     info = suite_info(planned)
     if believed:
         info["mask"]["interleaved"] = FIELD
     records = measure(executor, folder, planned)
     return {
-        one.implementation: one.largest.verdict(1.5)
+        one.implementation: one.largest.is_told_apart
         for one in sensitivities(by_suite({"suites": info}, records), {})
     }
 
@@ -162,8 +162,8 @@ def test_a_load_that_begins_meanwhile_is_no_factor_between_distributions(tmp_pat
     quiet = BusyMachine(float("inf"))
     measure(quiet, tmp_path, join_groups(over_distributions("iid", "tied")))
     executor = BusyMachine(share * quiet.clock.now)
-    found = verdicts(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
-    assert found == {"mask/broadcast": EXCLUDED, "mask/scatter": EXCLUDED}
+    found = told_apart(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
+    assert found == {"mask/broadcast": False, "mask/scatter": False}
 
 
 def test_one_after_the_other_the_same_load_would_be_found_and_so_nothing_is_told(tmp_path):
@@ -171,10 +171,10 @@ def test_one_after_the_other_the_same_load_would_be_found_and_so_nothing_is_told
     quiet = BusyMachine(float("inf"))
     measure(quiet, tmp_path, replace(planned, groups=planned.groups[:1]))
     between = quiet.clock.now
-    believed = verdicts(BusyMachine(between), tmp_path, planned, believed=True)
-    assert believed == {"mask/broadcast": FOUND, "mask/scatter": FOUND}
-    told = verdicts(BusyMachine(between), tmp_path, planned)
-    assert told == {"mask/broadcast": UNDECIDED, "mask/scatter": UNDECIDED}
+    believed = told_apart(BusyMachine(between), tmp_path, planned, believed=True)
+    assert believed == {"mask/broadcast": True, "mask/scatter": True}
+    told = told_apart(BusyMachine(between), tmp_path, planned)
+    assert told == {"mask/broadcast": False, "mask/scatter": False}
 
 
 def test_a_factor_between_distributions_is_found_under_that_load(tmp_path):
@@ -185,8 +185,8 @@ def test_a_factor_between_distributions_is_found_under_that_load(tmp_path):
                 worker.act = Act(seconds=0.025)
             return worker
 
-    found = verdicts(Sensitive(1.5), tmp_path, join_groups(over_distributions("iid", "tied")))
-    assert found == {"mask/broadcast": EXCLUDED, "mask/scatter": FOUND}
+    found = told_apart(Sensitive(1.5), tmp_path, join_groups(over_distributions("iid", "tied")))
+    assert found == {"mask/broadcast": False, "mask/scatter": True}
 
 
 def test_groups_of_one_distribution_stay_what_they_are():
