@@ -11,8 +11,8 @@ from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import device_cost
 from harness.xla.hlo import Graph
+from harness.xla.jaxlib_hlo import jaxlib_hlo
 from harness.xla.mosaic import mosaic_kernels
-from harness.xla.operator_weights import weights
 from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import count_trips
 
@@ -45,7 +45,6 @@ def figures(
     # An unreadable module may have a loop.
     looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
-    operators, weighed = weights(modules, trip_counts) if platform == "tpu" else ((), (0, 0))
     cost = device_cost(
         compiled, platform, modules, calls, graph=graph, trip_counts=trip_counts, looped=looped
     )
@@ -74,8 +73,6 @@ def figures(
         collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
         opcodes=graph.opcodes if graph else {},
-        operator_weights=operators,
-        weighed=weighed,
         tpu_kernels=tuple(replace(kernel, vmem_bytes=vmem.get(kernel.program)) for kernel in kernels),
         lower_s=lower_s,
         compile_s=compile_s,
@@ -91,16 +88,27 @@ def figures(
 
 def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
     """The figures with the owners of the planned peak, or why there are none."""
-    from harness.xla.owners import owners
+    from harness.xla.owners.assigned import assigned_owners, gpu_assignment
+    from harness.xla.owners.names import Names, instruction_names
+    from harness.xla.owners.reported import reported_owners, tpu_temporaries
 
-    why = "the plan's peak has no owners: "
     try:
-        if static.planned_bytes is None:
+        if (planned := static.planned_bytes) is None:
             raise ValueError(static.unavailable.get("temp_bytes", "no plan is given"))
         (module,) = modules
-        return replace(static, owners=owners(compiled, module, platform, static.planned_bytes))
+        text = module.to_string(jaxlib_hlo().HloPrintOptions())
+        names = Names(Graph(text), text)
+        if platform == "tpu":
+            report = tpu_temporaries(compiled.runtime_executable().serialize())
+            owners = reported_owners(report, names, planned)
+        else:
+            assignment = compiled.memory_analysis().serialized_buffer_assignment_proto
+            assignment = assignment or gpu_assignment(compiled.runtime_executable().serialize())
+            owners = assigned_owners(assignment, instruction_names(module), names, planned)
+        return replace(static, owners=owners)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
-        return replace(static, unavailable={**static.unavailable, "owners": f"{why}{error}"})
+        why = f"the plan's peak has no owners: {error}"
+        return replace(static, unavailable={**static.unavailable, "owners": why})
 
 
 def _modules(compiled: Any) -> tuple[list[Any], str | None]:

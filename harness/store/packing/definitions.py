@@ -38,7 +38,7 @@ RECORD_GROUPS = (
     ("status", "correctness", "checks", "facts", "expected"),
 )
 METHOD = ("cache", "inner", "method", "stopped")
-TEXTS = ("unavailable", "flops_source", "fits", "warnings", "body_only", "weighed")
+TEXTS = ("unavailable", "flops_source", "fits", "warnings", "body_only")
 
 
 class Shared(NamedTuple):

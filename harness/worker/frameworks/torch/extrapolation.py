@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes, walk
-from harness.core.peak_owners import Owner, Owners, largest_first
+from harness.core.peak_owners import Owner, Owners
 from harness.core.static_figures import Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
@@ -156,10 +156,7 @@ def _with_owners(
     beyond: int,
     far: int,
 ) -> Static:
-    """The figures with the buffers of the peak, summed by source line, if the traces have owners.
-
-    Live ranges are left out: the whole call has more operators than any of the traces.
-    """
+    """The figures with the buffers of the peak, summed by source line, if the traces have owners."""
     if witness[0].owners is None:
         return static
     lines = [_bytes_by_line(survey.buffers) for _, survey in traces]
@@ -168,12 +165,10 @@ def _with_owners(
         why = "lengths that are traced have other buffers at their peaks"
         return replace(static, unavailable={**static.unavailable, "owners": why})
     buffers = [
-        Owner(name, kind, size, operator, "", source, 0, 0)
+        Owner(name, kind, size, operator, "", source)
         for (name, kind, operator, source), size in sizes.items()
     ]
-    named, others = largest_first(buffers)
-    peak = sum(sizes.values())
-    owners = Owners(peak, peak - (static.planned_bytes or 0), 0, 0, 0, named, others, ())
+    owners = Owners.of(buffers, sum(sizes.values()), static.planned_bytes or 0)
     return replace(static, owners=owners)
 
 

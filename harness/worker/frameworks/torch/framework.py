@@ -39,7 +39,6 @@ def without_modes() -> Generator[None]:
 
 class Torch(Framework):
     device: torch.device = torch.device("cpu")
-    threads = 0  # on the cpu; 0 on CUDA
 
     def preload(self, *, tracing: bool) -> None:
         """Import what the first trace imports; fake tensors compute nothing and start no thread."""
@@ -64,7 +63,6 @@ class Torch(Framework):
             raise Unsupported(f"torch runs on the cpu or CUDA, not on {device}")
         torch.set_num_threads(threads)
         self.device = torch.device(device)
-        self.threads = threads if device == "cpu" else 0
         if device == "cuda":
             torch.cuda.init()
         self.busywork = torch.ones(threads * GRAIN)
@@ -137,7 +135,7 @@ class Torch(Framework):
         survey: extrapolation.Survey | None = None,
     ) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, survey, owners=self.names_owners, threads=self.threads)
+        return figures(bind, fake, patience, survey, owners=self.names_owners, cpu=self.device.type == "cpu")
 
     def put(self, tree: Any) -> Any:
         with without_modes():

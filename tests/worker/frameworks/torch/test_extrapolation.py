@@ -82,10 +82,10 @@ def trace_of(temporaries):
         temp, peak = temporaries(length), 8 * length + temporaries(length)
         sizes = {"argument_bytes": 8 * length, "output_bytes": 0, "alias_bytes": 0, "temp_bytes": temp}
         buffers = [
-            Owner("x", "argument", 8 * length, "", "", "", 0, 0),
-            Owner("mul", "temp", temp, *["mul"] * 3, 0, 0),
+            Owner("x", "argument", 8 * length, "", "", ""),
+            Owner("mul", "temp", temp, *["mul"] * 3),
         ]
-        owners = Owners(peak, 0, 0, 0, 1, (*buffers,), (0, 0), ())
+        owners = Owners(peak, 0, 0, (*buffers,), (0, 0))
         static = replace(
             Static.none("not of a made-up loop"),
             **sizes,
@@ -173,7 +173,7 @@ def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, na
     trace, whole = tracing(family, name, mode, seq=12 << 10, **fields)
     guess, (exact, _) = extrapolation.figures(trace, whole), trace(whole)
     assert same(guess, exact)
-    assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 4 traces over ")
+    assert guess.warnings[1].startswith("FLOPs and bytes extrapolated from 4 traces over ")
     assert "extrapolated" in guess.unavailable["program"]
 
 
