@@ -1,8 +1,10 @@
 """All static figures of a program: memory, cost, collectives, hash. Negative figures are discarded."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from harness.core.static_figures import Static
@@ -10,14 +12,17 @@ from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import device_cost
-from harness.xla.hlo import Graph
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.mosaic import mosaic_kernels
-from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import count_trips
 
 NO_PEAK = "XLA's figure for this backend leaves temporaries out"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
+CONSTANTS = 1 << 20  # at most so many elements of large constants are hashed
+# On cuda, XLA's hash of the unoptimised module, which depends on the function's name.
+NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
+
+LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
 
 
 def figures(
@@ -68,7 +73,7 @@ def figures(
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
         optimal_s=cost.optimal_s,
-        program=program(text, constants + "".join(body.program for body in bodies)),
+        program=program_hash(text, constants + "".join(body.program for body in bodies)),
         custom_calls=calls,
         collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
@@ -143,3 +148,31 @@ def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | N
         return graph, count_trips(graph)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return None, {}
+
+
+def texts(modules: list[Any]) -> tuple[str, str]:
+    """(the modules' text without names and metadata, the constants that it elides).
+
+    Both are equal for equal programs in different processes. Empty where jaxlib provides no text.
+    """
+    try:
+        options = jaxlib_hlo().HloPrintOptions
+    except ImportError:  # another jaxlib keeps them elsewhere
+        return "", ""
+    text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
+    # The fingerprint text elides large constants, so programs that differ only in those need them read too.
+    whole = options.canonical()
+    whole.print_large_constants = elided_elements(text) <= CONSTANTS
+    lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]
+    return text, "\n".join(line for line in lines if " constant(" in line)
+
+
+def program_hash(text: str, constants: str) -> str | None:
+    """The hash of the two texts that `texts` returns; None where there is no text."""
+    return f"sha256:{sha256((text + constants).encode()).hexdigest()}" if text else None
+
+
+def elided_elements(text: str) -> int:
+    """Elements of the constants that a module's text leaves out."""
+    shapes = [LARGE.search(line) for line in text.splitlines() if "constant({...})" in line]
+    return sum(math.prod(int(size) for size in shape[1].split(",") if size) for shape in shapes if shape)

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.owner_changes import OwnerChange, owner_changes
 from harness.analysis.results import label_of, static_of
 from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
-from harness.core.peak_owners import Owner, Owners
+from harness.core.peak_owners import Owner, OwnerChange, Owners, owner_changes
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count

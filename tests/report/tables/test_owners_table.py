@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from harness.analysis.owner_changes import OwnerChange
-from harness.core.peak_owners import MOST, Owner, Owners
+from harness.core.peak_owners import MOST, Owner, OwnerChange, Owners
 from harness.report.tables.owners_table import (
     change_sentence,
     comparison_lines,

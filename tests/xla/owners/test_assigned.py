@@ -13,8 +13,7 @@ from harness.core.case import Case
 from harness.core.paths import PROJECT
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
-from harness.xla.hlo import Graph
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.owners import assigned
 from harness.xla.owners.names import Names, instruction_names
 from harness.xla.protobuf import encode, message, number_of

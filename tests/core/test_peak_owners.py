@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from harness.analysis.owner_changes import OwnerChange, owner_changes
-from harness.core.peak_owners import Owner, Owners
+from harness.core.peak_owners import Owner, OwnerChange, Owners, owner_changes
 
 MASK = Owner("fusion.1", "temp", 4 << 20, "eq", "pred[1024,1024,4]", "mask.py:22")
 COPY = Owner("copy.3", "temp", 4 << 20, "copy", "f32[1024,1024]", "mask.py:24")
