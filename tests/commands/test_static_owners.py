@@ -106,3 +106,10 @@ def test_why_nobody_owns_a_peak(capsys):
     print_owners([case("broadcast", 1024, None, owners="the compiler tells nothing")], ["tpu:v5p"])
     said = capsys.readouterr().out
     assert said == "broadcast at 1Ki on tpu:v5p: nobody owns the peak: the compiler tells nothing.\n"
+
+
+def test_what_the_figures_warn_of_is_below_the_answer(capsys):
+    now = case("broadcast", 1024, PEAK)
+    warned = replace(now.static["tpu:v5p"], warnings=("temporaries leave out what operators allocate",))
+    print_owners([replace(now, static={"tpu:v5p": warned})], ["tpu:v5p"])
+    assert "! temporaries leave out what operators allocate" in capsys.readouterr().out.splitlines()

@@ -87,7 +87,8 @@ def owners_lines(record: Record, target: str) -> list[str]:
     owners = figures.owners if figures is not None else None
     if owners is None:
         return [f"{case}: nobody owns the peak: {_why_none(figures, record)}."]
-    return [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
+    notes = (*reservations(owners), *(figures.warnings if figures else ()))
+    return [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in notes)]
 
 
 def _case_of(record: Record, target: str) -> str:
