@@ -20,7 +20,6 @@ from harness.analysis.roofline import Roofline, RoofShare, case_share
 from harness.analysis.same_program import same_programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
-from harness.analysis.target_flips import target_flips
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.grouped import grouped
 from harness.core.record import Record
@@ -89,7 +88,6 @@ class SuiteResults(SuiteRecords):
 
     comparisons = cached_property(comparisons)
     programs = cached_property(same_programs)
-    flips = cached_property(target_flips)
     compiled_targets = cached_property(targets)
 
     @classmethod

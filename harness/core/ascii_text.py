@@ -14,7 +14,7 @@ from unicodedata import normalize
 SPELLED = "seqsweep_ascii"  # to a stream whose encoding is called "ascii" typer writes UTF-8
 
 _PAIRS = """
-    × x  · .  − -  – -  ─ -  • *  ✗ x  ≈ ~  ∝ ~  ∩ &  ε e  φ phi  Φ Phi  “ "  ” "  … ...  → ->  ⇄ <->
+    × x  · .  − -  – -  ─ -  • *  ✗ x  ≈ ~  ∝ ~  ∩ &  ε e  φ phi  Φ Phi  “ "  ” "  … ...  → ->
     ≤ <=  ≥ >=  ≠ !=  ± +-  µ u  √ sqrt  Σ sum  Δ delta  ‖ ||  ° deg  ₂ _2
     ▁ _  ▂ .  ▃ :  ▄ -  ▅ =  ▆ +  ▇ *  █ #
 """

@@ -49,24 +49,11 @@ class Collective:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorWeight:
-    """A compiler's estimate of one operator's cost in a single run: not a time, and part of no verdict."""
-
-    operator: str  # the instruction's name in the optimised module
-    opcode: str
-    source: str  # `file:line`; empty where the module names none
-    estimated_cycles: int  # of one execution
-    turns: int | None  # how often its loops run it; None, counted as one, where that is not known
-    share: float  # of the estimates of the whole program, turns included; 0 to 1
-
-
-@dataclass(frozen=True, slots=True)
 class Static:
     """A compiler's static figures of a case for one target. Every figure that is None has its reason.
 
     All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
-    count. `program` is None, `opcodes` and `operator_weights` are empty, where the optimised module
-    cannot be read.
+    count. `program` is None and `opcodes` are empty where the optimised module cannot be read.
     """
 
     argument_bytes: int | None = None  # bytes of the inputs
@@ -89,8 +76,6 @@ class Static:
     collectives: tuple[Collective, ...] = ()
     body_only: bool = False  # something in a loop may be counted once: a warning says why
     opcodes: Mapping[str, int] = field(default_factory=dict[str, int])  # instructions, each loop body once
-    operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
-    weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
     kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
     tpu_kernels: tuple[TpuKernelFigures, ...] = ()  # Pallas kernels of a call, in order
     overflow: OnChipOverflow | None = None  # why it does not fit, where that is a core's own memory

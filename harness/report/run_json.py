@@ -34,7 +34,6 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
             for name, static in record.static.items()
             for sentence in warning_sentences(static.kernels, name)
         ],
-        "turnings": _figures(suites, "flips"),
         "largest": list(info.get("largest") or ()),
         "overhead": dict(info.get("overhead") or {}),
     }

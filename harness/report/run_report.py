@@ -34,9 +34,7 @@ from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
 from harness.report.tables.target_lines import (
     collective_lines,
-    flip_lines,
     program_lines,
-    weight_lines,
 )
 from harness.report.tables.targets import growth_table, targets_table
 from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
@@ -120,7 +118,7 @@ def _print_targets(
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
             _print_lines(console, [] if suite.models else longest_lines(panel, largest))
             print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
-            lines = (*flip_lines(panel), *collective_lines(panel), *weight_lines(panel))
+            lines = collective_lines(panel)
             _print_lines(console, lines)
             for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
                 equal = collected(

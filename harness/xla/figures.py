@@ -1,8 +1,10 @@
 """All static figures of a program: memory, cost, collectives, hash. Negative figures are discarded."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from harness.core.static_figures import Static
@@ -10,14 +12,17 @@ from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import device_cost
-from harness.xla.hlo import Graph
+from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.mosaic import mosaic_kernels
-from harness.xla.operator_weights import weights
-from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import count_trips
 
 NO_PEAK = "XLA's figure for this backend leaves temporaries out"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
+CONSTANTS = 1 << 20  # at most so many elements of large constants are hashed
+# On cuda, XLA's hash of the unoptimised module, which depends on the function's name.
+NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
+
+LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
 
 
 def figures(
@@ -45,7 +50,6 @@ def figures(
     # An unreadable module may have a loop.
     looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
-    operators, weighed = weights(modules, trip_counts) if platform == "tpu" else ((), (0, 0))
     cost = device_cost(
         compiled, platform, modules, calls, graph=graph, trip_counts=trip_counts, looped=looped
     )
@@ -69,13 +73,11 @@ def figures(
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
         optimal_s=cost.optimal_s,
-        program=program(text, constants + "".join(body.program for body in bodies)),
+        program=program_hash(text, constants + "".join(body.program for body in bodies)),
         custom_calls=calls,
         collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
         opcodes=graph.opcodes if graph else {},
-        operator_weights=operators,
-        weighed=weighed,
         tpu_kernels=tuple(replace(kernel, vmem_bytes=vmem.get(kernel.program)) for kernel in kernels),
         lower_s=lower_s,
         compile_s=compile_s,
@@ -91,16 +93,27 @@ def figures(
 
 def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
     """The figures with the owners of the planned peak, or why there are none."""
-    from harness.xla.owners import owners
+    from harness.xla.owners.assigned import assigned_owners, gpu_assignment
+    from harness.xla.owners.names import Names, instruction_names
+    from harness.xla.owners.reported import reported_owners, tpu_temporaries
 
-    why = "the plan's peak has no owners: "
     try:
-        if static.planned_bytes is None:
+        if (planned := static.planned_bytes) is None:
             raise ValueError(static.unavailable.get("temp_bytes", "no plan is given"))
         (module,) = modules
-        return replace(static, owners=owners(compiled, module, platform, static.planned_bytes))
+        text = module.to_string(jaxlib_hlo().HloPrintOptions())
+        names = Names(Graph(text), text)
+        if platform == "tpu":
+            report = tpu_temporaries(compiled.runtime_executable().serialize())
+            owners = reported_owners(report, names, planned)
+        else:
+            assignment = compiled.memory_analysis().serialized_buffer_assignment_proto
+            assignment = assignment or gpu_assignment(compiled.runtime_executable().serialize())
+            owners = assigned_owners(assignment, instruction_names(module), names, planned)
+        return replace(static, owners=owners)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
-        return replace(static, unavailable={**static.unavailable, "owners": f"{why}{error}"})
+        why = f"the plan's peak has no owners: {error}"
+        return replace(static, unavailable={**static.unavailable, "owners": why})
 
 
 def _modules(compiled: Any) -> tuple[list[Any], str | None]:
@@ -135,3 +148,31 @@ def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | N
         return graph, count_trips(graph)
     except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return None, {}
+
+
+def texts(modules: list[Any]) -> tuple[str, str]:
+    """(the modules' text without names and metadata, the constants that it elides).
+
+    Both are equal for equal programs in different processes. Empty where jaxlib provides no text.
+    """
+    try:
+        options = jaxlib_hlo().HloPrintOptions
+    except ImportError:  # another jaxlib keeps them elsewhere
+        return "", ""
+    text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
+    # The fingerprint text elides large constants, so programs that differ only in those need them read too.
+    whole = options.canonical()
+    whole.print_large_constants = elided_elements(text) <= CONSTANTS
+    lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]
+    return text, "\n".join(line for line in lines if " constant(" in line)
+
+
+def program_hash(text: str, constants: str) -> str | None:
+    """The hash of the two texts that `texts` returns; None where there is no text."""
+    return f"sha256:{sha256((text + constants).encode()).hexdigest()}" if text else None
+
+
+def elided_elements(text: str) -> int:
+    """Elements of the constants that a module's text leaves out."""
+    shapes = [LARGE.search(line) for line in text.splitlines() if "constant({...})" in line]
+    return sum(math.prod(int(size) for size in shape[1].split(",") if size) for shape in shapes if shape)

@@ -5,13 +5,13 @@ jaxlib's objects lack operands' shapes, called computations and attributes, whic
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-
-from harness.xla.jaxlib_hlo import jaxlib_hlo
 
 COMPUTATION = re.compile(r"(ENTRY )?%(\S+) .*\{$")
 INSTRUCTION = re.compile(r"\s+(ROOT )?%(\S+) = (.+?) ([a-z][a-z0-9-]*)\(([^)]*)\)(.*)$")
@@ -152,3 +152,13 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
         root = name if last else root
     # The closing brace may be followed by a thread's name, which XLA's parser does not accept.
     return bool(head[1]), Computation(head[2], (*lines[:-1], "}"), instructions, root)
+
+
+def jaxlib_hlo() -> Any:
+    """The module of jaxlib that has them. ImportError if this jaxlib is not known."""
+    for name in ("jaxlib._hlo", "jaxlib._jax"):  # the second up to jaxlib 0.10.1
+        with suppress(ImportError):
+            module = importlib.import_module(name)
+            if hasattr(module, "HloPrintOptions"):
+                return module
+    raise ImportError("this jaxlib has its classes of HLO modules elsewhere")

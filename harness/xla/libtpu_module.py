@@ -11,7 +11,7 @@ configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.prot
 
 from typing import Any
 
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import jaxlib_hlo
 from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message
 from harness.xla.riegeli import records
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.xla.hlo import STARTS, Graph, Instruction
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import STARTS, Graph, Instruction, jaxlib_hlo
 
 FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
 # Custom calls that libtpu (0.0.52) counts as 0 or −1 FLOPs: left out of every iteration alike.

@@ -1,13 +1,13 @@
 """Riegeli record files, in which XLA serialises executables.
 
-Source: Riegeli's specification of record files. ValueError for bytes that do not follow it.
+Sources: Riegeli's specification of record files, and Google's format_description.txt of Snappy. ValueError
+for bytes that do not follow them.
 """
 
 import struct
 from collections.abc import Iterator
 
 from harness.xla.protobuf import BYTES, possible_message, read_varint, read_varints, slice_of
-from harness.xla.snappy import decompress
 
 # The first block header of every file: its hash, 0 (no previous chunk), 64 (the next chunk's offset).
 SIGNATURE = bytes.fromhex("83af70d10d884a3f00000000000000004000000000000000")
@@ -58,3 +58,44 @@ def _simple(chunk: bytes) -> Iterator[bytes]:
 def _decompress(data: bytes) -> bytes:
     """Skip the decompressed size, which Snappy's own format repeats."""
     return decompress(data[read_varint(data, 0)[1] :])
+
+
+def decompress(data: bytes) -> bytes:
+    r"""The decompressed bytes. ValueError where the data are cut short, or longer than announced.
+
+    >>> decompress(b"\x08\x04ab\x09\x02")
+    b'abababab'
+    """
+    size, at = read_varint(data, 0)
+    out = bytearray()
+    try:
+        while at < len(data):
+            tag = data[at]
+            kind, count = tag & 3, tag >> 2
+            at += 1
+            if kind == 0:  # a literal
+                if count >= 60:
+                    width = count - 59
+                    count = int.from_bytes(data[at : at + width], "little")
+                    at += width
+                out += data[at : at + count + 1]
+                at += count + 1
+                continue
+            width = (1, 2, 4)[kind - 1]
+            back = int.from_bytes(data[at : at + width], "little")
+            at += width
+            if kind == 1:
+                count, back = (count & 7) + 3, back | tag >> 5 << 8
+            start = len(out) - back
+            if start < 0:
+                raise ValueError("compressed bytes copy what is not there")
+            if back > count:
+                out += out[start : start + count + 1]
+            else:  # a copy that overlaps its own output repeats it
+                for place in range(start, start + count + 1):
+                    out.append(out[place])
+    except IndexError:
+        raise ValueError("compressed bytes end too early") from None
+    if len(out) != size:
+        raise ValueError(f"{size} bytes announced, {len(out)} there")
+    return bytes(out)

@@ -7,26 +7,30 @@ In jax a stage is a name scope during tracing. XLA keeps it in the metadata of t
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.core.grouped import grouped
 from harness.core.stage import BACKWARD, JOINED, SCOPE
-from harness.xla.collectives import size_of
-from harness.xla.hlo import Computation, Graph, Instruction
-from harness.xla.operator_weights import executed_operators
-from harness.xla.products import Key, Products, Size, product_size
+from harness.xla.collectives import ARRAY, size_of
+from harness.xla.hlo import STARTS, Computation, Graph, Instruction
 from harness.xla.trip_counts import count_trips
 
 MARK = re.compile(rf"{SCOPE}([\w-]+)")
 NAME = re.compile(r'\bop_name="([^"]*)"')
+LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
 CONTAINERS = ("call", "conditional", "while")
 # They compute nothing by themselves, and fusions duplicate them wherever they are used.
 MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
 SLICES = ("dynamic-slice", "gather", "slice")
 UPDATE = "dynamic-update-slice"
+BRANCHING = ("call", "conditional", *STARTS)  # like `while`, counted by the computations that they call
+NO_WORK = ("after-all", "bitcast", "constant", "get-tuple-element", "parameter", "tuple")
+SECOND_HALVES = ("-done", "-update")  # of asynchronous operators, which count at their start
 LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that compute products
+
+Size = tuple[int, int]  # of a product: (elements of the result, length of the contraction)
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,14 @@ class StagedProgram:
     """An optimised module with its metadata, and the lowered module that it was compiled from.
 
     XLA rewrites some products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
-    product gets the stage of the lowered product of its size with products of the same sizes before and after
-    it or, if there is none, of any lowered product of its size; among several stages, those that occur in its
-    computation.
+    product gets the stage of the lowered products of its size; among several stages those that occur in its
+    computation, and if several remain, all of them.
     """
 
     def __init__(self, optimised: str, lowered: str) -> None:
         self.graph = Graph(optimised)
-        self.products = _stages_of_products(self.graph, Graph(lowered))
+        before = Graph(lowered)
+        self.products = _stages_of_products(before, before.entry)
         self.stages: dict[str, str] = {}  # of every instruction, by its name
         self.containers: set[str] = set()  # instructions whose time is that of what they call
         for computation in self.graph.computations.values():
@@ -71,7 +75,7 @@ class StagedProgram:
     @cached_property
     def operators(self) -> list[StageOperator]:
         """The operators that a call runs."""
-        ran = executed_operators(self.graph, count_trips(self.graph))
+        ran = _executed_operators(self.graph, count_trips(self.graph))
         return [
             StageOperator(
                 each.name,
@@ -113,13 +117,13 @@ class StagedProgram:
         stages = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
-                possible = self.products.get(each.name) or self.products.get(product_size(part, each), set())
+                possible = self.products.get(_product_size(part, each), set())
                 stages |= (possible & {*beside} or possible) if len(possible) > 1 else possible
         return JOINED.join(sorted(_without_unmarked(stages)))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
         if instruction.opcode == "dot":
-            return 2 * math.prod(product_size(computation, instruction))
+            return 2 * math.prod(_product_size(computation, instruction))
         if instruction.opcode == "convolution" or LIBRARY.search(instruction.target or ""):
             return None
         if instruction.opcode != "fusion":
@@ -159,18 +163,52 @@ def _path(marks: Sequence[str]) -> str:
     return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
 
 
-def _stages_of_products(optimised: Graph, lowered: Graph) -> dict[Size | str, set[str]]:
-    """The stages of the optimised module's products by name, and of the lowered one's by size."""
-    before, after = (Products(graph, _marks) for graph in (lowered, optimised))
-    comparable = {size for size, count in before.sizes.items() if after.sizes[size] == count}
-    by_key: dict[Key, set[str]] = defaultdict(set)
-    stages: dict[Size | str, set[str]] = defaultdict(set)
-    for product, key in zip(before.products, before.keys(comparable), strict=True):
-        for found in (by_key[key], stages[product.size]):
-            found.add(_path(product.marks))
-    for product, key in zip(after.products, after.keys(comparable), strict=True):
-        stages[product.name] |= by_key.get(key, set())
+def _stages_of_products(
+    graph: Graph, name: str, outer: Sequence[str] = (), stages: dict[Size, set[str]] | None = None
+) -> dict[Size, set[str]]:
+    """The stages of a lowered module's products by size, of a computation and those that it calls."""
+    stages = defaultdict[Size, set[str]](set) if stages is None else stages
+    computation = graph.computations[name]
+    for each in computation.instructions.values():
+        marks = (*outer, *_marks(each.attributes))
+        if each.opcode == "dot":
+            stages[_product_size(computation, each)].add(_path(marks))
+        for callee in each.callees:
+            # Names in a called function are relative to the call; those in a loop's body are absolute.
+            _stages_of_products(graph, callee, marks if each.opcode == "call" else outer, stages)
     return stages
+
+
+def _product_size(computation: Computation, product: Instruction) -> Size:
+    """(elements of a product's result, length of its contraction)."""
+    left = _sizes(computation.instructions[product.operands[0]].shape)
+    contracted = LEFT.search(product.attributes)
+    axes = [int(axis) for axis in contracted[1].split(",") if axis] if contracted else []
+    return math.prod(_sizes(product.shape)), math.prod(left[axis] for axis in axes)
+
+
+def _sizes(shape: str) -> list[int]:
+    ((_, sizes),) = ARRAY.findall(shape)
+    return [int(size) for size in sizes.split(",") if size]
+
+
+def _executed_operators(
+    graph: Graph, trip_counts: Mapping[str, int | None]
+) -> Iterator[tuple[Computation, Instruction, int | None]]:
+    """(computation, operator, number of executions) of what the entry runs; None: number not known."""
+    waiting: list[tuple[str, int | None]] = [(graph.entry, 1)]
+    while waiting:
+        name, times = waiting.pop()
+        computation = graph.computations[name]
+        for instruction in computation.instructions.values():
+            if instruction.opcode == "while":
+                trips = trip_counts.get(instruction.name)
+                inner_times = None if times is None or trips is None else times * trips
+                waiting += [(callee, inner_times) for callee in instruction.called["body"]]
+            elif instruction.opcode in BRANCHING and instruction.called:
+                waiting += [(callee, times) for callee in instruction.callees]
+            elif instruction.opcode not in NO_WORK and not instruction.opcode.endswith(SECOND_HALVES):
+                yield computation, instruction, times
 
 
 def _times(amount: int | None, runs: int | None) -> int | None:

@@ -28,7 +28,7 @@ def living(processes):
 def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
     figures = {"comparisons", "throughput", "scaling", "crossovers"}
-    computed = figures | {"programs", "kernel_warnings", "turnings", "largest"}
+    computed = figures | {"programs", "kernel_warnings", "largest"}
     assert set(measured.json) == {*HEADER, "records", *computed, "overhead"}
     assert measured.json["suites"]["mask"]["baseline"] == "mask/broadcast"
     assert {record["fingerprint"] for record in measured.json["records"]} <= set(

@@ -5,7 +5,7 @@ import pytest
 
 from harness.core.plain_data import from_plain
 from harness.core.record import Correctness, Record, Timing
-from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Collective, OperatorWeight, Static
+from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Collective, Static
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -37,8 +37,8 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    joined = {key: [] for key in ("collectives", "operator_weights", "kernels", "tpu_kernels")}
-    joined |= {"overflow": None, "owners": None, "body_only": False, "opcodes": {}, "weighed": [0, 0]}
+    joined = {key: [] for key in ("collectives", "kernels", "tpu_kernels")}
+    joined |= {"overflow": None, "owners": None, "body_only": False, "opcodes": {}}
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
@@ -129,10 +129,6 @@ def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
 
 LATER = {
     "collectives": (Collective("all-gather", 8, 2048), Collective("all-reduce", 1, 64)),
-    "operator_weights": (
-        OperatorWeight("fusion", "fusion", "impls/mask/broadcast.py:22", 1099175168, 1, 0.99),
-    ),
-    "weighed": (1, 3),
     "opcodes": {"dot": 2, "sort": 1},
     "body_only": True,
 }
@@ -140,7 +136,7 @@ LATER = {
 
 def test_what_joined_later_survives_the_round_trip_and_is_empty_in_an_older_record():
     older = RECORD.static["host"]
-    assert (older.collectives, older.operator_weights, older.weighed, older.opcodes) == ((), (), (0, 0), {})
+    assert (older.collectives, older.opcodes) == ((), {})
     host = replace(older, **LATER)
     again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
     assert again.static["host"] == host

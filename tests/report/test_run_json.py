@@ -12,7 +12,7 @@ LISTS = "records comparisons throughput scaling crossovers programs kernel_warni
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
 EMPTY = {
     **dict.fromkeys(HEADER),
-    **{name: [] for name in [*LISTS.split(), "turnings", "largest"]},
+    **{name: [] for name in [*LISTS.split(), "largest"]},
     "overhead": {},
 }
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.core.record import Checked, Correctness, Cost
-from harness.core.static_figures import Collective, OperatorWeight
+from harness.core.static_figures import Collective
 from harness.store import jsonl
 from harness.store.jsonl import lines, part_of_line, unseal
 from tests.records import static_of, timing_of
@@ -24,10 +24,9 @@ seconds = st.floats(1e-9, 1e3)
 @given(values, values, values, st.lists(seconds, min_size=1, max_size=5), names, counts, finite)
 def test_a_record_survives_being_stored(options, facts, figures, samples, text, count, number):
     """Whatever its texts, numbers and mappings hold; the form of each part is the class's own affair."""
-    operator = OperatorWeight(text, text, text, count, None, number)
     static = static_of(
         temp_bytes=count, bytes_accessed=abs(number), compile_s=abs(number), program=text,
-        custom_calls=(text,), opcodes={text: count}, operator_weights=(operator,), weighed=(1, count),
+        custom_calls=(text,), opcodes={text: count},
         collectives=(Collective(text, count, count),), warnings=(text,), fits=False, body_only=True,
     )  # fmt: skip
     record = make(

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.xla.gpu_launches import GpuLaunch, gpu_launches
-from tests.xla.owners.test_executable import count, executable, part, text
+from tests.xla.owners.test_reported import count, executable, part, text
 
 CUBIN = b"\x7fELF and the code"
 

@@ -5,9 +5,8 @@ Only such a case is compiled again for them: the verdict rests on the figures, t
 
 from collections.abc import Mapping
 
-from harness.analysis.owner_changes import OwnerChange, owner_changes
 from harness.catalog.accelerators import HOST
-from harness.core.peak_owners import Owners
+from harness.core.peak_owners import OwnerChange, Owners, owner_changes
 from harness.run.case.case_state import CaseState
 from harness.run.compile import CompileRequest
 from harness.run.compile.compile_worker import CompileWorker

@@ -1,12 +1,11 @@
-"""The owners of a planned peak: in sentences, for charts and the gate too, and as a table of buffers."""
+"""The owners of a planned peak: in sentences, for the gate too, and as a table of buffers."""
 
 from collections.abc import Sequence
 
-from harness.analysis.owner_changes import OwnerChange, owner_changes
 from harness.analysis.results import label_of, static_of
 from harness.analysis.suite_results import SuiteResults
 from harness.core.grouped import grouped
-from harness.core.peak_owners import Owner, Owners
+from harness.core.peak_owners import Owner, OwnerChange, Owners, owner_changes
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count
@@ -14,10 +13,7 @@ from harness.report.format import short_bytes, short_label
 from harness.report.tables.table_data import Column, TableData
 
 WORTH = 0.1  # of a peak: a buffer of less is in no sentence
-OFF = 0.02  # a curve that is farther from the buffers at the peak is said to be approximate
 FEW = 3
-BLOCKS = "▁▂▃▄▅▆▇█"
-WIDE = 60  # characters of a curve on one line
 COLUMNS = (
     Column("buffer", right=False, rank=2, folds=True),
     Column("made by", right=False, folds=True),
@@ -25,20 +21,17 @@ COLUMNS = (
     Column("bytes"),
     Column("share", caption="share: of the planned peak."),
     Column("kind", right=False, rank=3),
-    Column("lives", rank=1, caption="lives: the first and the last instruction, as scheduled."),
     Column("shape", right=False, rank=4, folds=True),
 )
 
 
 def peak_sentence(owners: Owners) -> str:
-    """`peak 33.1 GiB: 32 GiB is eq at broadcast.py:21, alive over instructions 12–19 of 40`."""
+    """`peak 33.1 GiB: 32 GiB is eq at broadcast.py:21`."""
     largest = [owner for owner in owners.owners if owner.bytes >= WORTH * owners.peak_bytes][:FEW]
     parts = [f"{short_bytes(owner.bytes)} is {place_of(owner)}" for owner in largest]
-    if owners.instructions:
-        parts = [f"{part}, {_alive(owner, owners)}" for part, owner in zip(parts, largest, strict=True)]
-    said = (
-        "; ".join(parts) or f"none of its buffers is a tenth of it, {place_of(owners.owners[0])} is largest"
-    )
+    if not parts and owners.owners:
+        parts = [f"none of its buffers is a tenth of it, {place_of(owners.owners[0])} is largest"]
+    said = "; ".join(parts) or "the compiler lists no buffer at it"
     return f"peak {short_bytes(owners.peak_bytes)}: {said}"
 
 
@@ -53,12 +46,6 @@ def place_of(owner: Owner) -> str:
     )
 
 
-def _alive(owner: Owner, owners: Owners) -> str:
-    if owner.first == 0 and owner.last >= owners.instructions - 1:
-        return "held from the first instruction to the last"
-    return f"alive over instructions {owner.first}–{owner.last} of {owners.instructions}"
-
-
 def reservations(owners: Owners) -> list[str]:
     """Why the owners do not add up to the whole plan, to the byte."""
     notes: list[str] = []
@@ -69,18 +56,10 @@ def reservations(owners: Owners) -> list[str]:
         )
     if owners.gap_bytes >= WORTH * owners.peak_bytes:
         notes.append(
-            f"{short_bytes(owners.gap_bytes)} of the plan are in no buffer: holes and alignment in the heap"
+            f"{short_bytes(owners.gap_bytes)} of the plan are in no listed buffer: "
+            "alignment, holes, values of loops"
         )
     return notes
-
-
-def curve_reservations(owners: Owners) -> list[str]:
-    """How far a curve is from the buffers at the peak, where the two differ noticeably."""
-    if abs(owners.curve_difference) <= OFF:
-        return []
-    far = f"{100 * abs(owners.curve_difference):.0f} % {'above' if owners.curve_difference > 0 else 'below'}"
-    replayed = "the curve of live bytes is approximate, replayed from the schedule"
-    return [f"{replayed}: its highest point is {far} the buffers at the peak"]
 
 
 def change_sentence(change: OwnerChange) -> str:
@@ -101,20 +80,6 @@ def change_sentences(changes: Sequence[OwnerChange]) -> list[str]:
     return [change_sentence(change) for change in changes[:FEW]]
 
 
-def curve_line(owners: Owners) -> str:
-    """The live bytes over the program as one line of blocks, the fullest moment of every stretch."""
-    width = min(WIDE, owners.instructions)
-    heights = [0] * width
-    ends = [step for step, _ in owners.curve[1:]] + [owners.instructions]
-    for (step, alive), end in zip(owners.curve, ends, strict=True):
-        for column in range(
-            step * width // owners.instructions, (end - 1) * width // owners.instructions + 1
-        ):
-            heights[column] = max(heights[column], alive)
-    top = max(heights) or 1
-    return "".join(BLOCKS[max(0, -(-height * len(BLOCKS) // top) - 1)] for height in heights)
-
-
 def owners_lines(record: Record, target: str) -> list[str]:
     """The answer for one case on one target, with its reservations, or why there is none."""
     figures = record.static.get(target)
@@ -122,15 +87,8 @@ def owners_lines(record: Record, target: str) -> list[str]:
     owners = figures.owners if figures is not None else None
     if owners is None:
         return [f"{case}: nobody owns the peak: {_why_none(figures, record)}."]
-    lines = [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in reservations(owners))]
-    if not owners.curve:
-        return lines
-    lines += (f"! {note}" for note in curve_reservations(owners))
-    top = max(alive for _, alive in owners.curve)
-    return [
-        *lines,
-        f"live {curve_line(owners)} at most {short_bytes(top)}; the peak is at instruction {owners.at}",
-    ]
+    notes = (*reservations(owners), *(figures.warnings if figures else ()))
+    return [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in notes)]
 
 
 def _case_of(record: Record, target: str) -> str:
@@ -162,9 +120,9 @@ def owners_table(record: Record, target: str, owners: Owners) -> TableData:
     rows = [_cells(owner, owners) for owner in owners.owners]
     count, size = owners.others
     if count:
-        rows.append([f"{count} more", "", "", *_amount(size, owners), "", "", ""])
+        rows.append([f"{count} more", "", "", *_amount(size, owners), "", ""])
     if owners.gap_bytes:
-        rows.append(["no buffer", "holes, alignment", "", *_amount(owners.gap_bytes, owners), "", "", ""])
+        rows.append(["no listed buffer", "", "", *_amount(owners.gap_bytes, owners), "", ""])
     title = f"{label_of(record)} at {format_count(record.seq)}, {record.mode}, on {target}"
     return TableData.of_sections(title, COLUMNS, [((), rows)])
 
@@ -211,9 +169,7 @@ def _more(size: int) -> str:
 
 def _cells(owner: Owner, owners: Owners) -> list[str]:
     made = place_of(owner) if owner.kind == "argument" else owner.operator
-    lives = f"{owner.first}–{owner.last}" if owners.instructions else ""
-    amount = _amount(owner.bytes, owners)
-    return [owner.name, made, owner.source, *amount, owner.kind, lives, owner.shape]
+    return [owner.name, made, owner.source, *_amount(owner.bytes, owners), owner.kind, owner.shape]
 
 
 def _amount(size: int, owners: Owners) -> list[str]:

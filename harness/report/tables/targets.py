@@ -1,11 +1,10 @@
-"""The table of targets side by side: what a compiler plans on each, whether it fits, where verdicts flip."""
+"""The table of targets side by side: what a compiler plans on each and whether it fits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.core.grouped import collected
 from harness.core.metric import TEMP_BYTES
 from harness.core.static_figures import WORDS
 from harness.core.units import format_bytes, format_count
@@ -16,10 +15,7 @@ from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.suite import NAMES, STATUS, breaks, exponent_cell, heading
 from harness.report.tables.table_data import Column, TableData
 
-TURNS = "⇄"
-_LEGEND = f"{TURNS} targets disagree: less than the baseline's on one, more on another."
 _FITS = "fits: arguments + outputs + temporaries, less what they share, are within a device's memory."
-_WITH_RATIOS = 4  # targets; beside more of them there is no room for ratios
 
 Limits = Mapping[str, int | None]
 
@@ -61,26 +57,16 @@ def _target_columns(
     panel: SuiteResults, target: str, limit: int | None, place: int
 ) -> list[tuple[Column, list[Cell]]]:
     """The columns of one target: the later it is, the sooner it loses one; temporaries stay longest."""
-    turned = collected((flip.case, flip.figure) for flip in panel.flips if flip.turns)
-    marked = "temp/base" if len(panel.compiled_targets) <= _WITH_RATIOS else "temp"
     rows = panel.cases_on(target)
     overflow = _overflows(rows, limit)
     lines = [_target_cells(row, overflow.get(row.label, "")) for row in rows]
-    for row, line in zip(rows, lines, strict=True):
-        for figure, title in (("temp_bytes", marked), ("flops", "FLOPs")):
-            if figure in turned.get(row.case, ()) and line[title].text != ABSENT:
-                line[title] = line[title]._replace(text=f"{TURNS} {line[title].text}")
-    captions = {marked: _LEGEND, "FLOPs": _LEGEND} if turned else {}
     columns = (
         Column("temp", rank=1 + place),
         Column("temp/base", rank=100 + place, relative=True),
         Column("fits", rank=200 + place, right=False),
         Column("FLOPs", rank=300 + place),
     )
-    return [
-        (replace(column, caption=captions.get(column.title, "")), [line[column.title] for line in lines])
-        for column in columns
-    ]
+    return [(column, [line[column.title] for line in lines]) for column in columns]
 
 
 def _target_cells(row: CaseResult, overflow: str) -> dict[str, Cell]:

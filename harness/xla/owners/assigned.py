@@ -1,100 +1,93 @@
 """Owners of a plan's peak by XLA's buffer assignment, which the compilers for the host and CUDA provide.
 
-Arguments and results are live from the first instruction to the last; temporaries share allocations, one
-after the other at the same offset. XLA itself lists the values that are live at an allocation's peak.
+The assignment says which values share an allocation, and XLA's heap simulator lists the values that are live
+at each allocation's peak. The list lacks some values that a loop carries (jax 0.10.2): their bytes are in no
+owner. Field numbers are those of XLA's hlo.proto, and of a GPU's executable (jaxlib 0.10.2).
 """
 
-from collections import defaultdict
-from collections.abc import Collection
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
-from harness.xla.owners.buffer_assignment import Allocation, BufferAssignment
+from harness.core.peak_owners import Owner, Owners
 from harness.xla.owners.names import Names
-from harness.xla.owners.timeline import Position, Timeline
+from harness.xla.protobuf import BYTES, MessageField, message, number_of, possible_message
+from harness.xla.riegeli import of_executable
+
+ASSIGNMENT = 2  # of a GPU's executable
+VALUES, ALLOCATIONS, PEAKS = 1, 3, 5
+ID, DEFINED = 1, 3  # of a value
+SHAPE_INDEX, INSTRUCTION = 3, 4  # of a location
+INDEX, SIZE, THREAD_LOCAL, PARAMETER, LIVE_OUT, ASSIGNED, CONSTANT = 1, 2, 3, 5, 7, 9, 12  # of an allocation
+VALUE, ASSIGNED_SIZE = 1, 3  # of a value in an allocation
+PEAK_VALUES = 2
+
+Place = tuple[int, tuple[int, ...]]  # (an instruction's id, index into its result's tuple)
 
 
-def assigned_owners(
-    assignment: BufferAssignment, ids: dict[int, str], names: Names, planned_bytes: int
-) -> Owners:
+@dataclass(frozen=True)
+class Allocation:
+    """A block of memory: the bytes of its values, and which of them are live at its peak."""
+
+    size: int
+    kind: str  # `argument`, `output` or `temp`
+    values: dict[int, int]
+    peak: tuple[int, ...]
+
+
+def assigned_owners(assignment: bytes, ids: dict[int, str], names: Names, planned_bytes: int) -> Owners:
     """The owners of a plan of `planned_bytes`; `ids` are the names of instructions by id."""
-    timeline = Timeline(names.graph)
-    steps = len(timeline.order)
-    made = {value: (ids[place[0]], place[1]) for value, place in assignment.made.items()}
-    definitions = set(made.values())
-    live_ranges = {value: timeline.live_range(place, definitions) for value, place in made.items()}
-    slots = [
-        slot for each in assignment.allocations if each.kind == "temp" for slot in _slots(each, live_ranges)
+    allocations, made = read_assignment(assignment)
+    owners = [
+        _owner(names, each.kind, ids[made[value][0]], made[value][1], each.values[value])
+        for each in allocations
+        for value in each.peak
     ]
-    held = sum(each.size for each in assignment.allocations)
-    base = sum(each.size for each in assignment.allocations if each.kind != "temp")
-    curve = live_curve(steps, [(slot.first, slot.last, slot.bytes) for slot in slots], base)
-    at = max(curve, key=lambda corner: corner[1])[0]
-    owners: list[Owner] = []
-    for allocation in assignment.allocations:
-        sizes = {value: size for value, _, size in allocation.values}
-        for value in _at_peak(allocation, sizes, live_ranges, at):
-            life = live_ranges[value] if allocation.kind == "temp" else (0, steps - 1)
-            owners.append(_owner(names, allocation.kind, made[value], sizes[value], life))
-    named, others = largest_first(owners)
-    return Owners(
-        peak_bytes=held,
-        difference_bytes=held - planned_bytes,
-        gap_bytes=held - sum(owner.bytes for owner in owners),
-        at=at,
-        instructions=steps,
-        owners=named,
-        others=others,
-        curve=thin_curve(curve),
-    )
+    return Owners.of(owners, sum(each.size for each in allocations), planned_bytes)
 
 
-def _owner(names: Names, kind: str, place: Position, size: int, life: tuple[int, int]) -> Owner:
-    name, _ = place
-    instruction = names.instruction(name)
-    if instruction.opcode == "parameter" and kind == "argument":
-        operator, source, name = "", "", names.argument(name)
-    else:
-        operator, source = names.made_by(*place)
-    return Owner(name, kind, size, operator, names.shape(*place), source, *life)
+def _owner(names: Names, kind: str, name: str, index: tuple[int, ...], size: int) -> Owner:
+    shape = names.shape(name, index)
+    if kind == "argument" and names.instruction(name).opcode == "parameter":
+        return Owner(names.argument(name), kind, size, "", shape, "")
+    operator, source = names.made_by(name, index)
+    return Owner(name, kind, size, operator, shape, source)
 
 
-class _Slot(NamedTuple):
-    """An offset of an allocation while it is occupied; values whose live ranges touch are one slot."""
+def read_assignment(proto: bytes) -> tuple[list[Allocation], dict[int, Place]]:
+    """(allocations without constants and thread-local memory, where each value is defined)."""
+    fields = message(proto)
+    parts = {number: [message(f.value) for f in fields if f.number == number] for number in range(1, 6)}
+    made = {number_of(value, ID): _place(value) for value in parts[VALUES]}
+    peaks = {number_of(peak, INDEX): _numbers(peak, PEAK_VALUES) for peak in parts[PEAKS]}
+    allocations: list[Allocation] = []
+    for allocation in parts[ALLOCATIONS]:
+        if number_of(allocation, CONSTANT) or number_of(allocation, THREAD_LOCAL):
+            continue
+        kind = "argument" if number_of(allocation, PARAMETER) else None
+        kind = kind or ("output" if number_of(allocation, LIVE_OUT) else "temp")
+        inside = [message(field.value) for field in allocation if field.number == ASSIGNED]
+        values = {number_of(value, VALUE): number_of(value, ASSIGNED_SIZE) for value in inside}
+        peak = peaks.get(number_of(allocation, INDEX), [])
+        if kind != "temp" and values and not peak:  # jaxlib 0.9.0 lists none: the largest value fills it
+            peak = [max(values, key=values.__getitem__)]
+        allocations.append(Allocation(number_of(allocation, SIZE), kind, values, tuple(peak)))
+    return allocations, made
 
-    first: int
-    last: int
-    bytes: int
+
+def gpu_assignment(executable: bytes) -> bytes:
+    """The BufferAssignmentProto in a GPU's serialised executable. ValueError where there is none."""
+    for record in of_executable(executable):
+        for field in possible_message(record):
+            if field.number == ASSIGNMENT and field.kind == BYTES:
+                numbers = {inner.number for inner in possible_message(field.value)}
+                if numbers >= {VALUES, ALLOCATIONS, PEAKS}:
+                    return field.value
+    raise ValueError("no buffer assignment in the executable")
 
 
-def _slots(allocation: Allocation, live_ranges: dict[int, tuple[int, int]]) -> list[_Slot]:
-    by_offset: dict[int, list[_Slot]] = defaultdict(list)
-    for value, offset, size in sorted(allocation.values, key=lambda each: live_ranges[each[0]]):
-        first, last = live_ranges[value]
-        before = by_offset[offset]
-        if before and first <= before[-1].last:
-            start, end, most = before.pop()
-            before.append(_Slot(start, max(end, last), max(most, size)))
-        else:
-            before.append(_Slot(first, last, size))
-    return [slot for slots in by_offset.values() for slot in slots]
+def _numbers(fields: list[MessageField], number: int) -> list[int]:
+    return [value for field in fields if field.number == number for value in field.numbers]
 
 
-def _at_peak(
-    allocation: Allocation, sizes: dict[int, int], live_ranges: dict[int, tuple[int, int]], at: int
-) -> Collection[int]:
-    """The values that are live at an allocation's peak.
-
-    XLA's own list misses some that a loop carries (jax 0.10.2). So the values that are live by the schedule
-    are used if they are larger in sum, and still fit.
-    """
-    if allocation.kind != "temp":  # jaxlib 0.9.0 lists no peaks here: the largest value fills the block
-        return allocation.peak or [max(sizes, key=sizes.__getitem__)] if sizes else ()
-    alive: dict[int, int] = {}  # by offset, the latest value
-    for value, offset, _ in allocation.values:
-        first, last = live_ranges[value]
-        if first <= at <= last and first >= live_ranges.get(alive.get(offset, -1), (0, 0))[0]:
-            alive[offset] = value
-    replayed = sum(sizes[value] for value in alive.values())
-    listed = sum(sizes[value] for value in allocation.peak)
-    return list(alive.values()) if listed < replayed <= allocation.size else allocation.peak
+def _place(value: list[MessageField]) -> Place:
+    (location,) = (message(field.value) for field in value if field.number == DEFINED)
+    return number_of(location, INSTRUCTION), tuple(_numbers(location, SHAPE_INDEX))

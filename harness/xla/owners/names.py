@@ -1,17 +1,26 @@
 """Names of a program's buffers: instruction, operator, shape and source line."""
 
 import re
+from collections import Counter
 from typing import Any
 
+from harness.core.paths import shown_path
 from harness.xla.hlo import Computation, Graph, Instruction
 from harness.xla.libtpu_module import COMPUTATIONS, ID, INSTRUCTIONS
-from harness.xla.operator_weights import Places
 from harness.xla.protobuf import BYTES, message
 
 SHAPE = re.compile(r"\b[a-z]\w*\[[\d,<=]*\]")
 OP_NAME = re.compile(r'\bop_name="([^"]*)"')
 NAME = 1  # in an instruction's message
 FORWARDED = ("bitcast", "copy", "copy-done", "copy-start", "get-tuple-element", "reshape", "transpose")
+# The tables of source locations that precede the computations in XLA's text.
+HEADING = re.compile(r"[A-Z]\w+$")
+TABLES = {
+    "FileNames": re.compile(r'(\d+) "(.*)"$'),
+    "FileLocations": re.compile(r"(\d+) \{(?=.*\bfile_name_id=(\d+))(?=.*\bline=(\d+))"),
+    "StackFrames": re.compile(r"(\d+) \{.*\bfile_location_id=(\d+)"),
+}
+FRAME = re.compile(r"metadata=\{[^}]*\bstack_frame_id=(\d+)")
 
 
 class Names:
@@ -19,16 +28,16 @@ class Names:
 
     def __init__(self, graph: Graph, text: str) -> None:
         self.graph, self.places = graph, Places(text)
-        self.owner: dict[str, Computation] = {}
+        self.computation: dict[str, Computation] = {}
         self.readers: dict[str, list[str]] = {}
         for part in graph.computations.values():
             for name, instruction in part.instructions.items():
-                self.owner[name] = part
+                self.computation[name] = part
                 for operand in instruction.operands:
                     self.readers.setdefault(operand, []).append(name)
 
     def instruction(self, name: str) -> Instruction:
-        return self.owner[name].instructions[name]
+        return self.computation[name].instructions[name]
 
     def argument(self, name: str) -> str:
         """A parameter's name in the source, such as `q` or `weights['wq']`."""
@@ -72,7 +81,7 @@ class Names:
         return [*self.readers.get(name, ())]
 
     def _reads(self, name: str) -> list[str]:
-        return [operand for operand in self.instruction(name).operands if operand in self.owner]
+        return [operand for operand in self.instruction(name).operands if operand in self.computation]
 
     def _operator(self, instruction: Instruction) -> str:
         match = OP_NAME.search(instruction.attributes)
@@ -86,6 +95,42 @@ class Names:
         root = inner.instructions[inner.root]
         operands = root.operands if root.opcode == "tuple" else []
         return inner.instructions[operands[index[0]]] if index[0] < len(operands) else None
+
+
+class Places:
+    """The source locations of a module's instructions."""
+
+    def __init__(self, text: str) -> None:
+        tables: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in TABLES}
+        heading = ""
+        for line in text.splitlines():
+            if line.startswith(("%", "ENTRY ")):
+                break
+            if HEADING.match(line):
+                heading = line
+            elif heading in TABLES and (match := TABLES[heading].match(line)):
+                tables[heading][match[1]] = match.groups()[1:]
+        self.files, self.locations, self.frames = tables.values()
+
+    def of(self, instruction: Instruction, graph: Graph) -> str:
+        """`file:line` of an instruction; for a fusion without one, the most common of its instructions."""
+        inside = [
+            self._source_line(inner)
+            for name in instruction.callees
+            for inner in graph.computations[name].instructions.values()
+        ]
+        common = Counter(filter(None, inside)).most_common(1)
+        return self._source_line(instruction) or (common[0][0] if common else "")
+
+    def _source_line(self, instruction: Instruction) -> str:
+        frame = FRAME.search(instruction.attributes)
+        if frame is None or frame[1] not in self.frames:
+            return ""
+        (location,) = self.frames[frame[1]]
+        if location not in self.locations:
+            return ""
+        file, line = self.locations[location]
+        return f"{shown_path(*self.files[file])}:{line}" if file in self.files else ""
 
 
 def instruction_names(module: Any) -> dict[int, str]:

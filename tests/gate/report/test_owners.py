@@ -15,14 +15,14 @@ from harness.gate.static.diff import StaticFigures, compare
 from tests.records import static_of
 
 MIB = 1 << 20
-SCORE = Owner("fusion", "temp", 4 * MIB, "eq", "pred[4194304]", "mask.py:22", 2, 3)
-COPY = Owner("copy.1", "temp", 4 * MIB, "copy", "f32[1048576]", "mask.py:24", 3, 4)
+SCORE = Owner("fusion", "temp", 4 * MIB, "eq", "pred[4194304]", "mask.py:22")
+COPY = Owner("copy.1", "temp", 4 * MIB, "copy", "f32[1048576]", "mask.py:24")
 CAME = "came: 4 MiB, copy at mask.py:24, f32[1048576]"
 
 
 def side(*buffers):
     total = sum(buffer.bytes for buffer in buffers)
-    owners = Owners(total, 0, 0, 1, 9, buffers, (0, 0), ((0, total),))
+    owners = Owners(total, 0, 0, buffers, (0, 0))
     return StaticFigures.of(static_of(temp_bytes=total), framework="jax", owners=owners)
 
 

@@ -71,12 +71,12 @@ def test_every_worse_figure_is_named_and_what_is_better_noted():
 def planned(*buffers):
     """The owners of a planned peak of these buffers."""
     total = sum(buffer.bytes for buffer in buffers)
-    return Owners(total, 0, 0, 1, 9, buffers, (0, 0), ((0, total),))
+    return Owners(total, 0, 0, buffers, (0, 0))
 
 
 def test_more_memory_names_the_buffer_that_came_at_its_line():
-    score = Owner("fusion", "temp", 4 * MIB, "eq", "pred[4194304]", "mask.py:22", 2, 3)
-    copy = Owner("copy.1", "temp", 4 * MIB, "copy", "f32[1048576]", "mask.py:24", 3, 4)
+    score = Owner("fusion", "temp", 4 * MIB, "eq", "pred[4194304]", "mask.py:22")
+    copy = Owner("copy.1", "temp", 4 * MIB, "copy", "f32[1048576]", "mask.py:24")
     base = replace(BASE, owners=planned(score))
     candidate = with_changes(temp_bytes=8 * MIB, owners=planned(score, copy))
     reason = "temp 4.00 MiB -> 8.00 MiB (2.00×); came: 4 MiB, copy at mask.py:24, f32[1048576]"
@@ -86,7 +86,7 @@ def test_more_memory_names_the_buffer_that_came_at_its_line():
 
 
 def test_a_buffer_that_no_larger_figure_counts_is_not_blamed():
-    result = Owner("copy.1", "output", 4 * MIB, "copy", "f32[1048576]", "mask.py:24", 3, 4)
+    result = Owner("copy.1", "output", 4 * MIB, "copy", "f32[1048576]", "mask.py:24")
     candidate = with_changes(temp_bytes=8 * MIB, owners=planned(result))
     assert "came" not in compare(replace(BASE, owners=planned()), candidate, never).reason
 

@@ -2,16 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
-from harness.analysis.owner_changes import OwnerChange
-from harness.core.peak_owners import CORNERS, MOST, Owner, Owners, largest_first, live_curve, thin_curve
+from harness.core.peak_owners import MOST, Owner, OwnerChange, Owners
 from harness.report.tables.owners_table import (
     change_sentence,
     comparison_lines,
-    curve_line,
-    curve_reservations,
-    owners_lines,
     peak_sentence,
     place_of,
     reservations,
@@ -24,11 +18,11 @@ MIB = 1 << 20
 def planned(name, *sizes):
     """An implementation with an owner of each size in MiB, of a shape of its own."""
     owners = tuple(
-        Owner(f"{name}.{at}", "temp", size * MIB, name, f"f32[{at},{size}]", f"{name}.py:{at}", 0, 1)
+        Owner(f"{name}.{at}", "temp", size * MIB, name, f"f32[{at},{size}]", f"{name}.py:{at}")
         for at, size in enumerate(sizes)
     )
     peak = sum(sizes) * MIB
-    found = Owners(peak, 0, 0, 1, 2, owners, (0, 0), ((0, peak),))
+    found = Owners(peak, 0, 0, owners, (0, 0))
     static = static_of(argument_bytes=0, output_bytes=0, temp_bytes=peak)
     return record_of(name, 1024, static={"host": replace(static, owners=found)})
 
@@ -47,27 +41,21 @@ def test_changes_and_the_rest_add_up_to_the_difference():
     assert len(changes) == 2
 
 
-def test_the_line_of_live_bytes_says_where_the_peak_is():
-    *_, live = owners_lines(planned("scatter", 32), "host")
-    assert live == "live ██ at most 32 MiB; the peak is at instruction 1"
+BIG = Owner("fusion.1", "temp", 32 << 30, "eq", "pred[1,2]", "impls/mask/broadcast.py:21")
+INPUT = Owner("q", "argument", 1 << 30, "", "f32[268435456]", "")
+PEAK = Owners(33 << 30, 0, 0, (BIG, INPUT), (0, 0))
 
 
-BIG = Owner("fusion.1", "temp", 32 << 30, "eq", "pred[1,2]", "impls/mask/broadcast.py:21", 12, 19)
-INPUT = Owner("q", "argument", 1 << 30, "", "f32[268435456]", "", 0, 39)
-PEAK = Owners(33 << 30, 0, 0, 15, 40, (BIG, INPUT), (0, 0), ((0, 1 << 30), (12, 33 << 30), (20, 1 << 30)))
-
-
-def test_the_sentence_names_the_large_buffer_its_line_and_its_life():
-    assert peak_sentence(PEAK) == (
-        "peak 33 GiB: 32 GiB is eq at impls/mask/broadcast.py:21, alive over instructions 12–19 of 40"
-    )
+def test_the_sentence_names_the_large_buffer_and_its_line():
+    assert peak_sentence(PEAK) == "peak 33 GiB: 32 GiB is eq at impls/mask/broadcast.py:21"
     even = replace(PEAK, owners=(INPUT,), peak_bytes=20 << 30)
     assert (
         peak_sentence(even) == "peak 20 GiB: none of its buffers is a tenth of it, the argument q is largest"
     )
     short = replace(PEAK, owners=(replace(INPUT, bytes=9 << 30),), peak_bytes=9 << 30)
-    assert peak_sentence(short).endswith("the argument q, held from the first instruction to the last")
-    assert peak_sentence(replace(PEAK, instructions=0)).endswith("broadcast.py:21")
+    assert peak_sentence(short).endswith("9 GiB is the argument q")
+    none = replace(PEAK, owners=(), gap_bytes=33 << 30)
+    assert peak_sentence(none) == "peak 33 GiB: the compiler lists no buffer at it"
 
 
 def test_what_made_a_buffer():
@@ -81,19 +69,7 @@ def test_owners_that_are_not_the_plan_say_by_how_much():
     assert reservations(replace(PEAK, difference_bytes=-512)) == [
         "approximate: the buffers take 512 B less than the figures plan"
     ]
-    assert "4 GiB of the plan are in no buffer" in reservations(replace(PEAK, gap_bytes=4 << 30))[0]
-
-
-def test_a_curve_that_is_not_as_high_as_the_buffers_says_by_how_much():
-    high = replace(PEAK, curve=((0, 36 << 30),))
-    assert high.curve_difference == pytest.approx(3 / 33)
-    assert curve_reservations(PEAK) == reservations(high) == []
-    (note,) = curve_reservations(high)
-    assert note.startswith("the curve of live bytes is approximate, replayed from the schedule: ")
-    assert note.endswith("its highest point is 9 % above the buffers at the peak")
-    (low,) = curve_reservations(replace(PEAK, curve=((0, 32 << 30),)))
-    assert low.endswith("3 % below the buffers at the peak")
-    assert replace(PEAK, curve=()).curve_difference == 0
+    assert "4 GiB of the plan are in no listed buffer" in reservations(replace(PEAK, gap_bytes=4 << 30))[0]
 
 
 def test_a_change_in_a_sentence():
@@ -106,26 +82,9 @@ def test_a_change_in_a_sentence():
     assert change_sentence(OwnerChange(INPUT, None)) == "went: 1 GiB, the argument q, f32[268435456]"
 
 
-def test_the_curve_on_a_line_is_as_high_as_the_fullest_moment():
-    line = curve_line(PEAK)
-    assert (len(line), line.index("█"), line.rindex("█")) == (40, 12, 19)
-    assert set(line) == {"▁", "█"}
-
-
-def test_a_buffer_is_alive_at_both_its_ends():
-    assert live_curve(4, [(0, 3, 10), (1, 2, 5), (3, 3, 5)], base=1) == ((0, 11), (1, 16))
-
-
-def test_a_long_curve_keeps_its_peak():
-    curve = tuple((step, step * 7919 % 1000) for step in range(5000))
-    short = thin_curve(curve)
-    assert len(short) <= CORNERS
-    assert max(size for _, size in short) == max(size for _, size in curve)
-    assert thin_curve(PEAK.curve) == PEAK.curve
-
-
 def test_small_buffers_are_summed():
     many = [replace(INPUT, name=str(size), bytes=size) for size in range(1, MOST + 4)]
-    named, others = largest_first(many)
-    assert ([owner.bytes for owner in named][:2], len(named)) == ([MOST + 3, MOST + 2], MOST)
-    assert others == (3, 1 + 2 + 3)
+    total = sum(owner.bytes for owner in many)
+    found = Owners.of(many, total + 8, total)
+    assert ([owner.bytes for owner in found.owners][:2], len(found.owners)) == ([MOST + 3, MOST + 2], MOST)
+    assert (found.others, found.gap_bytes, found.difference_bytes) == ((3, 1 + 2 + 3), 8, 8)

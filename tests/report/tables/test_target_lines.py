@@ -1,9 +1,9 @@
 """What stands below the tables of targets: longest lengths, equal programs, transfers between devices."""
 
-from harness.core.static_figures import Collective, OperatorWeight
+from harness.core.static_figures import Collective
 from harness.report.memory_limit import limit_of
 from harness.report.tables.max_seq import largest_table, planned_lengths
-from harness.report.tables.target_lines import collective_lines, program_lines, weight_lines
+from harness.report.tables.target_lines import collective_lines, program_lines
 
 K = 1024
 GIB = 2**30
@@ -54,29 +54,6 @@ def test_transfers_between_devices_have_their_bytes(suite, record, static):
     assert collective_lines(found) == [
         "Collectives on tpu:v5p:4x4x8: sharded at 4Ki, 8Ki: all-gather ×1, 32.0 MiB; all-reduce ×2, 4.00 KiB"
     ]
-
-
-def weighs(operator, share, source="", turns=1):
-    return OperatorWeight(operator, "fusion", source, int(1e6 * share), turns, share)
-
-
-def test_the_heaviest_operators_of_few_programs_have_a_line(suite, record, static):
-    """Those of more programs are in --json alone; a second operator is named where it weighs a tenth."""
-    heavy = static(operator_weights=(weighs("a", 0.998, "mask.py:22"), weighs("b", 0.002)), weighed=(2, 2))
-    spread = static(operator_weights=(weighs("c", 0.4, "x.py:1", None), weighs("d", 0.3)), weighed=(8, 16))
-    records = [record("broadcast", 4096, static={"host": static(), "tpu:v5p": heavy})]
-    records += [record("scatter", seq, static={"tpu:v5p": spread}) for seq in (4096, 8192)]
-    begins = "Expected by tpu:v5p's compiler to weigh most (no time)"
-    both = "c at x.py:1 in a loop of unknown length 40 %, d 30 % of the estimates; 8 of 16 operators have one"
-    assert weight_lines(suite(records)) == [
-        f"{begins}: broadcast at 4Ki: a at mask.py:22 99.8 % of the estimates; 2 of 2 operators have one",
-        f"{begins}: scatter at 4Ki: {both}",
-        f"{begins}: scatter at 8Ki: {both}",
-    ]
-    assert weight_lines(suite(records[:1])) == weight_lines(suite(records))[:1]
-    more = [record("scatter", seq, static={"tpu:v5p": spread}) for seq in (16 * K, 32 * K)]
-    assert weight_lines(suite([*records, *more])) == []
-    assert weight_lines(suite([record("scatter", 4096, static={"host": static()})])) == []
 
 
 def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():

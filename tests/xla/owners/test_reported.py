@@ -1,58 +1,148 @@
-"""Owners of a TPU's plan and the curve of its live bytes, on schedules written by hand."""
+"""What serialised executables tell of their plan: those written by hand, and those of real compilers."""
 
-from harness.xla.hlo import Graph
-from harness.xla.owners.executable import ReportedBuffer, TemporariesReport
-from harness.xla.owners.names import Names
-from harness.xla.owners.reported import reported_owners
+import dataclasses
+import json
+import sys
 
-ARRAY = "f32[8,128]{1,0:T(8,128)}"  # of 4096 bytes, as all below are
-BYTES = 4096
+import pytest
+
+from harness.catalog.accelerators import missing_compiler
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Static
+from harness.xla.owners.assigned import Allocation, gpu_assignment, read_assignment
+from harness.xla.owners.reported import ReportedBuffer, TemporariesReport, tiled_arrays, tpu_temporaries
+from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
+from tests.xla.alone import answer_of
+from tests.xla.test_riegeli import in_blocks, simple
+
+TARGETS = ("tpu:v5p", "cuda:h200")
 
 
-def owners(report, *lines):
-    entry = "\n".join(f"  {line}" for line in lines)
-    text = f"HloModule m, is_scheduled=true\n\nENTRY %main (x: f32[8,128]) -> f32[8,128] {{\n{entry}\n}}\n"
-    held = sum(buffer.bytes for buffer in report)
-    return reported_owners(
-        TemporariesReport(held, 0, tuple(report)), Names(Graph(text), text), held + 2 * BYTES
+def part(number, *fields):
+    return MessageField(number, BYTES, encode(fields))
+
+
+def text(number, words):
+    return MessageField(number, BYTES, words.encode())
+
+
+def count(number, value):
+    return MessageField(number, VARINT, varint(value))
+
+
+def executable(*records):
+    """jax's header, and the compiler's file of records in a message."""
+    header = b"pjrt_ifrt"
+    return varint(len(header)) + header + encode([MessageField(1, BYTES, in_blocks(simple(*records)))])
+
+
+def buffer(words, sizes, padded):
+    return part(4, text(1, words), part(3, count(2, 11), packed_field(3, sizes)), count(4, padded))
+
+
+def test_a_tpu_s_report_of_hbm():
+    temporaries = part(
+        3,
+        *(count(1, 3), count(2, 8192), count(3, 512)),
+        buffer("fusion.1 = fusion(x.1), kind=kLoop", [8, 128], 4096),
+        buffer("copy.2 = copy(x.1)", [3], 512),
     )
-
-
-def temporaries(found):
-    """(step, temporaries alive from it on, in arrays): the argument and the result are always there."""
-    return [(step, alive / BYTES - 2) for step, alive in found.curve]
-
-
-def test_an_asynchronous_kernel_holds_operands_result_and_contexts_until_it_is_done():
-    report = [ReportedBuffer(name, (8, 128), BYTES) for name in ("before", "start")]
-    report.append(ReportedBuffer("start", (1024,), BYTES))
-    found = owners(
-        report,
-        f"%x = {ARRAY} parameter(0)",
-        f"%before = {ARRAY} negate(%x)",
-        f"%start = (({ARRAY}), {ARRAY}, (s32[1024]{{0:T(1024)}}, s32[25]{{0:T(1)S(11)}})) "
-        'custom-call-start(%before), async_execution_thread="sparsecore", custom_call_target="kernel"',
-        f"%meanwhile = {ARRAY} iota(), iota_dimension=0",
-        f"%done = {ARRAY} custom-call-done(%start)",
-        f"ROOT %sum = {ARRAY} add(%done, %meanwhile)",
+    vmem = part(1, count(1, 1), part(3, count(1, 3), count(2, 7)))
+    hbm = part(1, count(1, 0), part(3, count(1, 5), count(2, 99)), temporaries)
+    record = encode([part(1, part(2, part(12, vmem, hbm)))])
+    assert tpu_temporaries(executable(b"other", record)) == TemporariesReport(
+        8192, (ReportedBuffer("fusion.1", (8, 128), 4096), ReportedBuffer("copy.2", (3,), 512))
     )
-    assert temporaries(found) == [(0, 0), (1, 1), (2, 3), (3, 4), (5, 1)]
-    lives = {(each.name, each.shape): (each.first, each.last) for each in found.owners if each.kind == "temp"}
-    assert lives == {
-        ("before", "f32[8,128]"): (1, 4),
-        ("start", "f32[8,128]"): (2, 4),
-        ("start", "s32[1024]"): (2, 4),
+    none = encode([part(1, part(2, part(12, part(1, count(1, 0)))))])
+    assert tpu_temporaries(executable(none)) == TemporariesReport(0, ())
+    with pytest.raises(ValueError, match="no report of its memory"):
+        tpu_temporaries(executable(encode([part(1, part(2, part(11, vmem)))])))
+
+
+def assignment():
+    """An argument, and two values at one place of a temporary allocation, of which the second is its peak."""
+    values = [part(1, count(1, n), count(2, 64), part(3, count(4, 1 << 32 | n))) for n in (5, 6)]
+    inside = [part(9, count(1, n), count(2, 0), count(3, size)) for n, size in ((5, 32), (6, 64))]
+    argument = part(3, count(1, 0), count(2, 128), count(5, 1))
+    constant = part(3, count(1, 1), count(2, 4), count(12, 1))
+    shared = part(3, count(1, 2), count(2, 64), *inside)
+    return encode([*values, argument, constant, shared, part(5, count(1, 2), packed_field(2, [6]))])
+
+
+def test_a_buffer_assignment():
+    allocations, made = read_assignment(assignment())
+    assert allocations == [Allocation(128, "argument", {}, ()), Allocation(64, "temp", {5: 32, 6: 64}, (6,))]
+    assert made == {5: (1 << 32 | 5, ()), 6: (1 << 32 | 6, ())}
+
+
+def test_a_gpu_s_buffer_assignment_is_found_among_its_records():
+    record = encode([part(1, text(1, "module")), MessageField(2, BYTES, assignment())])
+    assert gpu_assignment(executable(b"\x7fELF", record)) == assignment()
+    with pytest.raises(ValueError, match="no buffer assignment"):
+        gpu_assignment(executable(b"\x7fELF"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        ("f32[]{:T(128)}", [512]),
+        ("f32[512,3]{1,0:T(8,128)}", [512 * 128 * 4]),
+        ("bf16[9,128]{1,0:T(8,128)(2,1)S(1)}", [16 * 128 * 2]),
+        ("f32[512,3]{0,1:T(8,128)}", [8 * 512 * 4]),
+        ("pred[4,3]{1,0}", [12]),
+        ("(s32[8]{0:T(128)}, /*index=1*/f32[2,2]{1,0:T(2,128)S(5)})", [512, 2 * 128 * 4]),
+    ],
+)
+def test_the_bytes_of_tiled_arrays(shape, sizes):
+    assert [size for _, size in tiled_arrays(shape)] == sizes
+
+
+@pytest.mark.jax
+@pytest.mark.full
+@pytest.mark.parametrize("target", TARGETS)
+def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, target):
+    if reason := missing_compiler(target.partition(":")[0]):
+        pytest.skip(reason)
+    for name, data in answer_of(pytestconfig.rootpath, __file__, target).items():
+        static = from_plain(Static, data)
+        assert static.owners is not None, (name, static.unavailable)
+        assert static.owners.exact, name
+        named = sum(owner.bytes for owner in static.owners.owners)
+        total = named + static.owners.others[1] + static.owners.gap_bytes
+        assert total == static.planned_bytes, name
+        made = [owner for owner in static.owners.owners if owner.kind != "argument"]
+        assert made[0].source.startswith("tests/xla/owners/test_reported.py:"), (name, made[0])
+
+
+def programs():
+    import jax
+    import jax.numpy as jnp
+
+    return {
+        "pairs": lambda x: (jnp.sort(x, axis=-1)[:, :, None] == x[:, None, :]).any(-1),
+        "loop": lambda x: jax.lax.fori_loop(0, 5, lambda _, c: c @ c, x[0]) + x[1].T,
+        "scan": lambda x: jax.lax.map(lambda row: jnp.outer(row[0], row[1]).sum(0), x),
     }
 
 
-def test_what_moves_elements_is_written_beside_its_operand_and_what_computes_them_over_it():
-    lines = (
-        f"%x = {ARRAY} parameter(0)",
-        f"%before = {ARRAY} negate(%x)",
-        f"%now = {ARRAY} OPCODE(%before)",
-        "%after = f32[8,1]{1,0:T(8,128)} reduce(%now)",
-        f"ROOT %result = {ARRAY} broadcast(%after)",
-    )
-    for opcode, both in (("reshape", 2), ("exponential", 1)):
-        found = owners([], *(line.replace("OPCODE", opcode) for line in lines))
-        assert dict(temporaries(found)).get(2, 1) == both, opcode
+def main(name):
+    """Print the figures of the programs for a target, with owners."""
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    from harness.xla import devices as xla_devices
+    from harness.xla import figures as xla_figures
+
+    place = SingleDeviceSharding(xla_devices.devices(name)[0])
+    told = {}
+    for label, function in programs().items():
+        struct = jax.ShapeDtypeStruct((8, 1024, 1024), "float32", sharding=place)
+        compiled = jax.jit(function, out_shardings=place).lower(struct).compile()
+        kind = name.partition(":")[0]
+        figures = xla_figures.figures(compiled, kind, lower_s=0, compile_s=0, owners=True)
+        told[label] = dataclasses.asdict(figures)
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

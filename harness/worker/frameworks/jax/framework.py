@@ -26,7 +26,7 @@ from harness.worker.timers import Timer
 from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import jaxlib_hlo
 from harness.xla.stage_operators import StagedProgram
 
 if TYPE_CHECKING:

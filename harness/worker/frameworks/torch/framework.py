@@ -38,7 +38,6 @@ def without_modes() -> Generator[None]:
 
 class Torch(Framework):
     device: torch.device = torch.device("cpu")
-    threads = 0  # on the cpu; 0 on CUDA
 
     def preload(self, *, tracing: bool) -> None:
         """Import what the first trace imports; fake tensors compute nothing and start no thread."""
@@ -63,7 +62,6 @@ class Torch(Framework):
             raise Unsupported(f"torch runs on the cpu or CUDA, not on {device}")
         torch.set_num_threads(threads)
         self.device = torch.device(device)
-        self.threads = threads if device == "cpu" else 0
         if device == "cuda":
             torch.cuda.init()
         self.busywork = torch.ones(threads * GRAIN)
@@ -121,7 +119,7 @@ class Torch(Framework):
         patience: Patience,
     ) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, owners=self.names_owners, threads=self.threads)
+        return figures(bind, fake, patience, owners=self.names_owners, cpu=self.device.type == "cpu")
 
     def put(self, tree: Any) -> Any:
         with without_modes():

@@ -43,14 +43,6 @@ class LiveBytes:
                 self.peak = max(self.peak, self.now)
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
 
-    def hold_scratch(self, size: int, operator: str) -> None:
-        """Count an operator's scratch memory, which lives only during it."""
-        live = self.now + size
-        if size and self.log:
-            self.log.add_scratch(size, operator)
-            self.peak_at = self.log.step if live > self.peak else self.peak_at
-        self.peak = max(self.peak, live)
-
     def _release(self, key: int, _: Any) -> None:
         self.now -= self.sizes.pop(key, 0)
         if self.log:

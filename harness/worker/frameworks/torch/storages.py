@@ -16,7 +16,7 @@ import torch
 from torch._C._autograd import _get_sequence_nr as next_node
 
 from harness.core.paths import PACKAGE, shown_path
-from harness.core.peak_owners import Owner, Owners, largest_first, live_curve, thin_curve
+from harness.core.peak_owners import Owner
 from harness.worker.frameworks.torch.arrays import ones
 
 # Folders whose frames are not the implementation's; `<` begins the names of code without a file.
@@ -74,50 +74,29 @@ class StorageLog:
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
 
-    def add_scratch(self, size: int, operator: str) -> None:
-        """Add the scratch memory of the operator that has just run."""
-        inside = f"inside {operator}"
-        self.gone.append((0, Storage(size, inside, "", self._line(), self.step, self.step)))
-
     def free_storage(self, key: int) -> None:
         if (storage := self.alive.pop(key, None)) is not None:
             storage.last = max(self.step, storage.first)
             self.gone.append((key, storage))
 
-    def owners(
-        self, arguments: Mapping[int, str], results: Collection[int], peak_at: int, planned_bytes: int
-    ) -> Owners:
-        """Owners of the peak at this step; `arguments` are names by storage key."""
-        end = self.step
-        entries = [*self.gone, *self.alive.items()]
-        lives = [(each.first, end if each.last is None else each.last, each.bytes) for _, each in entries]
-        buffers = [
-            _owner(storage, arguments.get(key), end, returned=storage.last is None and key in results)
-            for key, storage in entries
-            if storage.bytes and storage.first <= peak_at <= (end if storage.last is None else storage.last)
-        ]
-        return owners_of(buffers, planned_bytes, peak_at, end + 1, lives)
+    def buffers(self, arguments: Mapping[int, str], results: Collection[int], peak_at: int) -> list[Owner]:
+        """The buffers that are alive at this step; `arguments` are names by storage key."""
+        buffers: list[Owner] = []
+        for key, each in (*self.gone, *self.alive.items()):
+            if each.bytes and each.first <= peak_at and (each.last is None or peak_at <= each.last):
+                returned = each.last is None and key in results
+                buffers.append(_owner(each, arguments.get(key), returned=returned))
+        return buffers
 
 
-def owners_of(
-    buffers: list[Owner], planned_bytes: int, at: int, steps: int, lives: list[tuple[int, int, int]]
-) -> Owners:
-    """The owners of a plan's peak from its buffers, with the curve of live bytes from all live ranges."""
-    named, others = largest_first(buffers)
-    peak = sum(owner.bytes for owner in buffers)
-    curve = thin_curve(live_curve(steps, lives))
-    return Owners(peak, peak - planned_bytes, 0, at, steps, named, others, curve)
-
-
-def _owner(storage: Storage, argument: str | None, end: int, *, returned: bool) -> Owner:
-    last = end if storage.last is None else storage.last
+def _owner(storage: Storage, argument: str | None, *, returned: bool) -> Owner:
     if argument is None and storage.saved and not storage.source and not storage.first:
         argument = "cotangent"
     if argument is not None:
-        return Owner(argument, "argument", storage.bytes, "", storage.shape, "", storage.first, last)
+        return Owner(argument, "argument", storage.bytes, "", storage.shape, "")
     kind = "output" if returned else "saved" if storage.saved else "temp"
-    operator, shape, source = storage.operator, storage.shape, storage.source
-    return Owner(operator, kind, storage.bytes, operator, shape, source, storage.first, last)
+    operator = storage.operator
+    return Owner(operator, kind, storage.bytes, operator, storage.shape, storage.source)
 
 
 def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:

@@ -1,9 +1,8 @@
 """Static figures of an eager torch call, from a trace over fake tensors: nothing is allocated or computed.
 
 FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels count
-visible pairs only). Bytes are those of live storages and, on the cpu, of operators' scratch memory: what
-lives before the timed part are arguments, the peak above them temporaries. The program's hash is over its
-operators with dtypes, shapes and storages.
+visible pairs only). Bytes are those of live storages: what lives before the timed part are arguments, the
+peak above them temporaries. The program's hash is over its operators with dtypes, shapes and storages.
 
 For a callable of torch.compile the original function is traced: operators, and so FLOPs, arguments and
 results, are the same. Its temporaries depend on the compiler's fusions, and are unavailable.
@@ -22,12 +21,12 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from harness.core.peak_owners import Owners
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch import sdpa_flops
 from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
-from harness.worker.frameworks.torch.operator_scratch import ONEDNN, is_onednn_product, scratch_bytes
 from harness.worker.frameworks.torch.storages import StorageLog, argument_names
 from harness.worker.frameworks.torch.uncompiled import run_uncompiled
 
@@ -36,6 +35,7 @@ COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 EAGER = "eager torch has no compiler that counts it"
 FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
+SCRATCH = "temporaries leave out what torch's operators allocate inside themselves"
 OPAQUE = "only torch.compile knows what is in the operator {}: a trace cannot enter it"
 
 
@@ -58,12 +58,11 @@ class CpuFakeTensorMode(FakeTensorMode):
 class TraceTotals(TorchDispatchMode):
     """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
 
-    def __init__(self, patience: Patience, log: StorageLog | None, threads: int) -> None:
+    def __init__(self, patience: Patience, log: StorageLog | None) -> None:
         super().__init__()
         self.flop_counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
-        self.log, self.threads = log, threads
+        self.log = log
         self.memory = LiveBytes(log)
-        self.uses_onednn = False  # for a product whose scratch memory is not known
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.timed = False
@@ -103,9 +102,6 @@ class TraceTotals(TorchDispatchMode):
             self.memory.hold(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
-                size = scratch_bytes(func, args, kwargs, result, self.threads) if self.threads else 0
-                self.uses_onednn = self.uses_onednn or (self.threads > 0 and is_onednn_product(func, args))
-                self.memory.hold_scratch(size, func._overloadpacket.__name__)
         return result
 
     def _check_limits(self) -> None:
@@ -146,16 +142,14 @@ def figures(
     patience: Patience,
     *,
     owners: bool = False,
-    threads: int = 0,
+    cpu: bool = False,
 ) -> Static:
     """Trace the call that `bind` returns; with `owners`, its figures include the buffers of the peak.
 
-    `threads` are those of the cpu that will run it, where nothing is placed on another device; 0 for other
-    devices, where scratch memory is not known.
-    An untraceable call has no figures, with the reason.
+    With `cpu`, nothing is placed on another device. An untraceable call has no figures, with the reason.
     """
-    mode = (CpuFakeTensorMode if threads else FakeTensorMode)(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, StorageLog() if owners else None, threads)
+    mode = (CpuFakeTensorMode if cpu else FakeTensorMode)(allow_non_fake_inputs=True)
+    totals = TraceTotals(patience, StorageLog() if owners else None)
     start = time.perf_counter()
     try:
         with run_uncompiled() as compiled, mode:
@@ -195,13 +189,13 @@ def figures(
         program=f"sha256:{totals.digest.hexdigest()}",
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
-        warnings=(ONEDNN,) if totals.uses_onednn and not compiled else (),
+        warnings=() if compiled else (SCRATCH,),
     )
     if totals.log is None or static.planned_bytes is None:
         return static
-    arguments = dict(argument_names(inputs))
-    peak_owners = totals.log.owners(arguments, returned, totals.memory.peak_at, static.planned_bytes)
-    return replace(static, owners=peak_owners)
+    buffers = totals.log.buffers(dict(argument_names(inputs)), returned, totals.memory.peak_at)
+    peak = sum(owner.bytes for owner in buffers)
+    return replace(static, owners=Owners.of(buffers, peak, static.planned_bytes))
 
 
 def _untraceable(error: Exception) -> str:
@@ -216,4 +210,4 @@ def warm_up() -> None:
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)
 
-    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30), threads=1)
+    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30), cpu=True)

@@ -19,7 +19,7 @@ def trace(torch):
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
 
-    def read(function, size=N, mode="fwd", owners=True, threads=0):
+    def read(function, size=N, mode="fwd", owners=True):
         def bind(inputs, cotangent):
             return bind_call(function, ("x",), mode, inputs, cotangent)
 
@@ -29,7 +29,6 @@ def trace(torch):
                 lambda: {"x": torch.empty(size)},
                 Patience(30.0, 1 << 50),
                 owners=owners,
-                threads=threads,
             )
 
     return read
@@ -58,7 +57,8 @@ def test_the_peak_s_storages_with_their_lines(trace):
         ("temp", "add", 4 * N, line_of(function, 1)),
         ("temp", "mul", 4 * N, line_of(function, 2)),
     ]
-    assert max(alive for _, alive in owners.curve) == owners.peak_bytes
+    (warning,) = static.warnings
+    assert "allocate inside" in warning
     assert trace(function, owners=False).owners is None
 
 
@@ -90,32 +90,6 @@ def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(trace):
     pullback = trace(function, mode="bwd").owners
     assert pullback.exact
     assert ("saved", "exp", 4 * N, line_of(function, 1)) in rows(pullback)
-
-
-def test_what_an_operator_holds_inside_itself_is_an_owner_for_as_long_as_it_runs(torch, trace):
-    def function(x):
-        return torch.softmax(x.view(1024, 1024).t(), -1).relu()
-
-    static = trace(function, threads=1)
-    assert static.temp_bytes == 4 * N + 4 * 60**2  # the softmax's copy, and the block by which it is made
-    assert static.owners.exact
-    inside = [each for each in static.owners.owners if each.name == "inside _softmax"]
-    assert [(each.kind, each.bytes, each.source) for each in inside] == [
-        ("temp", 4 * N + 4 * 60**2, line_of(function, 1))
-    ]
-    assert inside[0].first == inside[0].last == static.owners.at
-    assert trace(function).temp_bytes == 4 * N  # of another device nobody knows: what relu reads
-    assert static.warnings == ()
-
-
-def test_a_product_in_half_precision_says_that_onednn_holds_more(torch, trace):
-    def function(x):
-        half = x.view(1024, 1024).bfloat16()
-        return half @ half
-
-    (warning,) = trace(function, threads=1).warnings
-    assert "oneDNN" in warning
-    assert trace(function).warnings == ()
 
 
 def test_the_peak_is_the_allocator_s_high_water_mark(torch, trace):

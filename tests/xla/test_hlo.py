@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.xla.jaxlib_hlo import jaxlib_hlo
+from harness.xla.hlo import jaxlib_hlo
 
 
 def test_an_older_jaxlib_has_them_elsewhere(monkeypatch):

@@ -2,7 +2,7 @@
 
 import inspect
 import linecache
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import import_module
 
 import pytest
@@ -13,11 +13,10 @@ from harness.core.case import Case
 from harness.core.paths import PROJECT
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
-from harness.xla.hlo import Graph
-from harness.xla.jaxlib_hlo import jaxlib_hlo
-from harness.xla.owners.assigned import assigned_owners
-from harness.xla.owners.buffer_assignment import buffer_assignment
+from harness.xla.hlo import Graph, jaxlib_hlo
+from harness.xla.owners import assigned
 from harness.xla.owners.names import Names, instruction_names
+from harness.xla.protobuf import encode, message, number_of
 
 pytestmark = pytest.mark.jax
 
@@ -31,7 +30,7 @@ LINES = {
     "offsets/mask_quadratic": "mask = jnp.where(allowed(segment_ids_q",
     "offsets/mask_blocked": "pairs = jnp.where(mask, ids[:, :, None], 0)",
     "offsets/bincount": "counts = jax.vmap(partial(jnp.bincount",
-    "offsets/segment_min": "met_q = keys_q <= segment_max(",
+    "offsets/segment_min": "met_kv = keys_kv >= minimum(keys_q",
     "offsets/searchsorted": "ascending = jax.lax.cummax(ids)",
 }
 
@@ -62,9 +61,7 @@ def test_the_buffers_of_a_peak_add_up_to_the_plan_and_have_their_lines():
     largest = owners.owners[0]
     line = inspect.getsourcelines(pairs)[1] + 1
     assert (largest.bytes, largest.operator, largest.shape) == (4 << 20, "eq", "pred[4,1024,1024]")
-    assert largest.source == f"tests/xla/owners/test_compiled.py:{line}"
-    assert largest.first <= owners.at <= largest.last < owners.instructions
-    assert max(alive for _, alive in owners.curve) == owners.peak_bytes
+    assert largest.source == f"tests/xla/owners/test_assigned.py:{line}"
     assert [(o.name, o.bytes) for o in owners.owners if o.kind == "argument"] == [("x", 4 * 4 * 1024)]
 
 
@@ -81,26 +78,6 @@ def test_a_loops_carry_is_one_buffer_and_what_a_turn_makes_is_named():
     big = [owner for owner in owners.owners if owner.bytes == 4 * 512 * 512]
     assert sorted(owner.kind for owner in big) == ["argument", "output", "temp"]
     assert {owner.operator for owner in big if owner.kind == "temp"} == {"dot_general"}
-    top = max(alive for _, alive in owners.curve)
-    assert top == pytest.approx(owners.peak_bytes - owners.gap_bytes, abs=64)  # pointers of tuples
-
-
-def test_a_buffer_that_only_a_branch_reads_lives_until_the_conditional_ends():
-    import jax
-    import jax.numpy as jnp
-
-    def branches(x):
-        a = x @ x
-        b = jnp.sort(a)
-        return jax.lax.cond(a[0, 0] > 0, lambda: jnp.sort(b.T) @ a, lambda: a.T @ b)
-
-    static = owners_here(branches, (512, 512))
-    owners = static.owners
-    assert owners is not None
-    assert owners.exact
-    lives = {o.operator: (o.first, o.last) for o in owners.owners if o.bytes == 1 << 20 and o.kind == "temp"}
-    assert lives["dot_general"][1] > lives["dot_general"][0] + 1
-    assert lives["dot_general"][0] <= owners.at <= lives["dot_general"][1]
 
 
 def test_where_xla_lists_peaks_of_temporaries_alone_arguments_and_results_have_owners():
@@ -113,11 +90,22 @@ def test_where_xla_lists_peaks_of_temporaries_alone_arguments_and_results_have_o
     )
     (module,) = compiled.runtime_executable().hlo_modules()
     text = module.to_string(jaxlib_hlo().HloPrintOptions())
-    whole = buffer_assignment(compiled.memory_analysis().serialized_buffer_assignment_proto)
-    blocks = [block if block.kind == "temp" else replace(block, peak=()) for block in whole.allocations]
+    whole = compiled.memory_analysis().serialized_buffer_assignment_proto
+    blocks = [message(field.value) for field in message(whole) if field.number == assigned.ALLOCATIONS]
+    lasting = {
+        number_of(block, assigned.INDEX)
+        for block in blocks
+        if {field.number for field in block} & {assigned.PARAMETER, assigned.LIVE_OUT}
+    }
+    bare = [
+        field
+        for field in message(whole)
+        if field.number != assigned.PEAKS or number_of(message(field.value), assigned.INDEX) not in lasting
+    ]
+    assert len(bare) < len(message(whole))
     listed, others = (
-        assigned_owners(each, instruction_names(module), Names(Graph(text), text), 0)
-        for each in (whole, replace(whole, allocations=tuple(blocks)))
+        assigned.assigned_owners(each, instruction_names(module), Names(Graph(text), text), 0)
+        for each in (whole, encode(bare))
     )
     assert {owner.kind for owner in listed.owners} == {"argument", "output", "temp"}
     assert others == listed
