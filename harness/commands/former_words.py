@@ -8,6 +8,7 @@ FORMER_WORDS = {
     "history --out": "history prints a table, and --json has its medians and intervals to be drawn",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
+    "sentinel": "static --against py:OLD compares every figure with another environment's",
     "static --stages": "profile counts and times stages; static has the FLOPs and bytes of the whole call",
 }
 

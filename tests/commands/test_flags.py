@@ -53,12 +53,8 @@ CHANGES = {  # by command: option → what it changes
         **CASES, **COMPILING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
         "--target": "what is compiled for", "--max-seq": "lengths are searched",
         "--kernels": "the page; --json has all", "--owners": "the page",
-        "--against": "what owners are compared with", "--args": "the kernel's launch",
+        "--against": "what figures are compared with", "--args": "the kernel's launch",
         "--grid": "the kernel's launch",
-    },
-    "sentinel": {
-        **JSON, "--python": "environments", "--target": "what is compiled for", "--seq": "cases",
-        "--config": "suites", "--issue": "a file", "--out": "a file",
     },
     "profile": {
         **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON, "--ops": "operators", "--trace": "a file",
