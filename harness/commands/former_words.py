@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError
 
 FORMER_WORDS = {
+    "doctor --noise": "gate --self-check says which slowdown a gate can catch on this machine",
+    "gate --resume": "a gate takes minutes, and one that was interrupted is run again",
     "history --out": "history prints a table, and --json has its medians and intervals to be drawn",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
