@@ -58,10 +58,11 @@ def test_a_flag_that_does_not_exist_would_be_found():
 def test_the_sentinels_words_exist_and_its_python_has_the_newest_jax():
     (job,) = yaml.safe_load((CI / "sentinel.yml").read_text(encoding="utf-8"))["jobs"].values()
     words = shlex.split(next(step["run"] for step in job["steps"] if step.get("id") == "compare"))
-    assert words[:3] == ["old/bin/python", "cli.py", "sentinel"]
-    with typer.main.get_command(app).commands["sentinel"].make_context("sentinel", words[3:]) as context:
-        assert context.params["python"] == ("old", "new")
-        assert f"--body-file {context.params['issue']}" in job["steps"][-1]["run"]
+    *words, redirected, file = words
+    assert (words[:3], redirected) == (["new/bin/python", "cli.py", "static"], ">")
+    with typer.main.get_command(app).commands["static"].make_context("static", words[3:]) as context:
+        assert context.params["against"] == "py:old"
+        assert f"head -c 60000 {file}" in job["steps"][-1]["run"]
     version = next(step["with"]["python-version"] for step in job["steps"] if "with" in step)
     assert tuple(map(int, version.split("."))) >= (3, 12)  # jax 0.11 and later have no release for 3.11
 

@@ -75,7 +75,6 @@ def claims(
 
 @command(group, "doctor")
 def doctor(
-    noise: bool = flag("Noise", "Measure this machine's noise, and which slowdown a gate can hold."),
     self_check: bool = flag("Noise", "Is a case as fast here as in a plain loop of a fresh process?"),
     roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
     *,
@@ -83,11 +82,7 @@ def doctor(
     json: bool = options.JSON,
 ) -> None:
     """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
-    if noise:
-        from harness.commands.gate import measure_noise
-
-        measure_noise(place.project(), json=json)
-    elif self_check:
+    if self_check:
         from harness.commands.self_check import check_self
 
         check_self(place.project(), json=json)

@@ -1,14 +1,12 @@
-"""`gate` and `doctor --noise`: run a gate, show the newest, or write the file of figures; then print."""
+"""`gate`: run a gate, show the newest, or write the file of figures; then print."""
 
-import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
-from harness.core.errors import SideError, UsageError
-from harness.core.typed_command import resuming_command
+from harness.core.errors import SideError
 from harness.gate.case_evidence import CaseEvidence
 from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
@@ -29,7 +27,7 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     if options.junit is not None:
         refuse_file(options.junit, "--junit")
     if options.last:
-        return print_outcome(*read_newest(project), options, json=json)
+        return print_outcome(*newest(project.results), options, json=json)
     options = limit_threads(options, project)
     if options.dry_run:
         return print_gate_plan(project, options, json=json)
@@ -73,23 +71,7 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
         return run_static(project, options, progress), {}
     from harness.gate.timed.run import run_timed
 
-    try:
-        return run_timed(project, options, progress)
-    except KeyboardInterrupt:
-        if progress.kept is not None:
-            print_line(f"the pairs measured so far are in {progress.kept}", err=True)
-            print_line(f"resume with: {resuming_command()}", err=True)
-        raise
-
-
-def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:
-    """The outcome of the newest stored gate, and its evidence. UsageError where it was interrupted."""
-    folder = newest(project.results)
-    header = folder.header
-    if header.outcome is None:
-        command = shlex.join(header.command or ("seqsweep", "gate"))
-        raise UsageError(f"the newest gate, {folder.path}, was interrupted; go on with: {command} --resume")
-    return header.outcome, header.evidence
+    return run_timed(project, options, progress)
 
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:
@@ -119,19 +101,6 @@ def update_baseline(project: Project, options: GateOptions, progress: GateProgre
             print_line(f"not written: {line}")
         print_line(f"written: {path}")
     return 0
-
-
-def measure_noise(project: Project, *, json: bool) -> None:
-    """Measure which slowdowns a gate can tell from noise on this machine, and print it."""
-    from harness.gate.noise.measure import measure, noise_options
-    from harness.gate.report.noise import print_noise
-
-    with closing(new_progress()) as progress:
-        regimes = measure(project, limit_threads(noise_options(), project), progress)
-    if json:
-        print_json({"regimes": [regime.to_json() for regime in regimes]})
-    else:
-        print_noise(console(), regimes)
 
 
 def new_progress() -> GateProgress:

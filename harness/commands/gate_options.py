@@ -32,7 +32,6 @@ class GateFlags:
     update: bool = flag(GATE, "With --static: write results/baselines/.")
     inconclusive: str = option(GATE, "Not enough evidence: warn or fail.", "fail")
     junit: Path | None = option(GATE, "Write JUnit XML there.")
-    resume: bool = flag(GATE, "Continue the interrupted gate of the same cases.")
     wait: bool = flag(GATE, "Wait while another benchmark holds a device.")
 
     def options(self, suites: Sequence[str] | None, overrides: "Overrides") -> "GateOptions":

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import typer
 
@@ -10,7 +9,7 @@ from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
 from harness.commands.option_groups import REQUIRED, argument, option
-from harness.commands.options import OUTPUT, PLACES, Text, Words, combine, split_words
+from harness.commands.options import PLACES, Text, Words, combine, split_words
 from harness.commands.sectioned_command import command
 from harness.core.errors import UsageError
 
@@ -147,28 +146,6 @@ def static(
             json=json,
         )
     raise typer.Exit(code)
-
-
-@command(group, "sentinel")
-def sentinel(
-    suites: Words = measuring_options.SUITES,
-    python: Words = option(TARGETS, "An environment, twice or more: that of before first, then newer ones."),
-    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
-    seq: Words = option(TARGETS, "Sequence lengths: 4Ki,16Ki."),
-    config: Text = option("Places", "Which bench.yaml."),
-    issue: Path | None = option(OUTPUT, "File for an issue's text, in Markdown, where a figure changed."),
-    out: Path | None = option(OUTPUT, "File for a chart of what changed over the environments, SVG."),
-    *,
-    json: bool = options.JSON,
-) -> None:
-    """Compile the same code under two environments or more. What other versions of the compilers change."""
-    from harness.commands.sentinel import compare_pythons
-
-    given = {"--target": ",".join(split_words(target)), "--seq": ",".join(seq or ()), "--config": config}
-    flags = [word for name, value in given.items() if value for word in (name, value)]
-    raise typer.Exit(
-        compare_pythons(python or (), [*(suites or ()), *flags], issue=issue, out=out, json=json)
-    )
 
 
 @command(group, "profile")

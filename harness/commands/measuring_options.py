@@ -92,7 +92,7 @@ class PageFlags:
     max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
     kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line.")
     owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
-    against: Text = option(TARGETS, "--owners: which buffers grew since git:REF, or from py:INTERPRETER.")
+    against: Text = option(TARGETS, "What changed since git:REF, or from py:INTERPRETER.")
 
 
 @option_group

@@ -1,4 +1,4 @@
-"""`static --owners`: the buffers at the planned peaks, and which of them grew since a base."""
+"""`static --against` and `--owners`: what changed since a base, and the buffers at the planned peaks."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -6,26 +6,35 @@ from dataclasses import asdict
 from harness.commands.output import console, print_json, print_note, stored_of
 from harness.commands.streams import print_line
 from harness.core.record import Record
-from harness.gate.static.base_figures import BaseFigures
+from harness.gate.outcome import GateOutcome
+from harness.gate.report.table import gate_data, print_static_changes
+from harness.gate.static.base_figures import BaseFigures, changes_since
 from harness.report.run_json import run_data
 from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
 from harness.report.tables.render import print_tables
 from harness.run.session import Done
 
 
-def print_planned_owners(done: Done, targets: Sequence[str], base: BaseFigures | None, *, json: bool) -> None:
-    """Print a run's owners, with a base first what has grown; as JSON the run and the base's figures."""
+def print_plans(
+    done: Done, targets: Sequence[str], base: BaseFigures | None, *, owners: bool, json: bool
+) -> int:
+    """Print what changed since a base, then the owners, or both as JSON; the exit code that a base gives."""
     stored = stored_of(done)
     records = stored.records
     for problem in stored.problems:
         print_note(problem)
+    outcomes = [] if base is None else [changes_since(base, records, target) for target in targets]
     if json:
         data = run_data(stored.info, stored.records)
-        print_json({**data, **({} if base is None else {"base": _base_data(base)})})
-        return
-    if base is not None:
-        print_since(records, targets, base)
-    print_owners(records, targets)
+        print_json({**data, **({} if base is None else {"base": _base_data(base, outcomes)})})
+    else:
+        for outcome in outcomes:
+            print_static_changes(console(), outcome)
+        if base is not None and owners:
+            print_since(records, targets, base)
+        if owners:
+            print_owners(records, targets)
+    return max((outcome.exit_code for outcome in outcomes), default=0)
 
 
 def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFigures) -> None:
@@ -37,11 +46,11 @@ def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFig
                 print_line(line)
 
 
-def _base_data(base: BaseFigures) -> dict[str, object]:
+def _base_data(base: BaseFigures, outcomes: Sequence[GateOutcome]) -> dict[str, object]:
     figures = [
         {"case": case, "target": target, **asdict(static)} for (case, target), static in base.figures.items()
     ]
-    return {"name": base.name, "figures": figures}
+    return {"name": base.name, "figures": figures, "changes": [gate_data(outcome) for outcome in outcomes]}
 
 
 def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:

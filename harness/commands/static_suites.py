@@ -44,16 +44,17 @@ def compile_and_print(
         depth="static",
         targets=targets,
         max_seq=pages.max_seq,
-        owners=pages.owners,
+        owners=pages.owners or base is not None,
         wait=wait,
     )
-    if pages.owners:
-        from harness.commands.static_owners import print_planned_owners
+    changed = 0
+    if pages.owners or base is not None:
+        from harness.commands.static_owners import print_plans
 
-        print_planned_owners(done, targets, base, json=json)
+        changed = print_plans(done, targets, base, owners=pages.owners, json=json)
     else:
         _print_pages(done, targets, pages, columns, notes=notes, json=json)
-    return stages.end_run(done, strict=strict)
+    return stages.end_run(done, strict=strict) or changed
 
 
 def _print_pages(

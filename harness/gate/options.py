@@ -37,7 +37,6 @@ class GateOptions:
     update: bool = False
     inconclusive: str = FAIL
     junit: Path | None = None
-    resume: bool = False
     wait: bool = False
 
     def __post_init__(self) -> None:

@@ -1,43 +1,29 @@
-"""Store of gates: `results/gates/<id>/` holds a header and a line per case and pair, appended pair by pair.
-
-`gate --last` reads the newest folder; `gate --resume` continues an interrupted one.
-"""
+"""Store of gates: `results/gates/<id>/gate.json` has the outcome of a timed gate and its evidence."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from harness.core.errors import UsageError
-from harness.core.plain_data import from_plain, plain_number
-from harness.core.regular_file import read_regular
-from harness.gate.case_evidence import CaseEvidence, Rounds
+from harness.core.plain_data import from_plain
+from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import GateOutcome
 from harness.store import json_file
 from harness.store.atomic import replace, write_error
-from harness.store.jsonl import seal, unseal
-from harness.store.run_lock import run_lock
 
 HEADER = "gate.json"
-PAIRS = "pairs.jsonl"
 REMEDY = "remove its folder, and run the gate again"
 
 
 @dataclass(frozen=True)
 class GateHeader:
-    """gate.json. Gates with the same `request` may pool their pairs; `sources` are hashes by name.
-
-    An interrupted gate has `outcome` None and no `evidence`.
-    """
+    """gate.json; `sources` are hashes by name. A gate that has not ended has `outcome` None."""
 
     command: tuple[str, ...] = ()
     started: str | None = None
-    request: str | None = None
     sources: Mapping[str, str] | None = None
     outcome: GateOutcome | None = None
     evidence: Mapping[str, CaseEvidence] = field(default_factory=dict[str, CaseEvidence])
@@ -69,36 +55,9 @@ class GateFolder:
         outcome = header.outcome.to_json() if header.outcome else None
         replace(self.path / HEADER, json_file.to_text({**asdict(header), "outcome": outcome}))
 
-    def writing(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:
-        """Hold the folder's lock as its only writer. MachineError names the process that holds it."""
-        return run_lock(self.path, "seqsweep gate", tell, "gate")
-
-    def discard_empty(self) -> None:
-        """Remove the folder of a gate that stored no pair."""
-        if not (self.path / PAIRS).exists():
-            shutil.rmtree(self.path, ignore_errors=True)
-
-    def append(self, rounds: Sequence[Rounds]) -> None:
-        """Add the rounds of one pair, a line per case; if that fails, the file is as before."""
-        path = self.path / PAIRS
-        before = read_regular(path) if path.exists() else b""
-        lines = [{**asdict(each), "effect": each.effect} for each in rounds]
-        data = b"".join(
-            seal(msgspec.json.decode(msgspec.json.encode(line, enc_hook=plain_number))) for line in lines
-        )
-        if data:
-            replace(path, before + data)
-
-    def rounds(self) -> list[Rounds]:
-        """The rounds of all pairs. A damaged line is skipped: its case is measured again."""
-        path = self.path / PAIRS
-        rounds: list[Rounds] = []
-        for line in read_regular(path).splitlines() if path.exists() else ():
-            with suppress(ValueError, RecursionError):  # msgspec's errors are ValueErrors
-                data = msgspec.json.decode(line)
-                sealed = isinstance(data, dict) and "crc32" in data  # earlier versions wrote none
-                rounds.append(from_plain(Rounds, unseal(line) if sealed else data))
-        return rounds
+    def discard(self) -> None:
+        """Remove the folder of a gate that decided nothing."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def gates(results: Path) -> list[GateFolder]:
@@ -106,15 +65,10 @@ def gates(results: Path) -> list[GateFolder]:
     return [GateFolder(path.parent) for path in sorted((results / "gates").glob(f"*/{HEADER}"))]
 
 
-def newest(results: Path, request: str | None = None) -> GateFolder:
-    """The newest gate, or the newest unfinished one of a request. UsageError when there is none."""
-    folder = results / "gates"
+def newest(results: Path) -> tuple[GateOutcome, Mapping[str, CaseEvidence]]:
+    """The outcome and the evidence of the newest gate that has ended. UsageError when there is none."""
     for gate in reversed(gates(results)):
-        header = gate.header if request else None
-        if header is None or (header.request == request and header.outcome is None):
-            return gate
-    if request is None:
-        raise UsageError(f"no gate is kept in {folder}; run one with: seqsweep gate")
-    raise UsageError(
-        f"no interrupted gate of these cases, sides and sources is kept in {folder}; leave --resume away"
-    )
+        header = gate.header
+        if header.outcome is not None:
+            return header.outcome, header.evidence
+    raise UsageError(f"no gate is kept in {results / 'gates'}; run one with: seqsweep gate")

@@ -1,4 +1,4 @@
-"""The lock of a run's or a gate's folder: one process writes to it, and readers need none."""
+"""The lock of a run's folder: one process writes to it, and readers need none."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
@@ -12,7 +12,7 @@ LOCK = "run.lock"  # a file of its own, because records.jsonl and run.json are r
 
 
 @contextmanager
-def run_lock(folder: Path, command: str, tell: Callable[[str], None], what: str = "run") -> Generator[None]:
+def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generator[None]:
     """Hold the lock for as long as the block; MachineError names who else holds it, and since when.
 
     Where the file system has no locks, `tell` is given a sentence, and the block runs without one.
@@ -27,9 +27,9 @@ def run_lock(folder: Path, command: str, tell: Callable[[str], None], what: str 
             taken = lock.take(command)
         except OSError as error:
             taken = True
-            tell(f"{path} cannot be locked ({error.strerror}): start no second {what} --resume of it")
+            tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of it")
         if not taken:
             raise MachineError(
-                f"{what} {folder.name} is being written by {lock.holder()}; wait for it, or end it"
+                f"run {folder.name} is being written by {lock.holder()}; wait for it, or end it"
             )
         yield

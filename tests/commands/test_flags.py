@@ -53,12 +53,8 @@ CHANGES = {  # by command: option → what it changes
         **CASES, **COMPILING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
         "--target": "what is compiled for", "--max-seq": "lengths are searched",
         "--kernels": "the page; --json has all", "--owners": "the page",
-        "--against": "what owners are compared with", "--args": "the kernel's launch",
+        "--against": "what figures are compared with", "--args": "the kernel's launch",
         "--grid": "the kernel's launch",
-    },
-    "sentinel": {
-        **JSON, "--python": "environments", "--target": "what is compiled for", "--seq": "cases",
-        "--config": "suites", "--issue": "a file", "--out": "a file",
     },
     "profile": {
         **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON, "--ops": "operators", "--trace": "a file",
@@ -74,7 +70,6 @@ CHANGES = {  # by command: option → what it changes
         "--delta": "verdicts", "--max-pairs": "pairs", "--budget": "wall time", "--explain": "the output",
         "--last": "the newest gate is read", "--self-check": "the base", "--static": "what is compared",
         "--update": "a file", "--inconclusive": "the exit code", "--junit": "a file",
-        "--resume": "which gate goes on",
     },
     "show": {**STORED, **PICKED, **RESULTS, **TABLES, **JSON, "--record": "one record is printed"},
     "runs": {**RESULTS, **JSON, "--keep": "runs are deleted", "--dry-run": "nothing is deleted"},
@@ -102,7 +97,7 @@ CHANGES = {  # by command: option → what it changes
         "--framework": "the template",
     },
     "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings"},
+    "doctor": {**PLACE, **JSON, "--self-check": "a comparison", "--roofline": "ceilings"},
     "machines": {**CATALOG, **JSON},
 }  # fmt: skip
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}

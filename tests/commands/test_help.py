@@ -68,7 +68,6 @@ SECTIONS = {
     "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
-    "sentinel": ["Arguments", "Targets", "Places", "Output", "Options", "Examples"],
     "claims": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "list": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],

@@ -92,9 +92,7 @@ def test_what_grew_since_a_base_is_said_first_with_its_line(capsys):
     )
 
 
-def test_a_base_is_of_owners_alone(capsys):
-    assert call_app(app, ["static", "mask", "--against", "git:HEAD"]) == 2
-    assert "--against: goes with --owners" in capsys.readouterr().err
+def test_a_base_is_of_suites_and_of_another_state_of_them(capsys):
     assert call_app(app, ["static", "k.py::add", "--args", "x:f32[8]", "--against", "git:HEAD"]) == 2
     assert "--against does not go with FILE.py::KERNEL" in capsys.readouterr().err
     project, schedule = None, None  # refused before either is looked at

@@ -81,7 +81,7 @@ class Drill:
         code, more = self.finish(folder, again(folder))
         for _ in range(2):
             # It was ended before there was anything to go on with.
-            if code == 2 and re.search("no run|no gate|no interrupted gate", more):
+            if code == 2 and re.search("no run|no gate", more):
                 code, more = self.finish(folder, words)
         left = [path for path in (folder / "tmp").iterdir() if path.is_dir()]
         spilled = sum(path.stat().st_size for path in (folder / "tmp").rglob("*") if path.is_file())
@@ -112,14 +112,10 @@ def outcomes(folder):
 
 
 def gated(folder):
-    """Of a gate: its cases, each with every pair once from the first on, its end, and git's worktrees."""
-    kept = newest(folder / "results")
-    pairs = sorted((each.case, each.pair) for each in kept.rounds())
-    cases = sorted({case for case, _ in pairs})
-    counts = Counter(case for case, _ in pairs)
-    whole = pairs == [(case, number) for case in cases for number in range(1, counts[case] + 1)]
+    """Of a gate: its cases, that it has ended, and git's worktrees."""
+    outcome, _ = newest(folder / "results")
     trees = [path.name for path in folder.glob(".git/worktrees/*")]
-    return cases, whole, kept.header.outcome is not None, trees
+    return sorted(case.case for case in outcome.cases), trees
 
 
 def files_of(part):
@@ -173,7 +169,7 @@ def main():
         "run": (run, lambda _: [*run, "--resume"], outcomes, lambda _: None, 6),
         "collect": (joined, lambda _: joined, files_of("results/runs"), copy_shards, 2),
         "report": (page, lambda _: page, files_of("page.md"), prepare_report, 1),
-        "gate": (gate, lambda _: [*gate, "--resume"], gated, copy_repository, 3),
+        "gate": (gate, lambda _: gate, gated, copy_repository, 3),
         "profile": (
             profile,
             lambda _: profile,

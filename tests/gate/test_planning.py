@@ -1,16 +1,10 @@
 """Δ and threads of a gate are those of the suites whose cases --cases selects."""
 
-from contextlib import contextmanager
-from dataclasses import replace
-
 import pytest
 
-from harness.core.errors import UsageError
 from harness.gate.options import GateOptions
 from harness.gate.planning import limit_threads, plan_of_candidate
 from harness.gate.static.run import baseline_here
-from harness.gate.timed import run as timed
-from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 
 BENCH = """\
@@ -35,24 +29,3 @@ def test_a_suite_of_which_no_case_is_selected_decides_nothing(project, pattern, 
     plan = plan_of_candidate(project, limit_threads(GateOptions(cases=(pattern,)), project))
     assert plan.deltas == deltas
     assert baseline_here(plan).threads == threads
-
-
-@pytest.mark.parametrize(("family", "smallest"), [("topk", 0.2), ("mask", 0.02)])
-def test_the_machine_need_hold_no_smaller_delta_than_those_of_timed_cases(
-    project, monkeypatch, family, smallest
-):
-    options = GateOptions(overrides=Overrides(settings={"threads": "1"}))
-    plan = plan_of_candidate(project, options)
-    opponents = {case: case if case.family == family else None for case in plan.opponents}
-
-    @contextmanager
-    def plan_of(*_):
-        yield replace(plan, opponents=opponents)
-
-    def refuse(_results, delta):
-        raise UsageError(f"asked for {delta}")
-
-    monkeypatch.setattr(timed, "plan_of", plan_of)
-    monkeypatch.setattr(timed, "refuse_below", refuse)
-    with pytest.raises(UsageError, match=f"asked for {smallest}"):
-        timed.run_timed(project, options, None)

@@ -10,17 +10,18 @@ from rich.text import Text
 from harness.analysis.stats import PROCESSES, t_half_width
 from harness.core.units import format_seconds
 from harness.gate.case_evidence import CaseEvidence
-from harness.gate.noise.detectable import pairs_needed
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report import wording
 from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.timed.decision import Decision, Margin, judge
+from harness.gate.timed.detectable import pairs_needed
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
 _PAIRS = (
     Column("pair"),
+    Column("kind", right=False),
     Column("effect"),
     Column("rounds", rank=2),
     Column("sd of rounds", rank=3),
@@ -40,7 +41,7 @@ def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidenc
     for line in claim(case, evidence):
         console.print(Text(line))
     console.print()
-    print_tables(console, *pairs_tables(evidence))
+    print_tables(console, pairs_table(evidence))
     for line in (*required_pairs(case, evidence), *_programs(case, evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
@@ -89,25 +90,28 @@ def _programs(case: CaseVerdict, evidence: CaseEvidence) -> Sequence[str]:
     return [f"{same}: a difference in time is the machine's" if case.effect else same]
 
 
-def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
-    """A row per pair: the first ones, and apart from them those of the confirmation."""
+def pairs_table(evidence: CaseEvidence) -> TableData:
+    """A row per pair: the first ones, then the fresh ones of the confirmation."""
     effects = [*evidence.first, *evidence.fresh]
     pairs = zip_longest(effects, evidence.rounds[: len(effects)], evidence.levels_s[: len(effects)])
-    rows = [_pair_row(number, *pair) for number, pair in enumerate(pairs, start=1)]
-    count = len(evidence.first)
-    return [
-        TableData("first pairs", _PAIRS, tuple(rows[:count])),
-        TableData("confirmation, fresh pairs", _PAIRS, tuple(rows[count:])),
+    rows = [
+        _pair_row(number, "first" if number <= len(evidence.first) else "fresh", *pair)
+        for number, pair in enumerate(pairs, 1)
     ]
+    return TableData("pairs of processes", _PAIRS, tuple(rows))
 
 
 def _pair_row(
-    number: int, effect: float, rounds: Sequence[float] | None, levels_s: tuple[float, float] | None
+    number: int,
+    kind: str,
+    effect: float,
+    rounds: Sequence[float] | None,
+    levels_s: tuple[float, float] | None,
 ) -> tuple[Cell, ...]:
     count = len(rounds or ())
     spread = f"{100 * statistics.stdev(rounds or ()):.1f} %" if count > 1 else wording.ABSENT
     levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
-    texts = (str(number), wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
+    texts = (str(number), kind, wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
     return tuple(map(Cell, texts))
 
 

@@ -1,7 +1,6 @@
 """Progress of a gate on standard error: the pair, how many cases are open, the estimated time left."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.text import Text
 
@@ -10,9 +9,7 @@ from harness.report.progress import Progress
 
 
 class GateProgress(Progress):
-    """Progress of a gate. `kept` is the folder that stores the pairs, once it exists."""
-
-    kept: Path | None = None
+    """Progress of a gate."""
 
     def pair_started(self, number: int, cases: Sequence[str], left_s: float | None) -> None:
         """A pair begins with the cases that are still open."""

@@ -51,6 +51,15 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(step, style="dim"), soft_wrap=True)
 
 
+def print_static_changes(console: Console, outcome: GateOutcome) -> None:
+    """Print what changed since the base of `static --against`: the verdict, then the tables."""
+    console.print(Text(f"{wording.conclusion(outcome)}: {wording.comparison(outcome)}"), soft_wrap=True)
+    console.print()
+    print_tables(console, *gate_tables(outcome))
+    for line in wording.left_out_lines(outcome):
+        console.print(Text(line, style="dim"))
+
+
 def gate_tables(outcome: GateOutcome) -> list[TableData]:
     """A table per family of what was measured."""
     verdicts = {case.case: case for case in outcome.cases if not case.same_code}

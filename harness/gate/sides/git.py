@@ -3,7 +3,6 @@
 They use this disk alone: git runs no hooks, uses no network and asks for no password.
 """
 
-import hashlib
 import os
 import re
 import shlex
@@ -108,20 +107,6 @@ def default_commit(repo: Path) -> tuple[str, str]:
     if parent is None:
         raise _no_history(repo, f"HEAD is in {name} and its parent is not known", ref)
     return parent, f"first parent of HEAD, which is in {name}"
-
-
-def state(repo: Path) -> str:
-    """A hash of a repository's content: its commit, what was edited since, and modules not yet added.
-
-    Other new files do not count: a gate writes some itself.
-    """
-    digest = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
-    changes = git(repo, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--submodule=diff", "HEAD")
-    digest.update(changes.stdout.encode(errors="surrogateescape"))
-    for file in _modules_not_added(repo):
-        digest.update(bytes(file.relative_to(repo)) + b"\0")
-        digest.update(file.read_bytes() if file.is_file() else b"")
-    return f"sha256:{digest.hexdigest()}"
 
 
 def edited_files(repo: Path, tree: Path) -> list[Path]:

@@ -1,23 +1,39 @@
-"""Static figures of cases at a base (another commit or environment), with the buffers of their peaks."""
+"""Static figures of cases at a base (another commit or environment), and what has changed since."""
 
+import json
+import os
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 from harness.core.case import Case
-from harness.core.errors import UsageError
+from harness.core.errors import SideError, UsageError
+from harness.core.plain_data import from_plain
+from harness.core.record import Record
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
+from harness.gate.outcome import STATIC, CaseVerdict, GateOutcome
 from harness.gate.sides.base import base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.side import Side
-from harness.gate.static.compiler_versions import version_changes, versions_of
+from harness.gate.static.diff import StaticFigures, compare
+from harness.gate.static.exact_kernel import ExactKernel
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.run.compile.compile_worker import CompileWorker
 from harness.run.compile.request import CompileRequest
 from harness.run.processes.worker_process import Processes
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
+
+ASK_VERSIONS = """
+import json, platform
+from harness.catalog.known_frameworks import known, packages_of
+from harness.core.version import version_of
+versions = {package.name: version_of(package.name) for package in packages_of(known())}
+print(json.dumps({**versions, "python": platform.python_version()}))
+"""
+Versions = Mapping[str, str | None]
 
 
 class BaseFigures(NamedTuple):
@@ -64,7 +80,54 @@ def _name_of(base: Side, candidate: Side) -> str:
         return base.description
     old, new = (versions_of(side.interpreter, base.path[0]) for side in (base, candidate))
     changes = [
-        f"{name} {before or 'none'} to {now or 'none'}"
-        for name, (before, now) in version_changes(old, new).items()
+        f"{name} {old.get(name) or 'none'} to {new[name] or 'none'}"
+        for name in sorted(new)
+        if old.get(name) != new[name]
     ]
     return f"{base.description} ({', '.join(changes) or 'no version differs'})"
+
+
+def versions_of(python: str, path: str) -> Versions:
+    """The package versions of an interpreter with this import path: its last line, as imports may print."""
+    ended = subprocess.run(
+        [python, "-c", ASK_VERSIONS],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    try:
+        return from_plain(Versions, json.loads(ended.stdout.strip().splitlines()[-1]))
+    except (ValueError, IndexError):
+        said = [*ended.stderr.strip().splitlines(), f"it ended with {ended.returncode}"]
+        raise SideError(f"{python} does not say its versions: {said[0]}") from None
+
+
+def changes_since(base: BaseFigures, records: Sequence[Record], target: str) -> GateOutcome:
+    """The gate's verdict on the figures of each case for a target, with the base's as they were."""
+    cases: list[CaseVerdict] = []
+    left_out: dict[str, str] = {}
+    for record in records:
+        before, now = base.figures.get((record.case, target)), record.static.get(target)
+        if before is None or now is None:
+            continue
+        sides = (_static_figures(record, before, target), _static_figures(record, now, target))
+        verdict, reason, notes = compare(*sides, None)
+        if verdict is None:
+            left_out[record.case] = reason
+        else:
+            cases.append(CaseVerdict(record.case, verdict, reason, notes=notes))
+    return GateOutcome(STATIC, f"{base.name}, for {target}", tuple(cases), left_out)
+
+
+def _static_figures(record: Record, static: Static, target: str) -> StaticFigures:
+    kernels = tuple(ExactKernel.of(kernel, target) for kernel in static.all_kernels)
+    return StaticFigures.of(
+        static,
+        kernels={target: kernels} if kernels else {},
+        framework=record.framework,
+        owners=static.owners,
+        status="ok" if static.has_figures else "unsupported",
+        reason=None if static.has_figures else next(iter(static.unavailable.values()), record.reason),
+    )

@@ -6,7 +6,6 @@ is accepted in bench.yaml per figure, with a reason, and becomes a note.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -213,25 +212,6 @@ def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[
         if kernel.refused and not before.refused:
             changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
     return changes
-
-
-def largest_increase(base: StaticFigures, candidate: StaticFigures) -> tuple[float, str]:
-    """(factor, sentence) of the figure that grew most; (1, "") where none grew.
-
-    Generated code is left out: a runtime that is linked in makes that of a small program many times as large.
-    """
-    figures = [
-        (new / old if old else math.inf, change(name, old, new))
-        for name, old, new in _pairs(base, candidate)
-        if new > old and name != "generated_code_bytes"
-    ]
-    kernels = [
-        (new / old if old else math.inf, f"{kernel.label}: {EXACT_WORDS[name]} {old} -> {new}")
-        for _, before, kernel in kernel_pairs(base.kernels, candidate.kernels)
-        for name, new in kernel.figures.items()
-        if new > (old := before.figures.get(name, new))
-    ]
-    return max([*figures, *kernels], default=(1.0, ""))
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:

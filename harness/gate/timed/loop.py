@@ -1,6 +1,6 @@
 """The loop of a timed gate: pair after pair, until every case is decided or the budget is spent."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from harness.gate.case_evidence import Rounds
@@ -14,19 +14,18 @@ from harness.run.machine.interference import Interference
 
 @dataclass
 class GateLoop:
-    """The loop over pairs. `budget_s` is wall time; `keep` stores the rounds of a pair in one write.
+    """The loop over pairs. `budget_s` is wall time, and `rounds` are those of all pairs so far.
 
-    Pairs are numbered from `first`. `demotes_same_program`: a case with equal programs is advisory.
+    `demotes_same_program`: a case with equal programs is advisory.
     """
 
     shared: GateContext
     paired_cases: Sequence[PairedCase]
     sequential_test: SequentialTest
     progress: GateProgress
-    keep: Callable[[Sequence[Rounds]], None]
     budget_s: float
-    first: int = 1
     demotes_same_program: bool = False
+    rounds: list[Rounds] = field(default_factory=list[Rounds], init=False)
     disturbances: list[str] = field(default_factory=list[str], init=False)
     took_s: float = field(default=0.0, init=False)  # the last pair without its rounds: start, compile, inputs
 
@@ -35,7 +34,7 @@ class GateLoop:
         clock = self.shared.run.clock
         self.deadline = clock() + self.budget_s
         self.shared.budget_s = self.budget_s
-        number = self.first
+        number = 1
         interference = Interference(self.shared.device)
         try:
             while waiting := self._open_cases():
@@ -78,7 +77,7 @@ class GateLoop:
                 queue = [paired for paired in queue if paired.living]
                 continue
             self._update_test()
-            self.keep(rounds)
+            self.rounds += rounds
             for case_rounds in rounds:
                 self.sequential_test.feed(case_rounds.case, case_rounds.effect)
             collected += rounds

@@ -79,8 +79,7 @@ class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
     `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×;
-    `published` are curves of documents, by label, of other hardware and shapes. `names` label a grid that is
-    not of lengths: its values are then powers of two, which the axis spaces evenly.
+    `published` are curves of documents, by label, of other hardware and shapes.
     """
 
     title: str
@@ -90,7 +89,6 @@ class Panel:
     limit: float | None = None
     crossings: tuple[tuple[str, float], ...] = ()
     published: tuple[tuple[str, PublishedCurve], ...] = ()
-    names: tuple[str, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -114,7 +112,6 @@ class Chart(Captioned):
     y_label: str
     empty: str
     panels: tuple[Panel, ...]
-    x_label: str = "sequence length"
     margin: float | None = None
 
     def strip_rows(self, labels: Iterable[str]) -> list[str]:

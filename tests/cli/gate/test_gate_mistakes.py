@@ -29,11 +29,9 @@ def work(repositories, plugin_of):
         ("--cases points/zzz*", 'no case matches "points/zzz*"; nearest: "points/sums@*"'),
         ("--self-check --explain points/smus@*", 'nearest: "points/sums@*"'),
         ("--update", "--update: goes with --static"),
-        ("--static --resume", "--resume does not go with --static"),
         ("--last", "no gate is kept in"),
         ("--last --junit .", "--junit .: cannot be written; name a file in a folder of yours"),
         ("--junit bench.yaml/junit.xml", "--junit bench.yaml/junit.xml: cannot be written"),
-        ("--resume --self-check", "leave --resume away"),
         ("", "fetch origin main:refs/remotes/origin/main, or name a base with --against git:REF"),
     ],
 )

@@ -47,8 +47,10 @@ def test_the_copy_is_named_by_its_line_wherever_the_gate_is_read(gate, planted, 
 def test_a_peak_is_compared_with_a_commit(seqsweep, environment, planted):
     words = ["points/pairs", "--owners", "--against", "git:HEAD", "--json"]
     said = seqsweep("static", *words, folder=planted.folder, **environment)
-    assert said.code == 0
     (now,), base = said.json["records"], said.json["base"]
+    (changes,) = base["changes"]
+    assert (said.code, changes["verdict"]) == (1, "regressed")
+    assert [case["case"] for case in changes["cases"]] == [now["case"]]
     assert base["name"].startswith("git:")
     assert [(each["case"], each["temp_bytes"]) for each in base["figures"]] == [(now["case"], 0)]
     largest = now["static"]["host"]["owners"]["owners"][0]

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from harness.core.errors import UsageError
-from harness.gate.sides.git import NoHistory, commit_of, default_commit, state, toplevel
+from harness.gate.sides.git import NoHistory, commit_of, default_commit, toplevel
 
 
 @pytest.fixture
@@ -60,19 +60,6 @@ def test_a_repository_whose_branch_is_master(work):
     assert default_commit(work.folder) == (work.first, "merge base with origin/master")
     work.origin_main()
     assert "which is in origin/main" in default_commit(work.folder)[1]
-
-
-def test_a_state_changes_with_every_source_and_not_with_results(work):
-    work.commit({"data.txt": "1"})
-    states = [state(work.folder)]
-    for files in ({"data.txt": "2"}, {"a.py": "2"}, {"new.py": "1"}, {"new.py": "2"}):
-        work.write(files)
-        states.append(state(work.folder))
-    assert len(set(states)) == len(states)
-    work.write({"results/pairs.jsonl": "{}"})
-    assert state(work.folder) == states[-1]
-    work.commit()
-    assert state(work.folder) not in states
 
 
 def test_without_origin_main_the_fetch_that_helps_is_named(work):

@@ -100,7 +100,7 @@ class World:
             self.paired_cases += [PairedCase(pair, context) for pair in both_sides]
         self.shared = GateContext(run, run.executor, self, sides, settings)
         self.sequential_test = SequentialTest({paired.id: Margin() for paired in self.paired_cases})
-        self.lines = []
+        self.played = None
 
     def open(self, side, frameworks, settings, padding, *, tracing):
         self.opened.append(side.name)
@@ -130,12 +130,10 @@ class World:
         return self.paired().verdict, self.paired().reason
 
     def loop(self, budget_s=1e6, **more):
-        """Played to its end; `lines` are what was written: (pair, case) each."""
-        loop = GateLoop(
-            self.shared, self.paired_cases, self.sequential_test, self, self.append, budget_s, **more
-        )
-        loop.run()
-        return loop
+        """Played to its end."""
+        self.played = GateLoop(self.shared, self.paired_cases, self.sequential_test, self, budget_s, **more)
+        self.played.run()
+        return self.played
 
     def pair_started(self, number, cases, left_s):
         pass
@@ -143,8 +141,10 @@ class World:
     def pair_finished(self):
         pass
 
-    def append(self, rounds):
-        self.lines += [(found.pair, found.case) for found in rounds]
+    @property
+    def lines(self):
+        """(pair, case) of all rounds."""
+        return [(found.pair, found.case) for found in self.played.rounds]
 
     def paired(self, name="scatter", seq=1024):
         paired = (one for one in self.paired_cases if one.candidate.case.seq == seq)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.errors import MachineError, SideError
+from harness.core.errors import SideError
 from harness.gate.outcome import IMPROVED, INVALID, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.timed import loop
 from harness.run.case.samples import KnownCall
@@ -51,22 +51,6 @@ def test_each_case_is_played_until_it_is_decided(tmp_path):
     assert result.disturbances == ["steal"]
     assert not world.processes
     assert world.executor.living == []
-
-
-def test_pairs_count_on_from_where_an_earlier_gate_stopped(tmp_path):
-    world = World(tmp_path)
-    case = world.paired().id
-    replay(world.sequential_test, {case: [0.0, 0.0, 0.0]})
-    world.loop(first=4)
-    assert world.lines == [(4, case)]
-    assert world.opened == ["base", "candidate"]  # the fourth
-
-
-def test_nothing_is_played_of_what_an_earlier_gate_has_decided(tmp_path):
-    world = World(tmp_path)
-    replay(world.sequential_test, {world.paired().id: [0.0] * 4})
-    world.loop(first=5)
-    assert world.opened == []
 
 
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
@@ -224,19 +208,6 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
     assert not world.processes
     assert all(state.worker is None for paired in world.paired_cases for state in paired.sides.values())
     assert not world.shared.verifiers
-
-
-def test_a_full_disk_ends_it_before_the_ledger_knows(tmp_path, monkeypatch):
-    world = World(tmp_path)
-
-    def full(_):
-        raise MachineError("pairs.jsonl: cannot be written")
-
-    monkeypatch.setattr(world, "append", full)
-    with pytest.raises(MachineError, match="cannot be written"):
-        world.loop()
-    assert state(world).first == []
-    assert not world.processes
 
 
 def test_a_watcher_is_told_what_is_open_and_how_long_yet(tmp_path, monkeypatch):

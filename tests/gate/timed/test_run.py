@@ -20,7 +20,7 @@ from harness.gate.sides.side import Side
 from harness.gate.timed import verdicts as module
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
-from harness.gate.timed.run import looks, request_of
+from harness.gate.timed.run import looks
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_reasons
 from harness.run.case.case_state import KernelsRun
@@ -28,10 +28,9 @@ from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import pair_of
-from tests.run.plans import SETTINGS, case, catalog, schedule
+from tests.run.plans import case, catalog, schedule
 
 ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
-TREES = {"/r": "sha256:clean"}
 SLOW, SAME, FAST = [0.1, 0.101, 0.099, 0.1], [0.001, -0.001, 0.0, 0.002], [-0.1, -0.101, -0.099, -0.1]
 WIDE = [0.3, -0.3, 0.3, -0.3]
 
@@ -196,23 +195,3 @@ def test_sides_that_ran_different_kernels_are_told_apart(candidate, base, notes)
     for side, counts in ((CANDIDATE, candidate), (BASE, base)):
         paired.sides[side].kernels = KernelsRun(counts)
     assert compose([paired], ledger_of(*SAME), gate_plan())["mask/scatter"].notes == notes
-
-
-def test_pairs_are_put_together_only_of_one_request():
-    asked = gate_plan()
-    own = request_of(asked, ASKING, TREES)
-    assert request_of(gate_plan(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True), TREES) == own
-    changed = replace(asked.sides[BASE], catalog=catalog(scatter="sha256:other"))
-    others = [
-        request_of(replace(asked, sides={**asked.sides, BASE: changed}), ASKING, TREES),
-        request_of(replace(asked, deltas={"mask": 0.1}), ASKING, TREES),
-        request_of(gate_plan("scatter", "plain"), ASKING, TREES),
-        request_of(
-            replace(asked, schedule=schedule(("scatter",), (1024,), settings=replace(SETTINGS, threads=2))),
-            ASKING,
-            TREES,
-        ),
-        request_of(asked, replace(ASKING, self_check=True), TREES),
-        request_of(asked, ASKING, {"/r": "sha256:edited"}),
-    ]
-    assert len({own, *others}) == 7

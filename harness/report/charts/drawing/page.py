@@ -187,7 +187,7 @@ def _draw_panels(body: SubFigure, view: View, *, direct: bool) -> float:
     chart = view.chart
     rows = chart.strip_rows(view.looks)
     titles = [panel.title for panel in chart.panels]
-    grid, height = panel_grid(body, titles, chart.x_label, chart.y_label, strip=STRIP * len(rows))
+    grid, height = panel_grid(body, titles, "sequence length", chart.y_label, strip=STRIP * len(rows))
     for panel, (axes, *strip) in zip(chart.panels, grid, strict=True):
         ends = draw_panel(axes, panel, view)
         tick_lengths(axes, chart.panels, 0.075 * columns_for(len(grid)))

@@ -102,14 +102,9 @@ def _aside(panel: Panel, place: int, count: int) -> float:
 def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
     """A tick at every length of all panels, which share the axis; labels keep apart by a share of it."""
     low, high = axes.get_xlim()
-    names = {
-        seq: name
-        for panel in panels
-        for seq, name in zip(panel.lengths, panel.names or map(format_count, panel.lengths), strict=True)
-    }
-    lengths = sorted(names)
+    lengths = sorted({seq for panel in panels for seq in panel.lengths})
     labelled = thin_labels(lengths, (high / low) ** share)
-    set_ticks(axes.xaxis, {seq: names[seq] if seq in labelled else "" for seq in lengths})
+    set_ticks(axes.xaxis, {seq: format_count(seq) if seq in labelled else "" for seq in lengths})
 
 
 def set_ticks(axis: Axis, names: Mapping[float, str]) -> None:

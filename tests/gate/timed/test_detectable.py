@@ -7,13 +7,9 @@ from random import Random
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.noise.detectable import DELTAS, CaseNoise, held_delta, pairs_needed
 from harness.gate.timed.decision import REGRESSED, Margin
+from harness.gate.timed.detectable import DELTAS, held_delta, noise_lines, pairs_for, pairs_needed
 from harness.gate.timed.sequential_test import SequentialTest
-
-
-def spread(effects, case="mask/scatter@seq=1:fwd:cpu"):
-    return CaseNoise(case, tuple(effects), 1e-3)
 
 
 def of_size(size, count=8):
@@ -23,9 +19,8 @@ def of_size(size, count=8):
 
 
 def test_the_fewest_pairs_are_those_at_which_the_bound_fits_between_half_and_whole():
-    noisy = spread(of_size(0.02))
     distance = math.log(1.05) - math.log(1.025)
-    count = noisy.pairs_for(0.05)
+    count = pairs_for(0.02, 0.05)
     assert count is not None
 
     def reach(pairs):
@@ -37,7 +32,7 @@ def test_the_fewest_pairs_are_those_at_which_the_bound_fits_between_half_and_who
 
 def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gates():
     """Drawn from normal effects at the largest spread that 12 pairs hold, and put through the whole test."""
-    held = max(size for size in (0.0005 * i for i in range(1, 100)) if spread(of_size(size)).pairs_for(0.05))
+    held = max(size for size in (0.0005 * i for i in range(1, 100)) if pairs_for(size, 0.05))
     random, reported, gates = Random(7), 0, 200
     for _ in range(gates):
         test = SequentialTest({"case": Margin(0.05)})
@@ -48,20 +43,19 @@ def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gat
 
 
 def test_a_quiet_case_needs_four_pairs_and_holds_the_smallest_delta_and_a_noisy_one_holds_nothing():
-    quiet, noisy = spread(of_size(1e-5)), spread(of_size(0.5))
-    assert (quiet.pairs_for(0.05), quiet.smallest_delta) == (4, DELTAS[0])
-    assert (noisy.pairs_for(0.05), noisy.smallest_delta) == (None, None)
+    assert (pairs_for(1e-5, 0.05), held_delta([1e-5])) == (4, DELTAS[0])
+    assert (pairs_for(0.5, 0.05), held_delta([0.5])) == (None, None)
 
 
 def test_more_noise_never_holds_less():
-    holds = [spread(of_size(size)).smallest_delta or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
+    holds = [held_delta([size]) or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
     assert holds == sorted(holds)
     assert len(set(holds)) > 2
 
 
 def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
-    quiet, noisy = spread(of_size(1e-4)), spread(of_size(0.5))
-    assert held_delta([quiet, quiet, quiet, noisy]) == quiet.smallest_delta
+    quiet, noisy = 1e-4, 0.5
+    assert held_delta([quiet, quiet, quiet, noisy]) == DELTAS[0]
     assert held_delta([quiet, noisy, noisy, noisy]) is None
     assert held_delta([]) is None
 
@@ -76,3 +70,14 @@ def test_the_fewest_pairs_whose_bound_is_near_enough(spread, distance):
     assert half(count) < distance
     assert count == 4 or half(count - 1) >= distance
     assert pairs_needed(spread, 0.0, 0.01, 1000) is None, "no number of pairs closes no distance"
+
+
+def test_a_self_check_says_in_a_line_which_slowdown_can_be_held():
+    (line,) = noise_lines([of_size(0.001), of_size(0.002, 4), of_size(0.9), [0.1]])
+    assert line == (
+        "equal sides spread by 0.2 % between pairs (median of 3 cases; at most 90 %): "
+        "with 12 pairs a gate can catch no slowdown up to 50 % in three quarters of them"
+    )
+    (line,) = noise_lines([of_size(0.001), of_size(0.0107), of_size(0.002, 4), of_size(0.9)])
+    assert "a gate can catch a slowdown of 3 % in" in line
+    assert noise_lines([[0.1]]) == []

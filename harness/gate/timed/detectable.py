@@ -8,12 +8,10 @@ probability of POWER. The confirmation on fresh pairs must succeed too, so some 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from harness.analysis.stats import PROCESSES, t_half_width
 from harness.gate.timed.decision import Margin
 
-PAIRS = 8  # they estimate a standard deviation to within about a quarter
 MAX_PAIRS = 12
 DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
 POWER = 0.9
@@ -33,33 +31,28 @@ def pairs_needed(spread: float, distance: float, error: float, most: int, power:
     return None
 
 
-@dataclass(frozen=True)
-class CaseNoise:
-    """The noise of a case in one regime. `effects` are log ratios of equal sides, one per pair."""
-
-    case: str
-    effects: tuple[float, ...]
-    call_s: float
-
-    @property
-    def spread(self) -> float:
-        return statistics.stdev(self.effects)
-
-    def pairs_for(self, delta: float) -> int | None:
-        """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough."""
-        margin = Margin(delta)
-        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, MAX_PAIRS, POWER)
-
-    @property
-    def smallest_delta(self) -> float | None:
-        """The smallest of DELTAS that the case holds; None where it holds not even the largest."""
-        return next((delta for delta in DELTAS if self.pairs_for(delta) is not None), None)
+def pairs_for(spread: float, delta: float) -> int | None:
+    """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough."""
+    margin = Margin(delta)
+    return pairs_needed(spread, margin.excluded - margin.least, margin.regressed, MAX_PAIRS, POWER)
 
 
-def held_delta(spreads: Sequence[CaseNoise]) -> float | None:
+def held_delta(spreads: Sequence[float]) -> float | None:
     """The Δ that three quarters of the cases hold; None without cases, or where too few hold any."""
-    deltas = sorted(spread.smallest_delta or math.inf for spread in spreads)
-    if not deltas:
+    if not spreads:
         return None
-    delta = deltas[math.ceil(HELD_SHARE * len(deltas)) - 1]
-    return delta if math.isfinite(delta) else None
+    spread = sorted(spreads)[math.ceil(HELD_SHARE * len(spreads)) - 1]
+    return next((delta for delta in DELTAS if pairs_for(spread, delta) is not None), None)
+
+
+def noise_lines(effects: Sequence[Sequence[float]]) -> list[str]:
+    """Which slowdown a gate can hold here, by the effects of each case's equal sides; none without pairs."""
+    known = [each for each in effects if len(each) >= PROCESSES]
+    if not known:
+        return []
+    spreads = [statistics.stdev(each) for each in known]
+    delta = held_delta(spreads)
+    held = f"a slowdown of {100 * delta:g} %" if delta else f"no slowdown up to {100 * DELTAS[-1]:g} %"
+    median, most = (f"{100 * spread:.2g} %" for spread in (statistics.median(spreads), max(spreads)))
+    line = f"equal sides spread by {median} between pairs (median of {len(spreads)} cases; at most {most}): "
+    return [f"{line}with {MAX_PAIRS} pairs a gate can catch {held} in three quarters of them"]

@@ -1,0 +1,122 @@
+"""What changed since another environment: each figure by the gate's diff, and the versions that differ."""
+
+import sys
+
+import pytest
+
+from harness.core.errors import SideError, UsageError
+from harness.core.peak_owners import Owner, Owners
+from harness.core.static_figures import Static
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
+from harness.gate.sides.base import find_interpreter
+from harness.gate.static.base_figures import BaseFigures, changes_since, versions_of
+from tests.records import kernel_of, record_of, static_of
+
+TPU, GPU = "tpu:v5p", "cuda:h100"
+
+
+def compiled(name="scatter", target="host", **figures):
+    whole = {"argument_bytes": 8, "output_bytes": 8, "temp_bytes": 100, "flops": 7, "program": "sha256:1"}
+    return record_of(name, 1024, static={target: static_of(**{**whole, **figures})})
+
+
+def outcome_of(before, now, target="host"):
+    figures = {(each.case, target): each.static[target] for each in before}
+    return changes_since(BaseFigures("py:old", figures), now, target)
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict", "code", "says"),
+    [
+        ({}, UNCHANGED, 0, "same program"),
+        ({"program": "sha256:2"}, UNCHANGED, 0, "another program with the same figures"),
+        ({"temp_bytes": 300, "program": "sha256:2"}, REGRESSED, 1, "temp 100 B -> 300 B"),
+        ({"flops": 3}, IMPROVED, 0, "FLOPs 7 -> 3"),
+    ],
+)
+@pytest.mark.parametrize("target", ["host", TPU])
+def test_a_figure_is_compared_with_the_one_of_before(figures, verdict, code, says, target):
+    before, now = compiled(target=target), compiled(target=target, **figures)
+    outcome = outcome_of([before], [now], target)
+    (case,) = outcome.cases
+    assert (case.verdict, outcome.exit_code) == (verdict, code)
+    assert outcome.base == f"py:old, for {target}"
+    assert says in case.reason
+
+
+@pytest.mark.parametrize("target", ["host", TPU])
+def test_of_memory_that_grew_the_buffer_is_named(target):
+    peaks = [
+        Owners(
+            size, 0, 0, 0, 1, (Owner("copy", "temp", size, "copy", "", "scatter.py:14", 0, 0),), (0, 0), ()
+        )
+        for size in (100, 300)
+    ]
+    before, now = (compiled(target=target, temp_bytes=peak.peak_bytes, owners=peak) for peak in peaks)
+    (case,) = outcome_of([before], [now], target).cases
+    assert case.reason == "temp 100 B -> 300 B (3.00×); grew: 100 B -> 300 B, copy at scatter.py:14"
+
+
+def test_registers_and_spills_are_compared_too():
+    before, now = (
+        compiled(target=GPU, kernels=(kernel_of(registers=count, spilled_bytes=spilled),))
+        for count, spilled in ((168, 0), (255, 64))
+    )
+    (case,) = outcome_of([before], [now], GPU).cases
+    assert case.verdict == REGRESSED
+    assert "spilled" in case.reason
+
+
+def test_no_reason_speaks_of_the_gates_exceptions():
+    before, now = (compiled(custom_calls=calls) for calls in ((), ("TopK",)))
+    (case,) = outcome_of([before], [now]).cases
+    assert case.reason.startswith("custom call TopK joined: ")
+    assert "bench.yaml" not in case.reason
+
+
+def test_a_case_may_come_go_or_compile_on_neither_side():
+    none = {"host": Static.none("refused by the compiler")}
+    found, lost, never = compiled("found"), compiled("lost"), record_of("never", 1024, static=none)
+    gone, absent = record_of("lost", 1024, static=none), record_of("found", 1024, static=none)
+    outcome = outcome_of([absent, lost, never], [found, gone, never])
+    assert {case.case.partition("@")[0]: case.verdict for case in outcome.cases} == {
+        "mask/found": NEW, "mask/lost": VANISHED,
+    }  # fmt: skip
+    assert outcome.exit_code == 3
+    (why,) = outcome.left_out.values()
+    assert "refused by the compiler" in why
+
+
+def test_what_is_no_interpreter_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no such interpreter"):
+        find_interpreter(str(tmp_path), "--against")
+
+
+@pytest.mark.parametrize(
+    ("prints", "versions"),
+    [
+        ("", "does not say its versions: it has none"),
+        ("[1]", "does not say its versions: it has none"),
+        ('{"torch": 2}', "does not say its versions: it has none"),
+        (
+            'a startup file says hello\n{"torch": null, "python": "3.11.7"}',
+            {"torch": None, "python": "3.11.7"},
+        ),
+    ],
+)
+def test_the_versions_are_its_last_line(tmp_path, prints, versions):
+    """A startup file of an environment may print."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\necho it has none >&2\n")
+    fake.chmod(0o755)
+    if isinstance(versions, str):
+        with pytest.raises(SideError, match=versions):
+            versions_of(str(fake), str(tmp_path))
+    else:
+        assert versions_of(str(fake), str(tmp_path)) == versions
+
+
+@pytest.mark.full
+def test_this_interpreter_says_its_versions():
+    versions = versions_of(sys.executable, ".")
+    assert versions["python"] == sys.version.split()[0]
