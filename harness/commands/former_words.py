@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from harness.core.errors import UsageError
 
 FORMER_WORDS = {
+    "doctor --self-check": "make drill-overhead compares the harness with plain loops, in a checkout",
     "history --out": "history prints a table, and --json has its medians and intervals to be drawn",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.analysis.filter import Selection, rebase
-from harness.commands.known_rooflines import known_rooflines
+from harness.commands.measured_rooflines import known_rooflines
 from harness.store.find import all_runs, find
 from harness.store.run_summary import RunSummary, summarise
 from harness.store.stored_run import Stored, without_collector

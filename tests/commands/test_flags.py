@@ -103,7 +103,7 @@ CHANGES = {  # by command: option → what it changes
         "--framework": "the template",
     },
     "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings"},
+    "doctor": {**PLACE, **JSON, "--noise": "noise", "--roofline": "ceilings"},
     "machines": {**CATALOG, **JSON},
 }  # fmt: skip
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--factor": "2", "--to": "csv"}
