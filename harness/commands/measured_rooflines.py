@@ -1,4 +1,4 @@
-"""Measured ceilings of FLOP/s and bytes/s: `doctor --roofline` measures them, columns and charts read them."""
+"""Measured ceilings of FLOP/s and bytes/s: `doctor --roofline` measures, columns and charts read them."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.commands.output import console, print_json, print_note
 from harness.commands.measured_rooflines import known_rooflines
+from harness.commands.output import console, print_json, print_note
 from harness.core.record import Record
 from harness.profile.report import print_profiles, profile_data
 from harness.profile.roof_cell import roof_data
