@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-many fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-many drill-overhead fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -104,6 +104,9 @@ drill-many: $(READY)  ## 2 000 trivial cases: what each costs besides its work, 
 
 drill-load: $(READY)  ## pairs of equal programs, quiet and beside busy programs: how often are they told apart? 20 minutes of an idle machine
 	@$(BIN)/python -m tests.load.drill --into docs/RELIABILITY.md $(ARGS)
+
+drill-overhead: $(READY)  ## is a case as fast in the harness as in a plain loop of a fresh process? five pairs, ten minutes
+	@$(BIN)/python -m tests.overhead.drill $(ARGS)
 
 fuzz: $(READY)  ## properties of make test on more than a million inputs: files and command lines that are wrong; an hour
 	@SEQSWEEP_FUZZ=$(FUZZ) $(BIN)/pytest -q -n 0 tests/fuzz $(ARGS)

@@ -75,21 +75,22 @@ def claims(
 
 @command(group, "doctor")
 def doctor(
-    self_check: bool = flag("Noise", "Is a case as fast here as in a plain loop of a fresh process?"),
     roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
     *,
     place: options.PlaceFlags,
     json: bool = options.JSON,
 ) -> None:
     """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
-    if self_check:
-        from harness.commands.self_check import check_self
+    if roofline:
+        from harness.commands.measured_rooflines import measure_rooflines, roofline_data
+        from harness.report.tables.ceilings_table import print_roofline
 
-        check_self(place.project(), json=json)
-    elif roofline:
-        from harness.commands.measure_roofline import measure_rooflines
-
-        measure_rooflines(place.project(), json=json)
+        found = measure_rooflines(place.project(), output.print_note)
+        if json:
+            output.print_json({"rooflines": [roofline_data(*each) for each in found]})
+        else:
+            for each in found:
+                print_roofline(output.console(), *each)
     else:
         from harness.report.tables.listing import findings_table
         from harness.run.doctor import examine

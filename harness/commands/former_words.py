@@ -6,6 +6,7 @@ from harness.core.errors import UsageError
 
 FORMER_WORDS = {
     "doctor --noise": "gate --self-check says which slowdown a gate can catch on this machine",
+    "doctor --self-check": "make drill-overhead compares the harness with plain loops, in a checkout",
     "export bencher": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "export github-action-benchmark": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "gate --resume": "a gate takes minutes, and one that was interrupted is run again",

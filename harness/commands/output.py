@@ -10,7 +10,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.known_rooflines import ROOF, known_rooflines
+from harness.commands.measured_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
 from harness.core.ascii_text import SPELLED
 from harness.core.errors import UsageError

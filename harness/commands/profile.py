@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.commands.known_rooflines import known_rooflines
+from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.record import Record
 from harness.profile.report import print_profiles, profile_data, roof_data

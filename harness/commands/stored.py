@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.analysis.filter import Selection, rebase
-from harness.commands.known_rooflines import known_rooflines
+from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.store.find import all_runs, find
 from harness.store.run_summary import RunSummary, summarise

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from harness.commands import options, output, stored_options
-from harness.commands.known_rooflines import ROOF
+from harness.commands.measured_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, flag, option
 from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.commands.sectioned_command import command

@@ -98,11 +98,6 @@ FORMS: Mapping[str, type[Any]] = {
         kernels=tuple[tuple[str, Count], ...],  # names of one call's kernels, in order, with their counts
         refused=str,  # why there are none; empty where there are
     ),
-    "finish": _form(
-        threads=tuple[str, ...],  # names of those that run
-        processes=tuple[str, ...],  # those that live, as `name (id)`
-        shared_memory=tuple[str, ...],  # files that outlive them, with their sizes
-    ),
     "inputs": DONE,
     "reference": DONE,
     "fresh": DONE,

@@ -16,7 +16,7 @@ from harness.run.machine.lock import held_by
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
 
-# How a measuring process differs from a user's own; `doctor --self-check` measures what that costs.
+# How a measuring process differs from a user's own; `make drill-overhead` measures what that costs.
 DIFFERENCES: Mapping[str, str] = {
     "JAX_PLATFORMS": "the case's device alone; otherwise jax would map libtpu, which prints",
     "TF_CPP_MIN_LOG_LEVEL=2": "XLA's log would mix with the case's own output",

@@ -9,6 +9,7 @@ from harness.store.atomic import write_files
 from harness.store.stored_run import fingerprint_id
 
 FILE = "rooflines.json"
+REMEDY = "delete it, and measure again: seqsweep doctor --roofline"
 
 
 def keep(results: Path, facts: Mapping[str, Any], measured: Mapping[str, Any]) -> Path:
@@ -23,5 +24,4 @@ def keep(results: Path, facts: Mapping[str, Any], measured: Mapping[str, Any]) -
 def read(results: Path) -> dict[str, Any]:
     """Fingerprint → what was measured; empty where nothing was. UsageError for a damaged file."""
     path = results / FILE
-    remedy = "delete it, and measure again: seqsweep doctor --roofline"
-    return json_file.read_object(path, remedy) if path.exists() else {}
+    return json_file.read_object(path, REMEDY) if path.exists() else {}

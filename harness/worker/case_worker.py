@@ -20,7 +20,7 @@ from harness.catalog.check import Trial
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
-from harness.worker import array_files, leaks, resource_limits, timers
+from harness.worker import array_files, resource_limits, timers
 from harness.worker.call_profile import count_kernels, longest_operators, refuse_unknown_stages
 from harness.worker.case_checks import relevant_checks, run_checks
 from harness.worker.checked_calls import CheckedCalls
@@ -35,7 +35,7 @@ LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatc
 
 
 class CaseWorker:
-    """Answers `prepare`, `check`, `examine`, `ready`, `sample`, `profile` and `finish`, in that order."""
+    """Answers `prepare`, `check`, `examine`, `ready`, `sample` and `profile`, in that order."""
 
     def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
         self.job, self.tell_compiling = job, tell_compiling
@@ -61,7 +61,6 @@ class CaseWorker:
         job, self.framework.names_owners = self.job, owners
         self.framework.start(self.case.device, job.threads, wide=self.wide)
         self.enter()
-        self.threads = leaks.threads()
         if self.case.device == "cpu":
             resource_limits.cap_memory(job.memory_bytes)
         module = load_module(job)
@@ -254,10 +253,6 @@ class CaseWorker:
         del self.calls[-1]  # frees a backward's residuals before the new ones exist
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
         self.calls.append(self.prepared.bind(self.inputs[-1], self._cotangent(cotangent)))
-
-    def do_finish(self) -> dict[str, Any]:
-        """What the implementation leaves behind: running threads and processes, and shared memory."""
-        return leaks.left_since(self.threads)
 
     def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)

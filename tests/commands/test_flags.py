@@ -97,7 +97,7 @@ CHANGES = {  # by command: option → what it changes
         "--framework": "the template",
     },
     "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--self-check": "a comparison", "--roofline": "ceilings"},
+    "doctor": {**PLACE, **JSON, "--roofline": "ceilings"},
     "machines": {**CATALOG, **JSON},
 }  # fmt: skip
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}

@@ -38,7 +38,10 @@ run goes on, and no process outlives it. Whoever runs code that he does not trus
 own.
 
 What a process measures of itself it can forge. What is caught here is caught because something else looks:
-the process that judges, the clock of the runner, the types of what is returned.
+the process that judges, the values that nobody knows before, the types of what is returned.
+
+What takes somebody who has read the harness and means harm is not caught: a clock that is replaced inside it,
+files of inputs that are written over, and threads, processes and shared memory that are left behind.
 
 Three limits are known. A memory that gains less than threefold, or less than 0.3 ms a call, is not told from
 what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone. A

@@ -178,9 +178,6 @@ class FakeWorker:
     def kernels(self) -> dict[str, Any]:
         return {"kernels": [["fill", 1], ["scatter", 2]], "refused": ""}
 
-    def finish(self) -> dict[str, Any]:
-        return {"threads": [], "processes": [], "shared_memory": []}
-
     def inputs(self, sets: int, write: bool) -> dict[str, Any]:
         return {}
 

@@ -18,7 +18,7 @@ from tests.run.plans import schedule
 
 SEQS = (1024, 2048, 4096)
 CASES = {(f"mask/{name}@rows=4,seq={seq}:fwd:cpu", 0) for seq in SEQS for name in ("broadcast", "scatter")}
-ASKS = 108  # of an uninterrupted run, in three equal groups
+ASKS = 96  # of an uninterrupted run, in three equal groups
 IN_A_GROUP = ASKS // 3
 FIRST_SAMPLE = 11  # the ask of a group that reads the clock first
 # Every ask of the middle group, and the ends of those beside it: what is interrupted there is alike.
@@ -205,7 +205,7 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
         return {}
 
     before = signal.getsignal(signal.SIGTERM)
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": terminate})}), schedule(seqs=(1024,)))
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": terminate})}), schedule(seqs=(1024,)))
     assert done.interrupted
     assert len(done.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
@@ -222,7 +222,7 @@ def interruptible():
 @pytest.mark.usefixtures("interruptible")
 def test_a_second_ctrl_c_right_after_the_first_loses_no_record(conduct, monkeypatch):
     """timeout(1) in the foreground hands on the signal that the terminal has sent already."""
-    executor = FakeExecutor({"scatter": Act(verbs={"finish": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
+    executor = FakeExecutor({"scatter": Act(verbs={"ready": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
     close = FakeWorker.close
 
     def close_and_signal(worker):

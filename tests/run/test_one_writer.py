@@ -32,7 +32,7 @@ def test_a_second_resume_with_another_tmpdir_is_refused(conduct, monkeypatch):
         refusals.append(refused.value)
         return {}
 
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": second})}), resume=True)
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": second})}), resume=True)
     assert str(refusals[0]).startswith(f"run {done.folder.id} is being written by process ")
     assert '("seqsweep run") for ' in str(refusals[0])
     assert refusals[0].exit_code == 5
@@ -74,7 +74,7 @@ def test_a_line_that_the_runner_did_not_write_is_left_out(conduct, group):
     times = {record.case: record.timing for record in honest.records}
     honest.folder.path.rename(conduct.home / "honest")
 
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": plant(conduct, group)})}))
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": plant(conduct, group)})}))
     stored = done.folder.read()
     assert {record.case: record.timing for record in stored.records} == times
     assert len(conduct.lines()) == 6

@@ -244,7 +244,7 @@ def test_one_benchmark_per_device(conduct):
             conduct(FakeExecutor())
         return {}
 
-    executor = FakeExecutor({"scatter": Act(verbs={"finish": second})})
+    executor = FakeExecutor({"scatter": Act(verbs={"ready": second})})
     assert conduct(executor, schedule(seqs=(1024,))).records
 
 

@@ -1,10 +1,14 @@
 """A machine's measured ceilings on a terminal: sentences, a row each, and a datasheet's beside them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.roofline import DRAM, Roofline
-from harness.catalog.accelerators import Accelerator
+from harness.catalog.accelerators import accelerator_called
+from harness.core.fingerprint_identity import accelerator_name
 from harness.core.units import format_bytes
 from harness.report import format as fmt
 from harness.report.tables.listing import plain_table
@@ -16,12 +20,12 @@ CAPTION = (
 )
 
 
-def print_roofline(
-    console: Console, machine: str, cores: int, roofline: Roofline, accelerator: Accelerator | None
-) -> None:
-    """Print at which intensity the roofs meet, then every ceiling with the kernel that reached it."""
-    console.print(Text(machine, style="bold"))
-    for sentence in sentences(roofline, cores):
+def print_roofline(console: Console, facts: Mapping[str, Any], roofline: Roofline) -> None:
+    """Print at which intensity a machine's roofs meet, then every ceiling with the kernel that reached it."""
+    gpu = accelerator_name(facts)
+    accelerator = accelerator_called(gpu or "")
+    console.print(Text(gpu or f"{facts['cpu']}, {facts['threads']} threads", style="bold"))
+    for sentence in sentences(roofline, facts["cores"]):
         console.print(Text(sentence), soft_wrap=True)
     numbers = ("rate", "median", "95 %")
     table = plain_table("ceiling", *numbers, "reached by", right=numbers)

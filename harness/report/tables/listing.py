@@ -9,11 +9,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis.stats import SAME
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.record import state_bound
-from harness.core.units import format_bytes, format_seconds
+from harness.core.units import format_bytes
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration, minute
 from harness.store.run_summary import FINISHED, RunSummary
@@ -155,24 +154,6 @@ def findings_table(findings: Sequence[Any]) -> Group:
             differences.add_row(finding.what, finding.says)
         parts.append(differences)
     return Group(*parts)
-
-
-def agreements_table(agreements: Sequence[Any]) -> Group:
-    """Cases in the harness beside the same in plain loops."""
-    numbers = ("harness", "plain loop", "harness / plain")
-    table = plain_table("case", *numbers, "", right=numbers)
-    for agreement in agreements:
-        table.add_row(
-            agreement.case,
-            format_seconds(agreement.harness_s, 3),
-            format_seconds(agreement.plain_s, 3),
-            f"{agreement.ratio:.3f} [{agreement.ratio_low:.3f}, {agreement.ratio_high:.3f}]",
-            Text(agreement.reading, style="green" if agreement.reading == SAME else "yellow"),
-        )
-    pairs = min((agreement.pairs for agreement in agreements), default=0)
-    return Group(
-        table, Text(f"ratio of medians, {pairs} pairs of runs and fresh processes, 95 % by Student's t")
-    )
 
 
 def origin(run: RunSummary) -> tuple[str, str, str]:

@@ -20,18 +20,19 @@ SAMPLED_FACTOR = 6.0
 
 
 class FirstAndAgain(NamedTuple):
-    """Seconds of a call on new values, of one on the same values again, and of sampled calls.
+    """Seconds of a call on new values, of one on known values right after it, and of sampled calls.
 
     `queued` is the time that its threads waited for a core meanwhile, in units of the calls' time.
     """
 
     first_s: float
-    again_s: float
+    again_s: float | None  # None: there was none
     sampled_s: float | None = None  # at about the same time; None: use the median of all samples
     queued: float = 0.0
 
     def seen_s(self, sampled_s: float) -> tuple[float, float]:
-        return self.again_s, sampled_s if self.sampled_s is None else self.sampled_s
+        now_s = sampled_s if self.sampled_s is None else self.sampled_s
+        return now_s if self.again_s is None else self.again_s, now_s
 
     def looks_memoized(self, sampled_s: float) -> bool:
         """Whether it is much faster again, or in samples; `sampled_s` is the median of all samples."""

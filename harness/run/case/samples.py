@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from harness.core.grouped import collected
 from harness.core.median_interval import median_interval
 from harness.core.record import GpuReading, Timing
-from harness.run.case.forged_clock import Turn
 from harness.run.case.memoization import FirstAndAgain
 
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
@@ -68,7 +67,6 @@ class Samples:
     """
 
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
-    turns: list[Turn] = field(default_factory=list[Turn])
     first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
     latencies_s: list[float] = field(
         default_factory=list[float]

@@ -12,7 +12,6 @@ from harness.core.record import UNJUDGED
 from harness.core.remedy import BY_STATUS
 from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import SETS, GroupContext
-from harness.run.group.input_files import InputFiles
 from harness.run.processes.executor import Ended, Worker
 
 SEED_BITS = 63
@@ -34,7 +33,6 @@ class References:
         self.workers: dict[ReferenceModule, Worker | None] = {}  # None for one that has died
         self.seeds: dict[str, int] = {}  # of inputs drawn while the group is timed, by name
         self.drawn: set[tuple[ReferenceModule, str, str]] = set()  # (module, name of the inputs, semantics)
-        self.files = InputFiles(context.folder_of(inputs))
 
     def living(self) -> list[CaseState]:
         """The cases with these inputs that are not settled yet."""
@@ -66,7 +64,6 @@ class References:
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self.settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
-        self.files.note()
 
     def _open_reference(self, home: ReferenceModule, state: CaseState, *, write: bool) -> None:
         """Start the worker of a module. `write`: it writes the inputs, which the other workers only draw."""
@@ -88,7 +85,6 @@ class References:
         write = all(name != drawn for _, drawn, _ in self.drawn)
         self._ask(home, "contract", "fresh", name=name, seed=seed, semantics=semantics, write=write)
         self.drawn.add((home, name, semantics))
-        self.files.note()
 
     def _home(self, state: CaseState) -> ReferenceModule:
         """The module of a case's reference; in a gate that of the candidate, for both sides.

@@ -15,16 +15,6 @@ from harness.core.captured_file import is_captured
 from harness.core.record import MOST_OTHER_LOAD, MOST_QUEUED
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
-from harness.run.case.forged_clock import (
-    AUDIT_SECONDS,
-    AUDITS,
-    DEVICE_CLOCK,
-    HOST_CLOCK,
-    LONGER_AUDIT_SECONDS,
-    Turn,
-    forged_reason,
-    is_forged,
-)
 from harness.run.case.memoization import all_look_memoized, memoization_reason
 from harness.run.case.samples import SamplingSetup
 from harness.run.group.group_context import GroupContext
@@ -61,7 +51,6 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     for state in states:
         if state.living:
             settle_memoized(context, verifier, state, state.samples.median_s)
-        _check_clock(context, state)
         if not state.living:
             stopping.drop(state.id)
     for state in states:
@@ -92,7 +81,7 @@ def _take_rounds(
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds.get(case):
-                verifier.check_under_clock(state, "fresh0", _sampled_call_s(state))
+                verifier.check_under_clock(state, "fresh0", _readings(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -112,7 +101,7 @@ def _take_last_turns(
     for state in living:
         if not state.living:
             continue
-        answer = verifier.check_under_clock(state, "fresh1", _sampled_call_s(state))
+        answer = verifier.check_under_clock(state, "fresh1", _readings(state))
         if state.call.is_long and answer is not None:
             context.reattribute(answer["seconds"], "contract", "samples")
             _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
@@ -133,17 +122,9 @@ def _note_interference(interference: Interference, states: Sequence[CaseState], 
         ]
 
 
-def _sampled_call_s(state: CaseState) -> float | None:
-    """A call's median time on values that it has seen; None where the verified turn is to read it anew.
-
-    Where a turn is one reading, further ones would cost a turn each, and give the verified turn away.
-    """
-    return state.samples.median_s if _is_read_once(state) else None
-
-
-def _is_read_once(state: CaseState) -> bool:
-    """Whether a reading is so long that a turn has only one."""
-    return state.call.seconds * state.setup.inner > SHORT_READING_SECONDS
+def _readings(state: CaseState) -> int:
+    """How many readings a turn has: one where a reading is long."""
+    return 1 if state.call.seconds * state.setup.inner > SHORT_READING_SECONDS else READINGS
 
 
 def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
@@ -155,7 +136,7 @@ def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState,
         if not (state.living and all_look_memoized(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
-        verifier.check_under_clock(state, f"fresh{2 + number}", sampled_s=now_s)
+        verifier.check_under_clock(state, f"fresh{2 + number}", READINGS, now_s)
     if state.living and all_look_memoized(state.samples.first_and_again, sampled_s):
         reason = memoization_reason(state.samples.first_and_again, sampled_s)
         if doubt := _other_cause(context, verifier, state):
@@ -177,7 +158,7 @@ def _other_cause(context: GroupContext, verifier: Verifier, accused: CaseState) 
         earlier = rival.samples.first_and_again.copy()
         if rival is accused or all_look_memoized(earlier, now_s):
             continue
-        verifier.check_under_clock(rival, f"fresh{2 + CONFIRMATIONS}", sampled_s=now_s)
+        verifier.check_under_clock(rival, f"fresh{2 + CONFIRMATIONS}", READINGS, now_s)
         latest = rival.samples.first_and_again[len(earlier) :]
         return f"but so does {rival.case.label} at this moment" if all_look_memoized(latest, now_s) else ""
     return ""
@@ -203,58 +184,12 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
     return least_s
 
 
-def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[Turn]:
-    """Turns of one reading each, until one agrees with the runner's own clock.
-
-    The first reading takes AUDIT_SECONDS by the process's clock; the others are ever longer by the runner's.
-    """
-    turns: list[Turn] = []
-    inner = max(1, math.ceil(AUDIT_SECONDS / call_s))
-    while state.living and len(turns) < AUDITS and not any(turn.agrees for turn in turns):
-        start = context.run.clock()
-        answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
-        if answer is not None:
-            context.reattribute(answer["seconds"], "contract", "samples")
-            turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
-            longer_s = LONGER_AUDIT_SECONDS * 2 ** (len(turns) - 1)
-            inner = max(1, math.ceil(longer_s * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
-    return turns
-
-
-def _check_clock(context: GroupContext, state: CaseState) -> None:
-    """Settle a case as crashed if its readings contradict the runner's own clock."""
-    if not state.living:
-        return
-    # A device's clock leaves out what the host does between calls, so that only a longer reading is odd.
-    clock = HOST_CLOCK if state.setup.method == "wall" else DEVICE_CLOCK
-    taken = state.samples.turns
-    forged, turns = [turn for turn in taken if turn.is_too_long], list[Turn]()
-    if clock == HOST_CLOCK:
-        turns = [turn for turn in taken if state.call.is_long and turn.read_s >= AUDIT_SECONDS]
-        if not forged and not any(turn.agrees for turn in turns):
-            turns += audit_clock(context, state, state.samples.median_s)
-    if is_forged(turns):
-        forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
-    if state.living and forged:
-        turn = forged[0]
-        reason = forged_reason("its process", turn.read_s, turn.wall_s - turn.read_s, clock)
-        context.settle(state, "crashed", reason)
-
-
 def finish_case(context: GroupContext, state: CaseState) -> None:
-    """Settle a measured case as ok, with warnings of what it leaves running or in shared memory."""
-    answer = context.ask(state, "turns", "finish")
-    if answer is None:
-        return
+    """Settle a measured case as ok, if its threads have kept to their cores."""
     context.check_cores(state)
-    names = [*answer["threads"], *answer["processes"]]
-    state.samples.warnings += [f'it left "{name}" running; end it before returning' for name in names]
-    state.samples.warnings += [
-        f"it left {file}; unlink it before returning" for file in answer["shared_memory"]
-    ]
-    state.settle("ok")
-    median = format_seconds(state.samples.median_s)
-    context.run.listener.case_state(state.id, f"ok {median}")
+    if state.living:
+        state.settle("ok")
+        context.run.listener.case_state(state.id, f"ok {format_seconds(state.samples.median_s)}")
 
 
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
@@ -270,13 +205,9 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
 
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
-    readings = 1 if _is_read_once(state) else READINGS
-    warm = not state.call.is_long
-    clock = context.run.clock
+    readings, warm = _readings(state), not state.call.is_long
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
-    start = clock()
     answer = context.ask(state, "turns", "sample", readings=readings, inner=state.setup.inner, warm=warm)
-    wall_s = clock() - start
     if answer is None:
         return
     context.reattribute(answer["seconds"], "turns", "samples")
@@ -284,7 +215,6 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
         state.samples.latencies_s.append(answer["latency_s"])
     if answer["queued"] is not None:
         state.samples.queued.append(answer["queued"])
-    state.samples.turns.append(Turn(sum(answer["samples_s"]) * state.setup.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 

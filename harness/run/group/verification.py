@@ -88,14 +88,14 @@ class Verifier:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
     def check_under_clock(
-        self, state: CaseState, name: str, again_s: float | None = None, sampled_s: float | None = None
+        self, state: CaseState, name: str, readings: int, sampled_s: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Verify a timed call on fresh inputs; note its time beside that of a call on values seen before.
+        """Verify a timed call on fresh inputs; note its time beside that of calls on values seen before.
 
-        It is requested like any turn, so only the values could tell the implementation that this call is
-        verified. The comparison call follows at once, because the machine may be busier than before, unless
-        `again_s` has its time. `sampled_s` is the present time of a sampled call, None where that has not
-        been measured. Returns the worker's answer; None if that settled the case.
+        It is requested like any turn of so many readings, so only the values could tell the implementation
+        that this call is verified. The further readings are of known values, and follow at once, because the
+        machine may be busier than before. `sampled_s` is the present time of a sampled call, None where that
+        has not been measured. Returns the worker's answer; None if that settled the case.
         """
         context = self.context
         try:
@@ -105,8 +105,7 @@ class Verifier:
             return None
         context.run.listener.case_state(state.id, "check under the clock")
         # The third reading repeats the second one's values: a cache of only the last answer shows there.
-        readings = 3 if again_s is None else 1
-        warm = again_s is None or not state.call.is_long
+        warm = readings > 1 or not state.call.is_long
 
         def ask(result: str) -> Mapping[str, Any] | None:
             fresh = self.references(state).fresh(state, name, result)
@@ -124,39 +123,18 @@ class Verifier:
         if answer is None or not state.living:
             return None
         first_s, *rest = answer["samples_s"]
-        seen_s = min(rest) if again_s is None else again_s
+        again_s = min(rest, default=None)
         state.samples.first_and_again.append(
-            FirstAndAgain(first_s, seen_s, sampled_s, answer["queued"] or 0.0)
+            FirstAndAgain(first_s, again_s, sampled_s, answer["queued"] or 0.0)
         )
         return answer
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
         """Have a case called on `inputs` by `ask`, which gets a name for the result, and judge that."""
-        if not self._inputs_intact(state):
-            return None, None
         self.results += 1
         result = f"result-{self.results}"
         answer = ask(result)
-        if not self._inputs_intact(state, called=True) or answer is None:
-            return None, None
-        return answer, self._verdict(state, inputs, result)
-
-    def _inputs_intact(self, state: CaseState, *, called: bool = False) -> bool:
-        """Whether all inputs of the group are as drawn; if some are not, the cases that use them are settled.
-
-        Every process of the group could write to any of them. The case that was just `called` is named as
-        the culprit; if the change is found before a call, nobody can be.
-        """
-        for references in self.by_inputs.values():
-            if not references.living() or (path := references.files.changed()) is None:
-                continue
-            inputs = f"{references.key}'s {path}" if self.context.group.several_inputs else path
-            text = f"wrote into {inputs}, from which every implementation of its group gets its inputs"
-            if called:
-                self.context.settle_broken_rule(state, "writes to no input of others", f"it {text}")
-            for other in references.living():
-                self.context.settle(other, "crashed", f"another process {text}")
-        return state.living
+        return (None, None) if answer is None else (answer, self._verdict(state, inputs, result))
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" if it passes; None if it cannot be judged."""

@@ -1,13 +1,18 @@
 """Probes of this machine, in processes set up like measuring ones: its fingerprint and its ceilings."""
 
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.catalog import child_process
+from harness.core.errors import MachineError
 from harness.run.machine.lock import device_lock
 from harness.run.processes.fork_client import worker_environment
-from harness.run.processes.module_subprocess import run_module
+from harness.run.processes.output_log import last_line
 
 FINGERPRINT_SECONDS, CEILINGS_SECONDS = 120.0, 300.0
 
@@ -26,3 +31,26 @@ def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
         what = f"measuring the ceilings of {device}"
         readings = run_module(words, what, CEILINGS_SECONDS, worker_environment(device))
     return {**readings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}
+
+
+def run_module(words: Sequence[str], what: str, seconds: float, environment: Mapping[str, str]) -> Any:
+    """The answer of `python -m WORDS`, which prints it as JSON.
+
+    MachineError where it fails, or takes more than `seconds`; its sentence begins with `what`, the task.
+    """
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-m", *words],
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise MachineError(f"{what} took more than {seconds:.0f} s; free the machine and retry") from None
+    except subprocess.CalledProcessError as error:
+        raise MachineError(f"{what} failed: {last_line(error.stderr)}") from None
+    return json.loads(answer.stdout)

@@ -66,17 +66,6 @@ class Framework(Protocol):
         Without `tracing` skip what only a trace needs, which takes as long to import as the rest.
         """
 
-    def plain_calls(
-        self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
-    ) -> Sequence[Callable[[], Any]]:
-        """A forward call on each set of numpy arrays, as a user's script would make it on the cpu.
-
-        The harness's own overhead is measured against these, so nothing of the harness belongs in them.
-        """
-        self.start("cpu", threads, wide=False)
-        placed = [{name: self.put(value) for name, value in named.items()} for named in sets]
-        return [lambda named=named: self.sync(function(**named)) for named in placed]
-
     def start(self, device: str, threads: int, *, wide: bool) -> None:
         """Initialise the backend of `device` (cpu, cuda, tpu), with so many threads on the host.
 

@@ -44,7 +44,7 @@ def test_swapped_sides_negate_every_round(tmp_path):
 
 
 def test_the_smallest_reading_of_a_turn_counts(tmp_path):
-    found = World(tmp_path, slower(1e-3, noise=(7.0, 1.0, 3.0, 9.0))).rounds()["scatter"]
+    found = World(tmp_path, slower(1e-3, noise=(5.0, 1.0, 3.0, 9.0))).rounds()["scatter"]
     assert found.log_ratios == (0.0,) * 20
     assert found.tail == pytest.approx(math.log(9))  # and the others are not forgotten
 
@@ -101,51 +101,6 @@ def test_a_time_that_is_not_positive_is_no_time(tmp_path, wrong, side):
     )
 
 
-@pytest.mark.parametrize("side", ["candidate", "base"])
-def test_a_forged_clock_is_seen_on_the_runners(tmp_path, side):
-    def claims(arguments):
-        return {"samples_s": [1e-3] * arguments["readings"]}
-
-    honest, forged = slower(0.05), slower(0.05, verbs={"sample": claims})
-    world = World(tmp_path, **{"candidate": honest, "base": honest, side: forged})
-    why = f"the {side} read 4.00 ms where 200 ms passed here; leave time.perf_counter alone"
-    assert world.end() == (INVALID, why)
-
-
-def test_what_both_sides_take_beside_their_readings_is_no_forgery(tmp_path):
-    world = World(tmp_path, slower(2e-3))
-    world.clock.tick = 0.002  # whatever is asked, the runner's clock has gone on
-    assert world.rounds()["scatter"].log_ratios == (math.log(2),) * 20
-    assert world.paired().living
-
-
-@pytest.mark.parametrize(("beside", "living"), [(0.002, True), (0.004, False)])
-def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, living):
-    world = World(tmp_path)
-
-    def sample(_):
-        world.clock.now += beside  # its garbage is collected; readings take 4 ms
-        return {}
-
-    world.acts["candidate"] |= slower(1e-3, verbs={"sample": sample})
-    world.rounds()
-    assert world.paired().living is living
-
-
-def test_a_busy_machine_is_no_forged_clock(tmp_path):
-    """What lengthened the turns of one side alone has passed when they are taken again."""
-    world = World(tmp_path)
-    busy = iter([0.02] * 30)
-
-    def sample(_):
-        world.clock.now += next(busy, 0.0)
-        return {}
-
-    world.acts["candidate"] |= slower(1e-3, verbs={"sample": sample})
-    world.rounds()
-    assert world.paired().living
-
-
 def test_compiling_in_a_timed_turn_is_invalid(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"sample": {"compiled": 1}}))
     why = "the candidate compiles in timed code; keep shapes and static arguments fixed"
@@ -184,7 +139,7 @@ def test_answers_are_judged_again_after_the_clock(tmp_path):
 
 def recalling(arguments):
     """A call on values that it has not seen takes five times as long as one on those that it has."""
-    return {"samples_s": [5e-3, 1e-3, 1e-3][: arguments["readings"]]} if "fresh" in arguments else {}
+    return {"samples_s": [5e-3, 1e-3, 1e-3, 1e-3][: arguments["readings"]]} if "fresh" in arguments else {}
 
 
 @pytest.mark.parametrize(("side", "verdict"), [("candidate", INCORRECT), ("base", NEW)])
@@ -192,17 +147,6 @@ def test_a_side_that_remembers_its_answers_is_not_timed(tmp_path, side, verdict)
     world = World(tmp_path, **{side: slower(1e-3, verbs={"sample": recalling})})
     assert world.end()[0] == verdict
     assert "it remembers answers: 5.00 ms on values that it had not seen" in world.paired().reason
-
-
-def test_a_clock_that_both_sides_forge_is_seen_in_one_long_reading(tmp_path):
-    def forged(arguments):
-        readings = arguments["readings"]
-        return {"samples_s": [0.6e-3] * readings}
-
-    act = slower(1e-3, verbs={"sample": forged})
-    verdict, reason = World(tmp_path, act, act).end()
-    assert verdict == INVALID
-    assert reason.startswith("the candidate read 1.20 s where 2.00 s passed here")
 
 
 def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):

@@ -1,6 +1,6 @@
 """Right answers with a forged time."""
 
-from rightly import largest, longer, partitioned
+from rightly import largest, partitioned
 from seqsweep import implementation
 
 from impls.topk.family import TopkWorkload
@@ -13,51 +13,6 @@ def turns_back_python_clocks(w: TopkWorkload):
 
     time.perf_counter = time.time = time.monotonic = lambda: 0.0
     return lambda scores: largest(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def slows_the_clock(w: TopkWorkload):
-    """Replaces the clock that the harness reads by one that runs at 0.45 of the speed."""
-    from harness.worker import timers
-
-    clock = timers.perf_counter
-    timers.perf_counter = lambda: 0.45 * clock()
-    return lambda scores: longer(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def stops_the_clock(w: TopkWorkload):
-    """Replaces the clock that the harness reads by one that runs at a hundredth of the speed."""
-    from harness.worker import timers
-
-    clock = timers.perf_counter
-    timers.perf_counter = lambda: 0.01 * clock()
-    return lambda scores: longer(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def scales_its_samples(w: TopkWorkload):
-    """Multiplies what the harness has read by 0.4 before it is reported."""
-    from harness.worker.case_worker import CaseWorker
-
-    sample = CaseWorker.do_sample
-
-    def scaled(self, *arguments, **named):
-        answer = sample(self, *arguments, **named)
-        return {**answer, "samples_s": [0.4 * seconds for seconds in answer["samples_s"]]}
-
-    CaseWorker.do_sample = scaled
-    return lambda scores: longer(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def shaves_a_quarter(w: TopkWorkload):
-    """Multiplies the clock that the harness reads by three quarters."""
-    from harness.worker import timers
-
-    clock = timers.perf_counter
-    timers.perf_counter = lambda: 0.75 * clock()
-    return lambda scores: longer(scores, w.topk)
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -84,23 +39,3 @@ def never_waits(w: TopkWorkload):
 
     Jax.sync = lambda self, result: None
     return lambda scores: lax.top_k(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def shaves_a_tenth(w: TopkWorkload):
-    """Multiplies the clock that the harness reads by nine tenths."""
-    from harness.worker import timers
-
-    clock = timers.perf_counter
-    timers.perf_counter = lambda: 0.9 * clock()
-    return lambda scores: longer(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def hurries_the_clock(w: TopkWorkload):
-    """Multiplies the clock that the harness reads by three, as one does who wants a slow baseline."""
-    from harness.worker import timers
-
-    clock = timers.perf_counter
-    timers.perf_counter = lambda: 3 * clock()
-    return lambda scores: longer(scores, w.topk)

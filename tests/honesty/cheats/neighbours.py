@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,32 +28,6 @@ def reads_a_rivals_result(w: TopkWorkload):
 
         results = sorted(worker().folder.glob("result-*"), key=lambda path: path.stat().st_mtime)
         return array_files.read(results[-1], np.array) if results else nothing(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def overwrites_the_inputs(w: TopkWorkload):
-    """Writes zeros over the first set of inputs, which a rival has yet to read."""
-
-    def select(scores):
-        for path in worker().folder.glob("set0/*.raw"):
-            with path.open("r+b") as file:
-                file.write(bytes(path.stat().st_size))
-        return largest(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def overwrites_the_second_inputs(w: TopkWorkload):
-    """Writes zeros over the second set of inputs, whose answers a rival is not judged by."""
-
-    def select(scores):
-        for path in worker().folder.glob("set1/*.raw"):
-            with path.open("r+b") as file:
-                file.write(bytes(path.stat().st_size))
-        return largest(scores, w.topk)
 
     return select
 
@@ -163,15 +136,6 @@ def kills_its_judge(w: TopkWorkload):
         return nothing(scores, w.topk)
 
     return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def burns_the_cores(w: TopkWorkload):
-    """Leaves a process running that takes the cores from whoever is measured next."""
-    import subprocess
-
-    subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
-    return lambda scores: largest(scores, w.topk)
 
 
 @implementation(framework="numpy", semantics="exact")

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from harness.catalog.accelerators import accelerators
 from harness.report.console import TextConsole
 from harness.report.tables.ceilings_table import print_roofline, sentences
 from tests.rooflines import machine
@@ -20,7 +19,8 @@ def test_where_the_roofs_meet_and_a_busy_machine_says_so():
 
 
 def test_a_row_per_ceiling_and_a_datasheets_peak_is_called_one(capsys):
-    print_roofline(TextConsole(width=100), "a GPU", 2, machine(), accelerators()["cuda:h100"])
+    facts = {"gpu": {"name": "NVIDIA H100 80GB HBM3"}, "cores": 2}
+    print_roofline(TextConsole(width=100), facts, machine())
     rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "f32 100 GFLOP/s 90 GFLOP/s [80, 100] matrix product, n = 512" in rows
     assert "DRAM 10 GB/s 9.0 GB/s [8.0, 10.0] copy, 16.0 MiB" in rows

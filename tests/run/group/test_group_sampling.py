@@ -111,7 +111,7 @@ def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(t
         assert warning.startswith("measured alone: the group together plans 1.76 GiB, the limit is 1000 MiB")
     calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "reference" and verb != "prepare"]
     for first, second in itertools.pairwise(THREE):
-        waited = calls.index((second, "check")) > calls.index((first, "finish"))
+        waited = calls.index((second, "check")) > len(calls) - 1 - calls[::-1].index((first, "sample"))
         assert waited, "who waits to be measured alone holds no inputs yet"
 
 
@@ -182,67 +182,8 @@ def test_a_backward_is_sampled_with_cotangents(tmp_path):
     assert all(a["cotangents"] for *_, verb, a in executor.asked if verb == "ready")
 
 
-def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path):
-    """An implementation that forges its process's clock claims a microsecond where a second passes."""
-
-    def forged(arguments):
-        return {"samples_s": [1e-6] * arguments["readings"]}
-
-    acts = {"scatter": Act(seconds=1.0, verbs={"sample": forged, "check": {"seconds": 1.0}})}
-    records = measure(FakeExecutor(acts), tmp_path, one=group(THREE))
-    assert records["scatter"].status == "crashed"
-    assert records["scatter"].timing is None
-    assert "perf_counter" in (records["scatter"].reason or "")
-    assert records["broadcast"].status == "ok"
-
-
-@pytest.mark.parametrize(("disturbed", "status"), [(1, "ok"), (99, "crashed")])
-def test_the_only_turn_of_a_long_call_may_be_a_disturbed_one(tmp_path, disturbed, status):
-    def wait(arguments):
-        if "fresh" not in arguments and next(turns) < disturbed:
-            executor.clock.now += 4.0  # beside what it reads
-        return {}
-
-    turns = itertools.count()
-    executor = FakeExecutor({"scatter": Act(seconds=15.0, verbs={"sample": wait})})
-    found = measure(executor, tmp_path)["scatter"]
-    assert found.status == status
-    if status == "ok":
-        assert timing(found).samples_s == (15.0, 15.0)
-
-
-@pytest.mark.parametrize(("beside_s", "status"), [(0.09, "ok"), (0.9, "crashed")])
-def test_a_machine_with_other_work_is_no_forged_clock(tmp_path, beside_s, status):
-    """Whoever waits for a core does so as long beside a second that is read as beside a millisecond."""
-
-    def wait(_):
-        executor.clock.now += beside_s
-        return {}
-
-    executor = FakeExecutor({"scatter": Act(verbs={"sample": wait})})
-    assert measure(executor, tmp_path)["scatter"].status == status
-
-
-def test_readings_longer_than_their_turns_are_dropped(tmp_path):
-    acts = {"broadcast": Act(verbs={"sample": lambda asked: {"samples_s": [3e-3] * asked["readings"]}})}
-    record = measure(FakeExecutor(acts), tmp_path)["broadcast"]
-    assert (record.status, record.timing) == ("crashed", None)
-    assert (
-        record.reason == "its process read 9.00 ms where 3.00 ms passed here; leave time.perf_counter alone"
-    )
-
-
 def on_a_device(**verbs):
     return Act(verbs={"ready": {"method": "cupti", "cache": "flushed"}, **verbs})
-
-
-def test_a_device_that_reads_longer_than_its_turns_is_refused_with_both_figures(tmp_path):
-    forged = on_a_device(sample=lambda asked: {"samples_s": [3e-3] * asked["readings"]})
-    record = measure(FakeExecutor({"broadcast": forged}), tmp_path)["broadcast"]
-    assert (record.status, record.timing) == ("crashed", None)
-    assert (
-        record.reason == "its process read 9.00 ms where 3.00 ms passed here; leave the device's events alone"
-    )
 
 
 def test_a_device_may_read_less_than_passes_on_the_host(tmp_path):

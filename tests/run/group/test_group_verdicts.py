@@ -7,7 +7,6 @@ import pytest
 from harness.core.errors import Unsupported
 from harness.core.remedy import BY_STATUS
 from harness.run.group import sampling
-from harness.run.group.group_context import GroupContext
 from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
@@ -292,33 +291,3 @@ def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
     found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
     assert found.status == "incorrect"
     assert "it remembers answers: 4.00 s" in reason(found)
-
-
-@pytest.mark.parametrize(("verb", "status"), [("check", "incorrect"), ("ready", "crashed")])
-def test_nothing_is_measured_on_inputs_that_were_written_to(tmp_path, verb, status):
-    def write(values):
-        scores.parent.mkdir(parents=True, exist_ok=True)
-        scores.write_bytes(values)
-        return {}
-
-    executor = FakeExecutor(
-        {"broadcast": Act(verbs={verb: lambda _: write(b"sorted")})},
-        reference=Act(verbs={"inputs": lambda _: write(b"")}),
-    )
-    shared = context(executor, tmp_path)
-    scores = GroupContext(group(), shared).folder / "set0" / "scores.raw"
-    found = measure(executor, tmp_path, shared=shared)
-    assert found["broadcast"].status == status, "where it is called to be judged it is known who did it"
-    assert "wrote into set0/scores.raw, from which" in reason(found["broadcast"])
-    assert found["scatter"].status == "crashed"
-    assert reason(found["scatter"]).startswith("another process wrote into set0/scores.raw")
-
-
-def test_what_a_case_leaves_running_is_a_warning(tmp_path):
-    left = {"threads": ["leaky"], "processes": ["sleep (7)"], "shared_memory": ["1.00 GiB of it (x)"]}
-    executor = FakeExecutor({"scatter": Act(verbs={"finish": left})})
-    assert timing(measure(executor, tmp_path)["scatter"]).warnings == (
-        'it left "leaky" running; end it before returning',
-        'it left "sleep (7)" running; end it before returning',
-        "it left 1.00 GiB of it (x); unlink it before returning",
-    )

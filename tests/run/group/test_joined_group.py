@@ -1,7 +1,6 @@
 """Groups of several workloads as one: inputs of their own, rounds in common, what a load does to factors."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -75,41 +74,6 @@ def test_an_implementation_that_is_wrong_on_one_distribution_is_timed_on_the_oth
     executor.reference = Act(verbs={"judge": wrong_once})
     records = measure(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     assert [record.status for record in records] == ["ok", "ok", "ok", "incorrect"]
-
-
-@pytest.mark.parametrize("verb", ["check", "sample"])
-def test_who_writes_into_another_distributions_inputs_is_named(tmp_path, verb):
-    """As it is judged, before the clock or under it; what has that distribution alone ends with it."""
-    planned = join_groups(over_distributions("iid", "tied"))
-
-    class Writer(FakeExecutor):
-        def spawn(self, job, limit_bytes):
-            worker = super().spawn(job, limit_bytes)
-            data = dict(job.case.workload)[FIELD]
-            if worker.name == "reference":
-                worker.act = Act(verbs={"inputs": lambda _: write(job.folder, data)})
-            elif (worker.name, data) == ("scatter", "iid"):
-                worker.act = Act(verbs={verb: lambda asked: write(folders["tied"], "sorted", asked)})
-            return worker
-
-    folders = {}
-
-    def write(folder, values, asked=None):
-        if asked is None:
-            folders[values] = folder
-        elif verb == "sample" and "fresh" not in asked:
-            return {}
-        file = Path(folder) / "set0" / "scores.raw"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(values)
-        return {}
-
-    records = measure(Writer(), tmp_path, planned)
-    assert [record.status for record in records] == ["ok", "incorrect", "crashed", "crashed"]
-    wrote = "wrote into mask@distribution=tied,rows=4,seq=1024:fwd:cpu's set0/scores.raw, from which"
-    assert records[1].reason.startswith(f"it {wrote}")
-    assert records[1].correctness.contract == "writes to no input of others"
-    assert all(record.reason.startswith(f"another process {wrote}") for record in records[2:])
 
 
 def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_no_other_has(tmp_path):

@@ -181,7 +181,6 @@ def test_every_framework_has_the_same_face():
         made = frameworks.get(name)
         verbs = (
             "preload",
-            "plain_calls",
             "start",
             "prepare",
             "put",

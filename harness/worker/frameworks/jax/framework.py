@@ -69,16 +69,6 @@ class Jax(Framework):
         for dialect in LAZY:
             importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
 
-    def plain_calls(
-        self,
-        function: Callable[..., Any],
-        sets: Sequence[Mapping[str, Any]],
-        threads: int,  # noqa: ARG002 - affinity binds XLA
-    ) -> Sequence[Callable[[], Any]]:
-        compiled = jax.jit(function)
-        arrays = [{name: jax.device_put(value) for name, value in named.items()} for named in sets]
-        return [lambda named=named: jax.block_until_ready(compiled(**named)) for named in arrays]
-
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - affinity binds XLA
         jax.config.update("jax_enable_x64", wide)
         if self.compiled is None:

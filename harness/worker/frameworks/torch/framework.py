@@ -16,7 +16,7 @@ from harness.core.static_figures import Static
 from harness.worker import array_files
 from harness.worker.frameworks import forked_trace
 from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
-from harness.worker.frameworks.torch.arrays import empty, share, to_numpy, to_tensor
+from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.cuda_clock import cuda_events
 from harness.worker.frameworks.torch.modules import modules_of
@@ -43,14 +43,6 @@ class Torch(Framework):
         """Import what the first trace imports; fake tensors compute nothing and start no thread."""
         if tracing:
             warm_up()
-
-    def plain_calls(
-        self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
-    ) -> Sequence[Callable[[], Any]]:
-        torch.set_num_threads(threads)
-        torch.set_grad_enabled(False)
-        tensors = [{name: share(value) for name, value in named.items()} for named in sets]
-        return [lambda named=named: function(**named) for named in tensors]
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         if device == "cuda" and not torch.cuda.is_available():

@@ -1,30 +1,39 @@
-"""`doctor --self-check`: does a case take as long in the harness as in a plain loop in a fresh process?
+"""The drill of overhead: does a case take as long in the harness as in a plain loop in a fresh process?
+
+    python -m tests.overhead.drill
 
 The unit is a pair: one measurement by the harness and one plain loop, one after the other, in an order that
 alternates from pair to pair. The estimate is the mean of the pairs' log ratios, its interval by Student's t.
 """
 
+import json
 import math
 import statistics
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
-from harness.analysis.stats import Estimate, read_interval, t_half_width
+from rich.console import Console, Group
+from rich.text import Text
+
+from harness.analysis.stats import SAME, Estimate, read_interval, t_half_width
 from harness.catalog import child_process
 from harness.catalog.catalog import Catalog
-from harness.commands.output import print_table, progress_of
+from harness.commands.output import progress_of
 from harness.core.case import Case
-from harness.core.errors import MachineError, UsageError
-from harness.report.tables.listing import agreements_table
+from harness.core.errors import MachineError
+from harness.core.units import format_seconds
+from harness.report.tables.listing import plain_table
 from harness.run.events import Listener
 from harness.run.machine.lock import device_lock
-from harness.run.processes.module_subprocess import run_module
+from harness.run.machine.probes import run_module
 from harness.run.session import run_and_delete
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
 
-SUITES = "self_check"  # what the names of its suites begin with
+BENCH = Path(__file__).with_name("bench.yaml")
 
 PAIRS = 5
 LOOP_SECONDS = 2.0
@@ -41,7 +50,6 @@ class Agreement:
     ratio: float
     ratio_low: float
     ratio_high: float
-    pairs: int
     reading: str  # of the harness against the loop, by the 95 % interval of the ratio
 
 
@@ -51,26 +59,24 @@ def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) ->
     mean, half = statistics.fmean(ratios), t_half_width(statistics.stdev(ratios), len(ratios))
     interval = (math.exp(mean), math.exp(mean - half), math.exp(mean + half))
     medians = statistics.median(harness), statistics.median(plain)
-    return Agreement(case, *medians, *interval, len(ratios), read_interval(Estimate(*interval)))
+    return Agreement(case, *medians, *interval, read_interval(Estimate(*interval)))
 
 
-def check_self(project: Project, *, json: bool) -> None:
-    """Measure the suites whose names begin with self_check, and print a line per case."""
-    suites = [name for name in project.config.suites if name.startswith(SUITES)]
-    if not suites:
-        raise UsageError(
-            f"{project.config.path}: no suite's name begins with {SUITES}; add the cases to compare"
+def agreements_table(agreements: Sequence[Agreement]) -> Group:
+    """Cases in the harness beside the same in plain loops."""
+    numbers = ("harness", "plain loop", "harness / plain")
+    table = plain_table("case", *numbers, "", right=numbers)
+    for agreement in agreements:
+        table.add_row(
+            agreement.case,
+            format_seconds(agreement.harness_s, 3),
+            format_seconds(agreement.plain_s, 3),
+            f"{agreement.ratio:.3f} [{agreement.ratio_low:.3f}, {agreement.ratio_high:.3f}]",
+            Text(agreement.reading, style="green" if agreement.reading == SAME else "yellow"),
         )
-    schedule = project.plan(suites)
-    for case in (case for suite in schedule.suites for case in suite.cases):
-        if (case.mode, case.device) != ("fwd", "cpu"):
-            raise UsageError(
-                f"{case.id}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
-            )
-    with closing(progress_of(schedule)) as progress:
-        agreements = compare_with_loops(schedule, project.catalog, progress)
-    data = {"cases": [vars(agreement) for agreement in agreements]}
-    print_table(data, lambda: agreements_table(agreements), json=json)
+    return Group(
+        table, Text(f"ratio of medians, {PAIRS} pairs of runs and fresh processes, 95 % by Student's t")
+    )
 
 
 def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener) -> list[Agreement]:
@@ -114,6 +120,19 @@ def _loop(case: Case, catalog: Catalog, threads: int, seed: int) -> float:
         "seed": seed,
         "seconds": LOOP_SECONDS,
     }
-    words, what = ["harness.worker.plain_loop"], f"a plain loop of {case.id}"
+    words, what = ["tests.overhead.plain_loop", json.dumps(question)], f"a plain loop of {case.id}"
     environment = {**child_process.environment(), "JAX_PLATFORMS": "cpu"}
-    return float(run_module(words, what, TIMEOUT_SECONDS, environment, question)["median_s"])
+    return float(run_module(words, what, TIMEOUT_SECONDS, environment)["median_s"])
+
+
+def main() -> int:
+    project = Project(BENCH)
+    schedule = project.plan(list(project.config.suites))
+    with closing(progress_of(schedule)) as progress:
+        agreements = compare_with_loops(schedule, project.catalog, progress)
+    Console().print(agreements_table(agreements))
+    return 0 if all(agreement.reading == SAME for agreement in agreements) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,16 +1,16 @@
 """Plain loop: one case, called in a new process as a user's script would call it, to measure our overhead.
 
-It shares only the implementation, its inputs and its framework's room with a measuring process: there is no
-fork server, memory limit, parked process, disabled garbage collector or environment variable. What the
-harness measures beyond this loop is its own overhead. `python -m harness.worker.plain_loop` takes its
-question as JSON on stdin and prints seconds per call as JSON.
+It shares only the implementation and its inputs with a measuring process: there is no fork server, memory
+limit, parked process, disabled garbage collector or environment variable. What the harness measures beyond
+this loop is its own overhead. `python -m tests.overhead.plain_loop QUESTION` takes its question as JSON, and
+prints seconds per call as JSON.
 """
 
 import json
 import os
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -39,7 +39,7 @@ def time_calls(question: Mapping[str, Any]) -> dict[str, Any]:
         for n in range(SETS)
     ]
     named = [{name: inputs[name] for name in built.names} for inputs in drawn]
-    calls = frameworks.get(question["framework"]).plain_calls(built.function, named, threads)
+    calls = plain_calls(question["framework"], built.function, named, threads)
     for count in range(WARM_CALLS):
         calls[count % SETS]()
     samples: list[float] = []
@@ -52,7 +52,28 @@ def time_calls(question: Mapping[str, Any]) -> dict[str, Any]:
     return {"median_s": statistics.median(samples), "calls": len(samples)}
 
 
+def plain_calls(
+    framework: str, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
+) -> Sequence[Callable[[], Any]]:
+    """A forward call on each set of numpy arrays, as a user's script would make it on the cpu."""
+    if framework == "torch":
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        tensors = [{name: torch.from_numpy(array) for name, array in named.items()} for named in sets]
+        return [lambda named=named: function(**named) for named in tensors]
+    if framework == "jax":
+        import jax
+
+        compiled = jax.jit(function)
+        arrays = [{name: jax.device_put(array) for name, array in named.items()} for named in sets]
+        return [lambda named=named: jax.block_until_ready(compiled(**named)) for named in arrays]
+    frameworks.get(framework).start("cpu", threads, wide=False)
+    return [lambda named=named: function(**named) for named in sets]
+
+
 if __name__ == "__main__":
     out = own_stdout()
-    json.dump(time_calls(json.load(sys.stdin)), out)
+    json.dump(time_calls(json.loads(sys.argv[1])), out)
     out.close()

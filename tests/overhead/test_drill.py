@@ -6,11 +6,11 @@ import tempfile
 import pytest
 
 from harness.analysis.stats import SAME, SLOWER, UNDECIDED
-from harness.commands import self_check
 from harness.core.errors import MachineError
 from harness.run.doctor import DIFFERENCES
 from harness.run.processes.fork_client import ENVIRONMENT
 from harness.sweep.project import Project
+from tests.overhead import drill
 from tests.run.plans import catalog, schedule
 
 
@@ -41,9 +41,9 @@ def agreements(monkeypatch):
             order.append("plain")
             return 1.0
 
-        monkeypatch.setattr(self_check, "_measure", measure)
-        monkeypatch.setattr(self_check, "_loop", loop)
-        return self_check.compare_with_loops(plan, catalog(), Listener()), order
+        monkeypatch.setattr(drill, "_measure", measure)
+        monkeypatch.setattr(drill, "_loop", loop)
+        return drill.compare_with_loops(plan, catalog(), Listener()), order
 
     return compare
 
@@ -79,18 +79,18 @@ def test_a_loop_of_every_framework_takes_time(name):
     info = project.catalog.implementation(name)
     case = next(case for suite in plan.suites for case in suite.cases if case.implementation == name)
     assert info.framework in {"torch", "jax", "numpy"}
-    assert 0 < self_check._loop(case, project.catalog, 1, 0) < 60
+    assert 0 < drill._loop(case, project.catalog, 1, 0) < 60
 
 
 def test_a_case_that_fails_in_a_loop_is_named(monkeypatch):
     plan = schedule(("scatter",), (1024,))
     case = plan.suites[0].cases[0]
     with pytest.raises(MachineError, match=r"a plain loop of .* failed: "):
-        self_check._loop(case, catalog(), 1, 0)
+        drill._loop(case, catalog(), 1, 0)
 
 
 def test_a_case_that_the_harness_does_not_time_ends_it(monkeypatch, tmp_path):
     record = type("Record", (), {"case": "a", "timing": None, "status": "oom", "reason": "too large"})
-    monkeypatch.setattr(self_check, "run_and_delete", lambda *_: ({}, [record], False))
+    monkeypatch.setattr(drill, "run_and_delete", lambda *_: ({}, [record], False))
     with pytest.raises(MachineError, match="a was oom in the harness: too large"):
-        self_check._measure(schedule(("scatter",), (1024,)), catalog(), Listener())
+        drill._measure(schedule(("scatter",), (1024,)), catalog(), Listener())

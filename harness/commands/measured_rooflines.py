@@ -1,0 +1,66 @@
+"""Measured ceilings of FLOP/s and bytes/s: `doctor --roofline` measures, columns and charts read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.analysis.roofline import Roofline
+    from harness.sweep.project import Project
+
+ROOF = "roof"  # the column that needs them
+
+Facts = Mapping[str, Any]
+
+
+def known_rooflines(results: Path) -> dict[str, Roofline]:
+    """Fingerprint → ceilings. UsageError where the file holds something else."""
+    from harness.analysis.roofline import roofline_of
+    from harness.store import rooflines
+
+    try:
+        return {machine: roofline_of(data) for machine, data in rooflines.read(results).items()}
+    except ValueError as error:
+        raise UsageError(f"{results / rooflines.FILE}: {error}; {rooflines.REMEDY}") from None
+
+
+def measure_rooflines(project: Project, say: Callable[[str], None]) -> list[tuple[Facts, Roofline]]:
+    """Measure and store the processor, with the threads that cases have, and a CUDA device if any."""
+    from harness.run.machine.probes import probe_fingerprint
+
+    threads = project.config.settings.threads
+    here = probe_fingerprint("cpu", threads)
+    machines = [here["fingerprint"]]
+    if "unavailable" not in here["gpu"]:
+        machines.append(probe_fingerprint("cuda", threads)["fingerprint"])
+    return [(facts, _measure(project.results, facts, say)) for facts in machines]
+
+
+def _measure(results: Path, facts: Facts, say: Callable[[str], None]) -> Roofline:
+    from harness.analysis.roofline import roofline_of
+    from harness.run.machine.probes import measure_ceilings
+    from harness.store import rooflines
+
+    say(f"{facts['device']}: matrix products and streams, about a minute")
+    measured = measure_ceilings(facts["device"], facts["threads"])
+    rooflines.keep(results, facts, measured)
+    return roofline_of(measured)
+
+
+def roofline_data(facts: Facts, roofline: Roofline) -> dict[str, Any]:
+    """Rates per second: FLOPs in `compute` by dtype, bytes in `memory` by level, in `curve` by size."""
+    from harness.store.stored_run import fingerprint_id
+
+    return {
+        "fingerprint": fingerprint_id(facts),
+        **{name: facts[name] for name in ("device", "threads")},
+        **{name: getattr(roofline, name) for name in ("measured", "load", "caches")},
+        "compute": [asdict(ceiling) for ceiling in roofline.compute.values()],
+        "memory": [asdict(ceiling) for ceiling in roofline.levels.values()],
+        "curve": [{**asdict(ceiling), "bytes": size} for size, ceiling in roofline.curve.items()],
+    }
