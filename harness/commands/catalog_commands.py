@@ -78,6 +78,7 @@ def doctor(
     noise: bool = flag("Noise", "Measure this machine's noise, and which slowdown a gate can hold."),
     self_check: bool = flag("Noise", "Is a case as fast here as in a plain loop of a fresh process?"),
     roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
+    on: Text = option(PLACES, "Examine these machines of bench.yaml, and say which are refused and why."),
     *,
     place: options.PlaceFlags,
     json: bool = options.JSON,
@@ -95,6 +96,10 @@ def doctor(
         from harness.commands.measure_roofline import measure_rooflines
 
         measure_rooflines(place.project(), json=json)
+    elif on:
+        from harness.commands.machines import examine_machines
+
+        raise typer.Exit(examine_machines(place.project(), on, json=json))
     else:
         from harness.report.tables.listing import findings_table
         from harness.run.doctor import examine
@@ -102,16 +107,3 @@ def doctor(
         found = examine(place.project().results)
         data = {"findings": [vars(finding) for finding in found]}
         output.print_table(data, lambda: findings_table(found), json=json)
-
-
-@command(group, "machines")
-def machines(
-    name: Text = argument("A name under machines in bench.yaml; none: all."),
-    *,
-    place: options.CatalogFlags,
-    json: bool = options.JSON,
-) -> None:
-    """List the machines of bench.yaml. What each is, its noise now, or why it is refused."""
-    from harness.commands.machines import list_machines
-
-    raise typer.Exit(list_machines(place.project(), name, json=json))

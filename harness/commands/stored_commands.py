@@ -170,7 +170,6 @@ def report(
 @command(group, "collect")
 def collect(
     sources: list[str] = argument("Folders or URLs of other machines' results, or of single runs.", REQUIRED),
-    check: bool = flag(OUTPUT, "Write nothing; exit 1 where a joined run is not what its shards give."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
@@ -180,7 +179,7 @@ def collect(
     from harness.store.remote import readable
 
     results = place.project(writes=True).results
-    raise typer.Exit(collect_runs([readable(source) for source in sources], results, check=check, json=json))
+    raise typer.Exit(collect_runs([readable(source) for source in sources], results, json=json))
 
 
 @command(group, "verify")

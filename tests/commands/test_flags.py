@@ -90,7 +90,7 @@ CHANGES = {  # by command: option → what it changes
         "--check": "nothing is written", "--pr": "a receipt", "--chart": "the receipt's picture",
         "--html": "a file",
     },
-    "collect": {**RESULTS, **JSON, "--check": "nothing is written"},
+    "collect": {**RESULTS, **JSON},
     "verify": {**PLACE, **WAIT, **JSON, "--limit": "wall time"},
     "export": {
         **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
@@ -103,8 +103,10 @@ CHANGES = {  # by command: option → what it changes
         "--framework": "the template",
     },
     "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings"},
-    "machines": {**CATALOG, **JSON},
+    "doctor": {
+        **PLACE, **JSON, "--noise": "noise", "--self-check": "a comparison", "--roofline": "ceilings",
+        "--on": "which machines are examined",
+    },
 }  # fmt: skip
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--factor": "2", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}
