@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.analysis.reproduction import Reproduction
+from harness.analysis.machine_speedups import MachineSpeedups
 from harness.claims.expression import Value
 from harness.claims.model import Need
 from harness.core.record import Cost
@@ -52,4 +52,4 @@ class ClaimEvidence:
     compiled: Mapping[Need, Compiled] = field(default_factory=dict[Need, Compiled])
     costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])
     judged: Mapping[Need, Judged] = field(default_factory=dict[Need, Judged])
-    timed: Mapping[Need, Reproduction] = field(default_factory=dict[Need, Reproduction])
+    timed: Mapping[Need, MachineSpeedups] = field(default_factory=dict[Need, MachineSpeedups])

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.analysis.stats import FASTER, SAME, SLOWER
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.claims import columns, functions
@@ -11,7 +12,7 @@ from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing
 from harness.claims.expression import Expression, FunctionCall, Value, parse
 from harness.claims.model import Claim, Need
 from harness.claims.needs import ends_of, need_of
-from harness.report.tables.reproductions_table import agreement
+from harness.report.tables.machine_speedups_table import describe_verdicts
 
 PEAK_DTYPE = "bf16"
 DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}
@@ -87,16 +88,15 @@ class Evaluator:
         return value_of(call, wanted)
 
     def _speedup(self, wanted: Need) -> Value:
-        """The speedup nearest to 1 of the machines that agree: what all of them have."""
+        """The speedup nearest to 1 of the machines that have it, where all have one verdict."""
         found = self.evidence.timed.get(wanted)
         if found is None:
             raise Missing(f"no run that is kept has {wanted.id} beside its baseline")
-        said = agreement(found)
+        said = describe_verdicts(found)
         self.by[f"stored runs: {said}"] = None
-        required = self.claim.reproductions
-        if found.independent < required:
-            raise Missing(f"{required} independent machine{'s' * (required > 1)} must agree; {said}")
-        return min((m.speedup.value or 1.0 for m in found.agreeing), key=lambda value: abs(math.log(value)))
+        if len(found.verdicts) > 1 or found.verdicts.keys().isdisjoint({FASTER, SLOWER, SAME}):
+            raise Missing(f"the machines have no verdict in common: {said}")
+        return min((m.speedup.value or 1.0 for m in found.machines), key=lambda value: abs(math.log(value)))
 
     def _exponent(self, call: FunctionCall) -> Value:
         ends: list[float] = []

@@ -17,7 +17,7 @@ from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_cases
 
 if TYPE_CHECKING:
-    from harness.analysis.reproduction import Reproduction
+    from harness.analysis.machine_speedups import MachineSpeedups
     from harness.catalog.catalog import Catalog
     from harness.report.progress import Progress
     from harness.run.compile import CompileRequest, CompileResult
@@ -115,9 +115,9 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
     return dict(zip(wanted, costs(questions), strict=True))
 
 
-def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproduction]:
-    """The reproductions of each pair of cases in the runs that are kept for good."""
-    from harness.analysis.reproduction import reproductions
+def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, MachineSpeedups]:
+    """The speedups by machine of each pair of cases in the runs that are kept for good."""
+    from harness.analysis.machine_speedups import machine_speedups
     from harness.analysis.results import SuiteRecords
 
     pairs = {need: (need.case, need.against) for need in wanted if need.against is not None}
@@ -131,7 +131,7 @@ def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproductio
             own = tuple(record for record in records if record.case in {case.id, base.id})
             labels, facts = (base.label, case.label), folder.fingerprints()
             suites[need].append(SuiteRecords("", case.family, base.label, labels, own, fingerprints=facts))
-    return {need: found for need in pairs for found in reproductions(suites[need])}
+    return {need: found for need in pairs for found in machine_speedups(suites[need])}
 
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:

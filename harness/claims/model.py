@@ -155,8 +155,7 @@ class Claim:
     `targets` are those that the published hardware may have been. `because` is the reasoning behind the
     expected verdict, `needs` the question that only the hardware would settle, `not_checkable` what is
     missing for a verdict, `headline` the claim's sentence at the head of the page. `context`: it belongs to
-    none of the pull requests, so it is shown on a page of its own and not counted. `reproductions` is on how
-    many independent machines a speedup has to hold.
+    none of the pull requests, so it is shown on a page of its own and not counted.
     """
 
     family: str
@@ -176,7 +175,6 @@ class Claim:
     not_checkable: str = ""
     headline: str = ""
     context: bool = False
-    reproductions: int = 1
 
     @property
     def name(self) -> str:

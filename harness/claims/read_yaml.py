@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.functions import COLUMNS, SPEEDUP
+from harness.claims.functions import COLUMNS
 from harness.claims.model import ANY, VERDICTS, Claim, Figure, Table, Word
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of, functions_of
@@ -94,7 +95,7 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
         "table": file.named_table,
         "figures": figures_of,
         "expect": _verdict,
-        "reproductions": _machines,
+        "reproductions": _refuse_reproductions,
     }
     given = fields(node, "a claim", readers, required=("id", "says", "source", "hardware", "expect"))
     shape = given.pop("shape", {})
@@ -119,12 +120,8 @@ def _verdict(node: Node, name: str) -> str:
     return word
 
 
-def _machines(node: Node, name: str) -> int:
-    """The number of machines that a speedup has to hold on."""
-    number = text(node, name)
-    if not number.isdecimal() or not int(number):
-        raise UsageError(f"{node.where}: {name} is a number of machines, 1 or more; not {number}")
-    return int(number)
+def _refuse_reproductions(node: Node, name: str) -> NoReturn:
+    raise UsageError(f"{node.where}: {name} was removed: a speedup holds where all machines agree; delete it")
 
 
 def _targets(node: Node, name: str) -> tuple[str, ...]:
@@ -157,8 +154,6 @@ def _refuse_contradictions(claim: Claim) -> None:
         raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
     if claim.expect != Word.NOT_CHECKABLE and not deciding:
         raise UsageError(f"{where}: without a figure that decides the verdict is {Word.NOT_CHECKABLE}")
-    if claim.reproductions > 1 and not any(SPEEDUP in functions_of(figure) for figure in claim.figures):
-        raise UsageError(f"{where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
     cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
     documents = list(dict.fromkeys(each.source.of or each.source.title for each in cited))
     for figure in claim.figures:

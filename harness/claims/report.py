@@ -95,7 +95,7 @@ def _claim_data(verdict: Verdict) -> dict[str, Any]:
         **_fields_of(verdict, "judged", "sentence"),
         **_fields_of(claim, "headline", "needs"),
         "context": claim.context,
-        **_fields_of(claim, "reproductions", "expect"),
+        **_fields_of(claim, "expect"),
         "unexpected": verdict.unexpected,
         "incomplete": verdict.incomplete or None,
         "figures": [_figure_data(reading) for reading in verdict.readings],

@@ -73,7 +73,7 @@ def compare(
     ),
     impl: options.Words = options.IMPL,
     force: bool = flag(SELECTION, "Also compare runs of different machines."),
-    across: bool = flag(SELECTION, "The same comparisons on every machine: how many agree, and on what."),
+    across: bool = flag(SELECTION, "The same comparisons on every machine, a column each."),
     out: Path | None = stored_options.SVG_FILE,
     *,
     run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
@@ -87,7 +87,7 @@ def compare(
     results = place.project().results
     if across:
         found = compare_machines(results, names or (), split_words(run), output.print_note)
-        output.print_reproductions(found, json=json)
+        output.print_machine_speedups(found, json=json)
         return
     comparison = compare_sides(results, names or (), split_words(impl), force=force)
     output.print_comparison(comparison, out, json=json, notes=notes)
