@@ -46,30 +46,19 @@ class JoinedRun:
         return tuple(sorted({*range(1, self.count + 1)} - {*self.shards}))
 
     @property
-    def problems(self) -> tuple[str, ...]:
-        """Sentences about what of these shards is missing, for run.json."""
-        return tuple(
-            f"shard {piece.index}/{piece.count}, run {piece.run}: {piece.missing} cases have no record"
-            for piece in self.pieces
-            if piece.missing
-        )
-
-    @property
     def info(self) -> dict[str, Any]:
         """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
-        ends = [end for piece in self.pieces if (end := piece.info.get("finished"))]
-        whole = len(ends) == self.count and not self.problems
         return {
             **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
             "run": self.id,
             "command": without_shard(first["command"]),
             "started": min(piece.info["started"] for piece in self.pieces),
-            "finished": max(ends) if whole else None,
+            "finished": None if self.absent else max(piece.info["finished"] for piece in self.pieces),
             "suites": self._suites(),
             "overhead": None,
             "largest": [fit for piece in self.pieces for fit in piece.info.get("largest") or ()],
-            "problems": list(self.problems),
+            "problems": [],
             "shards": {piece.run: dict(piece.info) for piece in self.pieces},
         }
 
@@ -139,16 +128,15 @@ def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return dict(sorted(merged.items()))
 
 
-def joined_lines(run: JoinedRun) -> list[str]:
-    """`20261120T113000Z-1a2b3c4: shards 1, 2 of 8 of topk, 96 records, on AMD EPYC; 3 to 8 are missing`."""
+def describe_joined(run: JoinedRun) -> str:
+    """`20261120T113000Z-1a2b3c4: topk, shards 1-2 of 8, 96 records on AMD EPYC; absent: 3-8`."""
     records = sum(1 for piece in run.pieces for _ in piece.records)
     suites = ", ".join(run.pieces[0].info["suites"])
     machine = next((facts.get("cpu") for facts in run.pieces[0].fingerprints.values()), None)
     on = f" on {machine}" if machine else ""
     absent = f"; absent: {_format_ranges(run.absent)}" if run.absent else ""
     shards = f"shards {_format_ranges(run.shards)} of {run.count}"
-    head = f"{run.id}: {suites}, {shards}, {records} records{on}{absent}"
-    return [head, *(f"  {problem}" for problem in run.problems)]
+    return f"{run.id}: {suites}, {shards}, {records} records{on}{absent}"
 
 
 def _format_ranges(numbers: Sequence[int]) -> str:
@@ -163,11 +151,5 @@ def _format_ranges(numbers: Sequence[int]) -> str:
 
 
 def joined_data(run: JoinedRun) -> dict[str, Any]:
-    """A joined run for --json: which shards it has, and what is missing."""
-    return {
-        "run": run.id,
-        "shards": run.shards,
-        "of": run.count,
-        "absent": run.absent,
-        "problems": run.problems,
-    }
+    """A joined run for --json: which shards it has, and which are absent."""
+    return {"run": run.id, "shards": run.shards, "of": run.count, "absent": run.absent}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from harness.core.errors import SeqsweepError, UsageError
+from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import cache_texts, hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
@@ -59,24 +59,15 @@ class Piece:
         return not self._planned_cases()
 
     @property
-    def missing(self) -> int:
-        """How many of its cases have no record."""
-        return len(self._planned_cases() - {record.case for record in self.records})
+    def why_not_whole(self) -> str:
+        """Why it cannot be joined: it was interrupted, or copied halfway; empty where it can."""
+        missing = self._planned_cases() - {record.case for record in self.records}
+        if missing:
+            return f"{len(missing)} of its cases have no record"
+        return "" if self.info.get("finished") else "it has no end"
 
     def _planned_cases(self) -> set[str]:
         return {case for suite in self.info["suites"].values() for case in suite["cases"]}
-
-    def merge(self, other: Piece) -> Piece:
-        """Merge two copies of one run: one may have been collected before the run went on."""
-        newer = max(self.info, other.info, key=lambda info: (info.get("finished") is not None, str(info)))
-        return Piece(
-            self.run,
-            newer,
-            {**self.appends, **other.appends},
-            {**self.fingerprints, **other.fingerprints},
-            {**self.environments, **other.environments},
-            {**self.crashes, **other.crashes},
-        )
 
 
 def kind_of_machine(facts: Mapping[str, Any]) -> str:
@@ -91,30 +82,19 @@ def kind_of_machine(facts: Mapping[str, Any]) -> str:
     return json.dumps({key: kind[key] for key in sorted(kind) if key != "threads"})
 
 
-def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
+def read_pieces(folder: RunFolder) -> list[Piece]:
     """The pieces in a run's folder: one of a shard's own, several of a joined run, none of a whole sweep's.
 
-    What cannot be read is added to `problems`, a sentence each; its append is left out whole.
+    Each has its own appends, facts and crashes. SeqsweepError where one is not whole.
     """
-    try:
-        return _pieces_of(folder, problems)
-    except SeqsweepError as error:
-        problems.append(str(error))
-        return []
-
-
-def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
-    """The pieces of a folder, each with its own appends, facts and crashes."""
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
     for run, piece_info in infos.items():
-        if not is_run_id(run) or not _is_whole(piece_info):
-            raise UsageError(f"{folder.path}: its run.json does not describe a shard; collect it anew")
-    whole, rest = folder.split()
-    problems += [
-        f"{folder.path}: line {line.number}: {line.problem or 'its group is incomplete'}; it is left out"
-        for line in rest
-    ]
+        if not is_run_id(run) or not _describes_shard(piece_info):
+            raise UsageError(f"{folder.path}: its run.json does not describe a shard; copy it again")
+    if not infos:
+        return []
+    whole = whole_lines(folder)
     pieces = {run: Piece(run, piece_info, {}) for run, piece_info in infos.items()}
     for append in _appends(whole):
         first = append[0].record
@@ -122,15 +102,32 @@ def _pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
             piece.appends[first.key] = append
     fingerprints, environments = folder.fingerprints(), folder.environments()
     for piece in pieces.values():
+        if why := piece.why_not_whole:
+            raise _not_whole(folder, f"shard {piece.index}/{piece.count}: {why}")
         records = list(piece.records)
         named = {record.environment for record in records}
         piece.fingerprints = fingerprints  # of all devices, so that shards of other devices are of one kind
         piece.environments = {key: state for key, state in environments.items() if key in named}
-        piece.crashes = _crashes(folder, records, problems)
+        piece.crashes = _crashes(folder, records)
     return list(pieces.values())
 
 
-def _is_whole(info: Mapping[str, Any]) -> bool:
+def whole_lines(folder: RunFolder) -> list[Line]:
+    """The lines of a run's records. UsageError where they are torn."""
+    whole, rest = folder.split()
+    if rest:
+        line = next((line for line in rest if line.problem), rest[0])
+        raise _not_whole(folder, f"line {line.number}: {line.problem or 'its group is incomplete'}")
+    return whole
+
+
+def _not_whole(folder: RunFolder, why: str) -> UsageError:
+    return UsageError(
+        f"{folder.path}: {why}; copy it again, or finish it where it was measured with --resume"
+    )
+
+
+def _describes_shard(info: Mapping[str, Any]) -> bool:
     """Whether a run.json, of the right types, has what joining needs."""
     shard = info.get("shard")
     if shard is None or shard["index"] > shard["count"]:
@@ -152,14 +149,10 @@ def _appends(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
             begun = []
 
 
-def _crashes(folder: RunFolder, records: Iterable[Record], problems: list[str]) -> dict[str, bytes]:
+def _crashes(folder: RunFolder, records: Iterable[Record]) -> dict[str, bytes]:
     """The files in the run's folder of crashes that its records name, and no others."""
     names = {record.crash_file.rpartition("/")[2] for record in records if record.crash_file}
-    crashes: dict[str, bytes] = {}
-    for name in sorted(names):
-        path = folder.path / CRASHES / name
-        try:
-            crashes[name] = read_regular(path)
-        except OSError as error:
-            problems.append(f"{path}: cannot be read ({error.strerror}); its record goes without")
-    return crashes
+    try:
+        return {name: read_regular(folder.path / CRASHES / name) for name in sorted(names)}
+    except OSError as error:
+        raise _not_whole(folder, f"{error.filename}: cannot be read ({error.strerror})") from None

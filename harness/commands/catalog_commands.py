@@ -76,6 +76,7 @@ def claims(
 @command(group, "doctor")
 def doctor(
     roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
+    on: Text = option(PLACES, "Examine these machines of bench.yaml, and say which are refused and why."),
     *,
     place: options.PlaceFlags,
     json: bool = options.JSON,
@@ -91,6 +92,10 @@ def doctor(
         else:
             for each in found:
                 print_roofline(output.console(), *each)
+    elif on:
+        from harness.commands.machines import examine_machines
+
+        raise typer.Exit(examine_machines(place.project(), on, json=json))
     else:
         from harness.report.tables.listing import findings_table
         from harness.run.doctor import examine
@@ -98,16 +103,3 @@ def doctor(
         found = examine(place.project().results)
         data = {"findings": [vars(finding) for finding in found]}
         output.print_table(data, lambda: findings_table(found), json=json)
-
-
-@command(group, "machines")
-def machines(
-    name: Text = argument("A name under machines in bench.yaml; none: all."),
-    *,
-    place: options.CatalogFlags,
-    json: bool = options.JSON,
-) -> None:
-    """List the machines of bench.yaml. What each is, its noise now, or why it is refused."""
-    from harness.commands.machines import list_machines
-
-    raise typer.Exit(list_machines(place.project(), name, json=json))

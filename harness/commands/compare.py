@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from harness.analysis.compare_runs import SideBySide, across, describe_differences, within
-from harness.analysis.reproduction import Reproduction, reproductions
+from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
 from harness.core.quick_run import quick_notes
@@ -34,14 +34,14 @@ def compare_sides(results: Path, runs: Sequence[str], pair: tuple[str, ...], *, 
 
 def compare_machines(
     results: Path, suites: Sequence[str], runs: Sequence[str], tell: Callable[[str], None]
-) -> list[Reproduction]:
+) -> list[MachineSpeedups]:
     """Every comparison of the suites (none: all) in these runs, or in all that are stored, by machine.
 
     `tell` is called for what cannot be read. UsageError for a suite that none has, and without any speedup.
     """
     folders = [find(results, name) for name in runs] or all_runs(results) or [find(results)]
     known: set[str] = set()
-    found = reproductions(_timed_suites(folders, suites, known, tell))
+    found = machine_speedups(_timed_suites(folders, suites, known, tell))
     for name in suites:
         if name not in known:
             raise UsageError(f'no run has a suite "{name}"{nearest(name, known)}')

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from harness.analysis.compare_runs import SideBySide
-    from harness.analysis.reproduction import Reproduction
+    from harness.analysis.machine_speedups import MachineSpeedups
     from harness.catalog.catalog import Catalog
     from harness.core.record import Record
     from harness.report.progress import Progress
@@ -188,20 +188,18 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
         print_sides(console(), sides, notes=notes)
 
 
-def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
-    """Print which machines agree on every comparison, and the facts of each machine as data."""
+def print_machine_speedups(found: Sequence[MachineSpeedups], *, json: bool) -> None:
+    """Print every comparison by machine, and the facts of each machine as data."""
     from harness.core.fingerprint_identity import hashed_facts
-    from harness.report.tables.reproductions_table import RULE, sentence
+    from harness.report.tables import machine_speedups_table
 
     if json:
-        machines = {machine.fingerprint: machine for r in found for machine in r.machines}
+        machines = {machine.fingerprint: machine for one in found for machine in one.machines}
         facts = {fingerprint: hashed_facts(machine.facts) for fingerprint, machine in machines.items()}
-        data = [{**r.to_json(), "sentence": sentence(r)} for r in found]
-        print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
+        data = [{**one.to_json(), "sentence": machine_speedups_table.sentence(one)} for one in found]
+        print_json({"comparisons": data, "fingerprints": facts})
     else:
-        from harness.report.tables.reproductions_table import print_reproductions
-
-        print_reproductions(console(), found)
+        machine_speedups_table.print_machine_speedups(console(), found)
 
 
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:

@@ -76,7 +76,7 @@ def compare(
     ),
     impl: options.Words = options.IMPL,
     force: bool = flag(SELECTION, "Also compare runs of different machines."),
-    across: bool = flag(SELECTION, "The same comparisons on every machine: how many agree, and on what."),
+    across: bool = flag(SELECTION, "The same comparisons on every machine, a column each."),
     out: Path | None = stored_options.SVG_FILE,
     *,
     run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
@@ -90,7 +90,7 @@ def compare(
     results = place.project().results
     if across:
         found = compare_machines(results, names or (), split_words(run), output.print_note)
-        output.print_reproductions(found, json=json)
+        output.print_machine_speedups(found, json=json)
         return
     comparison = compare_sides(results, names or (), split_words(impl), force=force)
     output.print_comparison(comparison, out, json=json, notes=notes)
@@ -173,7 +173,6 @@ def report(
 @command(group, "collect")
 def collect(
     sources: list[str] = argument("Folders of other machines' results, or of single runs.", REQUIRED),
-    check: bool = flag(OUTPUT, "Write nothing; exit 1 where a joined run is not what its shards give."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
@@ -183,9 +182,7 @@ def collect(
     from harness.store.find import local_folder
 
     results = place.project().results
-    raise typer.Exit(
-        collect_runs([local_folder(source) for source in sources], results, check=check, json=json)
-    )
+    raise typer.Exit(collect_runs([local_folder(source) for source in sources], results, json=json))
 
 
 @command(group, "verify")

@@ -37,7 +37,7 @@ def compose(
     swept = [PanelVerdict(run, panel) for run in runs if run.depth != "profile" for panel in run.panels]
     timed = [judged for judged in swept if any(row.timed for row in judged.panel.cases)]
     parts: dict[str, list[Part | None]] = {
-        "verdict": [*elsewhere.reproduction_parts(runs), *(judged.verdict_part() for judged in timed)],
+        "verdict": [*elsewhere.machine_parts(runs), *(judged.verdict_part() for judged in timed)],
         "chart": list(_charts(timed)) if charts else [],
         "overturn": [judged.overturn_part() for judged in timed],
         "table": [*map(figures_part, timed), *map(unmeasured_part, runs)],

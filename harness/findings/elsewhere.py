@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.reproduction import reproductions
+from harness.analysis.machine_speedups import machine_speedups
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_bytes, format_count
@@ -15,21 +15,21 @@ from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.format import short_label
 from harness.report.tables.bounds_table import bound_lines
 from harness.report.tables.kernels import kernel_lines
+from harness.report.tables.machine_speedups_table import answer_of, by_panel, sentence
 from harness.report.tables.owners_table import longest_owned
-from harness.report.tables.reproductions_table import RULE, answer_of, by_panel, sentence
 
 NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
 NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")
 
 
-def reproduction_parts(runs: Sequence[KeptRun]) -> Iterable[Part]:
-    """Per panel that the runs have on several fingerprints, which machines agree and which do not."""
+def machine_parts(runs: Sequence[KeptRun]) -> Iterable[Part]:
+    """Per panel that the runs have on several fingerprints, what the machines say."""
     swept = [suite for run in runs if run.depth == "run" for suite in run.suites]
     if len({record.fingerprint for suite in swept for record in suite.records}) < 2:
         return
-    shared = [found for found in reproductions(swept) if len(found.machines) > 1]
+    shared = [found for found in machine_speedups(swept) if len(found.machines) > 1]
     for (suite, name), panel in by_panel(shared).items():
-        yield Part(suite, f"{suite}: {name}, on several machines", sentence(answer_of(panel)), (RULE,))
+        yield Part(suite, f"{suite}: {name}, on several machines", sentence(answer_of(panel)))
 
 
 def profile_parts(run: KeptRun) -> Iterable[Part]:

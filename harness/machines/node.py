@@ -1,54 +1,42 @@
-"""A node: it plans the driver's sweep again, and measures single units of it as an ordinary shard's run.
-
-A unit is a shard of its own: the n-th of as many as there are units. What is measured lies on this node's
-disk before it is sent, and is sent from there where it is asked for again.
-"""
+"""A node: it plans the driver's sweep again, and measures a shard of it as `seqsweep run --shard` does."""
 
 import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 
 from harness.catalog import discovery
-from harness.collection.collection import run_digest, run_files
+from harness.collection.collection import run_files
 from harness.core.errors import MachineError
-from harness.core.record import TIMED
 from harness.core.scratch_folder import shared_folder
-from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node_info import NodeInfo, read_node_info
-from harness.run.compile.static_run import WarmCompilers, compile_cache_files, static_run
+from harness.run.compile.static_run import static_run
 from harness.run.events import Listener
 from harness.run.group.run_context import Checks
-from harness.run.machine.noise_history import NoiseHistory
-from harness.run.machine.noise_probe import probe_noise
 from harness.run.session import Done, Request, conduct
-from harness.store.compile_cache import CompileCache
 from harness.store.find import all_runs
-from harness.store.runs import RunFolder
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
-from harness.sweep.schedule import Schedule, part_of, plan
+from harness.sweep.schedule import part_of, plan
 from harness.sweep.settings import Settings
 from harness.sweep.shard import Shard
 
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """A sweep as it is sent to every node: what to plan, how deep to measure it, and in how many units.
+    """A sweep as it is sent to every node: what to plan, how deep to measure it, and in how many shards.
 
-    `sweep` is the hash of the driver's plan, `session` names this attempt at it. `plugins` are the files that
-    the command named; `noise` as in MachinePool.
+    `sweep` is the hash of the driver's plan. `plugins` are the files that the command named. With `resume` a
+    shard that was begun on a node is continued there.
     """
 
-    session: str
     sweep: str
-    units: int
     config: Config
     plugins: tuple[str, ...]
     suites: tuple[str, ...]
@@ -57,7 +45,18 @@ class SweepOrder:
     depth: str
     checks: Checks = ()
     targets: tuple[str, ...] = ()
-    noise: float | None = None
+    resume: bool = False
+    shards: int = 1
+
+
+@dataclass(frozen=True)
+class MeasuredShard:
+    """A shard's run as it is sent to the driver: its files, its cases counted by status, and its messages."""
+
+    run: str
+    files: Mapping[str, bytes]
+    counts: Mapping[str, int]
+    messages: tuple[str, ...] = ()
 
 
 @dataclass
@@ -66,8 +65,6 @@ class MeasuringNode:
 
     name: str
     apart: bool = False
-    warm: WarmCompilers | None = field(default=None, init=False)
-    usual: NoiseHistory = field(default_factory=NoiseHistory, init=False)
 
     def __post_init__(self) -> None:
         # Ray gives its processes one thread and a low priority, and measuring ones would inherit both.
@@ -87,88 +84,40 @@ class MeasuringNode:
     def info(self, plugins: Sequence[str]) -> NodeInfo:
         return read_node_info(plugins)
 
-    def prepare(self, order: SweepOrder, answers: Mapping[str, bytes]) -> list[int]:
-        """Plan the sweep here; the units of this session that are finished on this disk.
-
-        `answers` are files of the driver's compile cache, so that nothing is compiled again here.
-        """
+    def measure(self, order: SweepOrder, index: int) -> MeasuredShard:
+        """Measure a shard. MachineError where this node cannot; its run stays on the disk until `forget`."""
         own, given = Settings(), order.config.given
         follows = {"threads": "threads", "memory": "memory_bytes"}
         settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
         config = replace(order.config, settings=replace(order.config.settings, **settings))
-        self.order = order
-        self.catalog = discovery.catalog((*config.plugins, *order.plugins))
-        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides, installed=True)
-        self.answers = set(answers)
-        CompileCache(self.results).add(answers)
-        self.finished: dict[int, RunFolder] = {}
-        for folder in all_runs(self.results):
-            info = folder.readable_info([])  # what cannot be read is measured again, and stays
-            node = info.get("node") or {}
-            if node.get("session") == order.session and not node["doubt"]:
-                self.finished[info["shard"]["index"]] = folder
-        return list(self.finished)
-
-    def finish(self, arrived: Mapping[str, str]) -> list[str]:
-        """End what is warm, and delete the runs that lie with the driver: those of equal hash of their files.
-
-        The paths of the runs that stay: those of other sweeps, and what was lost halfway.
-        """
-        if self.warm:
-            self.warm.close()
-            self.warm = None
-        for folder in all_runs(self.results):
-            with suppress(OSError):  # what cannot be read or deleted stays
-                if arrived.get(folder.id) == run_digest(folder.path):
-                    shutil.rmtree(folder.path)
-        return [str(folder.path) for folder in all_runs(self.results)]
-
-    def measure(self, unit: int) -> MeasuredUnit:
-        """Measure a unit, unless it is finished here. MachineError where this node cannot go on."""
-        if unit in self.finished:
-            return _unit_in(self.finished[unit], unit, None, [])
-        timed = self.order.depth in TIMED
-        before = probe_noise() if timed else None
+        catalog = discovery.catalog((*config.plugins, *order.plugins))
+        whole = plan(config, catalog, order.suites, order.overrides, installed=True)
+        shard = Shard(index, order.shards, order.sweep)
+        known = [folder.readable_info([]) for folder in all_runs(self.results)]
+        request = Request(
+            *(part_of(whole, shard), catalog, self.results),
+            *((*order.command, "--shard", f"{index}/{order.shards}"), order.depth),
+            resume=order.resume and any(info.get("shard") == asdict(shard) for info in known),
+            checks=order.checks,
+            wait=True,
+        )
         listener = _Messages()
-        done = self._run(unit, listener)
+        done = self._run(request, order.targets, listener)
         if done.interrupted:
             raise MachineError("it was stopped there")
-        after = probe_noise() if timed else None
-        doubt = self.usual.judge(before, after, self.order.noise) if before and after else None
-        probes = {"before": before and before.to_json(), "after": after and after.to_json()}
-        facts = {"name": self.name, "session": self.order.session, "doubt": doubt, "noise": probes}
-        done.folder.update_info(node=facts)
-        measured = _unit_in(done.folder, unit, doubt, listener.texts)
-        if doubt:
-            return measured
-        self.finished[unit] = done.folder
-        return replace(measured, compiled=self._new_answers(unit))
+        counts = Counter(record.status for record in done.records)
+        return MeasuredShard(done.folder.id, run_files(done.folder.path), counts, tuple(listener.texts))
 
-    def _part(self, unit: int) -> Schedule:
-        return part_of(self.whole, Shard(unit, self.order.units, self.order.sweep))
+    def forget(self, runs: Collection[str]) -> None:
+        """Delete runs that lie with the driver."""
+        for folder in all_runs(self.results):
+            if folder.id in runs:
+                shutil.rmtree(folder.path, ignore_errors=True)
 
-    def _new_answers(self, unit: int) -> dict[str, bytes]:
-        """The answers to a unit's requests to compilers that the driver does not have."""
-        found = compile_cache_files(self._part(unit), self.order.targets, self.catalog, self.results)
-        return {name: data for name, data in found.items() if name not in self.answers}
-
-    def _run(self, unit: int, listener: Listener) -> Done:
-        order, schedule = self.order, self._part(unit)
-        command = (*order.command, "--shard", f"{unit}/{order.units}")
-        asked = schedule, self.catalog, self.results, command, order.depth
-        request = Request(*asked, checks=order.checks, wait=True)
-        if order.depth == "static":
-            threads = schedule.suites[0].settings.threads
-            self.warm = self.warm or WarmCompilers(self.catalog, self.results, threads)
-            return static_run(request, order.targets, listener, warm=self.warm)
+    def _run(self, request: Request, targets: Sequence[str], listener: Listener) -> Done:
+        if request.depth == "static":
+            return static_run(request, targets, listener)
         return conduct(request, listener)
-
-
-def _unit_in(folder: RunFolder, unit: int, doubt: str | None, messages: Sequence[str]) -> MeasuredUnit:
-    """The unit that a run's folder holds, as it is sent."""
-    counts = Counter(record.status for record in folder.read().records)
-    became = ", ".join(f"{count} {status}" for status, count in counts.items())
-    return MeasuredUnit(unit, folder.id, run_files(folder.path), became, doubt, tuple(messages))
 
 
 class _Messages:

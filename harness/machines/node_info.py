@@ -16,7 +16,6 @@ from harness.core.difference import differences
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
 from harness.core.version import VERSION, version_of
-from harness.run.machine.noise_probe import NoiseProbe, probe_noise
 from harness.run.machine.probes import probe_fingerprint
 from harness.store import json_file
 
@@ -30,22 +29,19 @@ class NodeInfo:
 
     code: Mapping[str, str | None]  # as installed_code() there
     facts: Mapping[str, Any]
-    noise: NoiseProbe
     niceness: int
 
     @property
-    def kind(self) -> str:
-        """Equal for machines that may measure each other's groups."""
-        return kind_of_machine(self.facts)
-
-    @property
     def digest(self) -> str:
-        """The beginning of the fingerprint's hash, to be seen beside others."""
-        return json_file.digest(self.kind).removeprefix("sha256:")[:7]
+        """Equal for machines whose shards may be joined: the beginning of a hash."""
+        return json_file.digest(kind_of_machine(self.facts)).removeprefix("sha256:")[:7]
 
     @property
-    def accelerator(self) -> str | None:
-        return self.facts["gpu"].get("name")
+    def description(self) -> str:
+        """`AMD EPYC, 2 cores, NVIDIA H100, fingerprint 1a2b3c4`."""
+        facts = self.facts
+        what = filter(None, [facts["cpu"], f"{facts['cores']} cores", facts["gpu"].get("name")])
+        return f"{', '.join(what)}, fingerprint {self.digest}"
 
     def refusal(self, ours: Mapping[str, str | None], implementations: Collection[str]) -> str | None:
         """Why it may not measure these for a driver with our code; None where it may."""
@@ -77,7 +73,6 @@ def read_node_info(plugins: Sequence[str]) -> NodeInfo:
     return NodeInfo(
         installed_code(discovery.catalog(tuple(plugins))),
         facts={**found["fingerprint"], "gpu": found["gpu"]},
-        noise=probe_noise(),
         niceness=os.nice(0),
     )
 

@@ -6,17 +6,27 @@ no second one of ours, and nothing else of Ray's, is placed beside it.
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from harness.core.errors import MachineError, SeqsweepError
-from harness.machines.measured_unit import NodeAnswer
-from harness.machines.node import MeasuringNode
+from harness.machines.node import MeasuredShard, MeasuringNode, SweepOrder
 from harness.sweep.machine_pool import MachinePool
 
 ASK_SECONDS = 180.0
 POLL_SECONDS = 1.0  # after which Ctrl-C is looked for
 CHIPS = ("GPU", "TPU")
+
+
+@dataclass(frozen=True)
+class NodeAnswer:
+    """A node's answer for a shard. Without `measured` the shard is missing, and `why` says how."""
+
+    node: str
+    index: int
+    measured: MeasuredShard | None
+    why: str = ""
 
 
 class RayCluster:
@@ -36,7 +46,7 @@ class RayCluster:
                 "start one with ray start --head, or mend its address in bench.yaml"
             ) from None
         self.actors: dict[str, Any] = {}
-        self.running: dict[Any, str] = {}  # answer to come → node
+        self.running: dict[Any, tuple[str, int]] = {}  # answer to come → node and shard
         try:
             for name, node_id, resources, apart in seats(self.ray.nodes(), pool):
                 options = self.ray.remote(MeasuringNode).options(
@@ -49,10 +59,9 @@ class RayCluster:
             self.close()
             raise
 
-    def ask(self, method: str, *arguments: Any, nodes: Sequence[str] | None = None) -> dict[str, Any]:
-        """Call a method on all nodes, or these, at once: its answer, or a SeqsweepError, by node."""
-        asked = list(self.actors) if nodes is None else nodes
-        coming = {node: getattr(self.actors[node], method).remote(*arguments) for node in asked}
+    def ask(self, method: str, *arguments: Any) -> dict[str, Any]:
+        """Call a method on all nodes at once: its answer, or a SeqsweepError, by node."""
+        coming = {node: getattr(actor, method).remote(*arguments) for node, actor in self.actors.items()}
         deadline = time.monotonic() + ASK_SECONDS
         answers: dict[str, Any] = {}
         for node, answer in coming.items():
@@ -66,23 +75,22 @@ class RayCluster:
                 answers[node] = _cause(error)
         return answers
 
-    def submit(self, unit: int, node: str) -> None:
-        """Let a node measure a unit; it has no other one."""
-        self.running[self.actors[node].measure.remote(unit)] = node
+    def submit(self, order: SweepOrder, index: int, node: str) -> None:
+        """Let a node measure a shard, after those that it has."""
+        self.running[self.actors[node].measure.remote(order, index)] = node, index
 
     def poll(self) -> list[NodeAnswer]:
-        """Wait until a node has an answer, or is lost."""
+        """Wait until a node has an answer, or is lost; empty where none has a shard."""
         ready: list[Any] = []
-        while not ready:
+        while self.running and not ready:
             ready, _ = self.ray.wait(list(self.running), timeout=POLL_SECONDS)
-        return [self._answer(answer, self.running.pop(answer)) for answer in ready]
+        return [self._answer(answer, *self.running.pop(answer)) for answer in ready]
 
-    def _answer(self, answer: Any, node: str) -> NodeAnswer:
+    def _answer(self, answer: Any, node: str, index: int) -> NodeAnswer:
         try:
-            return NodeAnswer(node, self.ray.get(answer))
+            return NodeAnswer(node, index, self.ray.get(answer))
         except self.ray.exceptions.RayError as error:
-            self.ray.kill(self.actors.pop(node))
-            return NodeAnswer(node, None, str(_cause(error)))
+            return NodeAnswer(node, index, None, str(_cause(error)))
 
     def close(self) -> None:
         """End the actors, and with them what they measure, and leave the cluster."""

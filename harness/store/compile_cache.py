@@ -1,16 +1,13 @@
 """The compile cache: a file per result, named after everything that the result depends on."""
 
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness.core.errors import MachineError
 from harness.core.plain_data import digest
-from harness.core.regular_file import read_regular
 from harness.store import json_file
 from harness.store.atomic import write_files
 
@@ -38,23 +35,6 @@ class CompileCache:
         except (TypeError, ValueError):
             return
         write_files(path.parent, {path.name: data})
-
-    def files(self, keys: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
-        """The contents of the files that are here under these keys, by their path in the cache."""
-        found: dict[str, bytes] = {}
-        for path in map(self._path, keys):
-            with suppress(OSError):
-                found[str(path.relative_to(self.folder))] = read_regular(path)
-        return found
-
-    def add(self, files: Mapping[str, bytes]) -> None:
-        """Take over files of another cache. MachineError where one cannot be written, or is no cache's."""
-        for name, data in files.items():
-            path = self.folder / name
-            if not NAME.fullmatch(name):
-                raise MachineError(f'a machine sent "{name}", which is no file of a compile cache')
-            if not path.exists():
-                write_files(path.parent, {path.name: data})
 
     def _path(self, key: Mapping[str, Any]) -> Path:
         name = digest(key)

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.core.errors import UsageError
-from harness.core.units import parse_share
-from harness.sweep.yaml.nodes import Entry, YamlMapping, at, scalar, table
+from harness.sweep.yaml.nodes import Entry, YamlMapping, scalar, table
 
-KEYS = ("address", "accelerator", "labels", "exclusive", "noise")
+KEYS = ("address", "accelerator", "labels", "exclusive")
 ACCELERATOR = "ray.io/accelerator-type"  # Ray's own label of what it found on a node
 
 
@@ -15,15 +14,13 @@ ACCELERATOR = "ray.io/accelerator-type"  # Ray's own label of what it found on a
 class MachinePool:
     """The nodes of the Ray cluster at `address` that carry all of these `labels`.
 
-    `exclusive`: one measurement at a time on a node; otherwise one on each of its accelerators. `noise` is
-    the share by which a node's probe may be above its usual ones; None is any distance (`off`).
+    `exclusive`: one measurement at a time on a node; otherwise one on each of its accelerators.
     """
 
     name: str
     address: str = "auto"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     exclusive: bool = True
-    noise: float | None = 0.05
 
 
 def pools_of(pools: Mapping[str, Entry]) -> dict[str, MachinePool]:
@@ -32,18 +29,18 @@ def pools_of(pools: Mapping[str, Entry]) -> dict[str, MachinePool]:
 
 
 def _pool(name: str, keys: YamlMapping) -> MachinePool:
+    if noise := keys.entries.get("noise"):
+        raise UsageError(
+            f"{noise.where}: noise was removed: a machine's load is a doubt of each case; delete the key"
+        )
     keys.refuse_unknown(KEYS, f"of machines {name}")
     texts = {key: scalar(entry.node, key) for key, entry in keys.entries.items() if key != "labels"}
     labels = {label: scalar(value.node, label).text for label, value in keys.section("labels").items()}
     if "accelerator" in texts:
         labels[ACCELERATOR] = texts["accelerator"].text
-    exclusive, noise = texts.get("exclusive"), MachinePool.noise
-    is_off = "noise" in texts and texts["noise"].value is False
+    exclusive = texts.get("exclusive")
     if exclusive and not isinstance(exclusive.value, bool):
         raise UsageError(f'{exclusive.where}: exclusive "{exclusive.text}": write true or false')
-    if "noise" in texts and not is_off:
-        with at(texts["noise"].where):
-            noise = parse_share(texts["noise"].text)
     address = texts["address"].text if "address" in texts else MachinePool.address
     one_each = exclusive is None or exclusive.value is True
-    return MachinePool(name, address, labels, one_each, None if is_off else noise)
+    return MachinePool(name, address, labels, one_each)

@@ -19,7 +19,7 @@ import pytest
             ["run", "--dry-run", "--on", "pool"],
             '"pool" is none of the machines in bench.yaml, which names none',
         ),
-        (["machines", "pool"], '"pool" is none of the machines in bench.yaml, which names none'),
+        (["doctor", "--on", "pool"], '"pool" is none of the machines in bench.yaml, which names none'),
         (["report", "--html", "."], "--html .: is no file; name one"),
         (["report", "--into", "."], ".: it is no regular file; name a file"),
         (["run", "--set", "dtype=f33"], 'nearest: "f32"'),

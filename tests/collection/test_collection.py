@@ -169,23 +169,49 @@ def test_neither_the_order_nor_how_often_nor_in_how_many_steps_matters(shards, t
     assert contents(tmp_path / "again") == contents(tmp_path / "at once")
 
 
-def test_a_torn_shard_gives_its_whole_groups_and_is_named_until_it_comes_whole(shards, tmp_path):
+def tear(records):
+    records.write_bytes(records.read_bytes()[:-40])
+
+
+def end_early(records):
+    """Half of a copy, which ends between two groups."""
+    lines = records.read_bytes().splitlines(keepends=True)
+    records.write_bytes(b"".join(lines[: 1 + [b'"append":[2,2]' in line for line in lines].index(True)]))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (tear, "the line is torn"),
+        (end_early, "shard 5/8: 2 of its cases have no record"),
+        (lambda records: RunFolder(records.parent).update_info(finished=None), "shard 5/8: it has no end"),
+        (lambda records: (records.parent / CRASHES / "5.txt").unlink(), "5.txt: cannot be read"),
+    ],
+)
+def test_a_shard_that_is_not_whole_is_left_out_until_it_is(shards, tmp_path, damage, says):
     torn = tmp_path / "torn"
     shutil.copytree(shards[4], torn)
-    records = next((torn / "runs").glob(f"*/{RECORDS}"))
-    records.write_bytes(records.read_bytes()[:-40])
-    collection = collect([torn, *(folder for folder in shards if folder != shards[4])], tmp_path / "all")
+    damage(next((torn / "runs").glob(f"*/{RECORDS}")))
+    others = [folder for folder in shards if folder != shards[4]]
+    collection = collect([torn, *others], tmp_path / "all")
+    assert [run.absent for run in collection.joined] == [(5,)]
+    (problem,) = collection.problems
+    assert says in problem
+    assert problem.endswith("copy it again, or finish it where it was measured with --resume")
     (folder,) = all_runs(tmp_path / "all")
-    assert len(folder.read().records) == 30
-    last = len(records.read_bytes().splitlines())
-    assert any(
-        f"{records.parent}: line {last}: the line is torn" in problem for problem in collection.problems
-    )
-    assert folder.info["finished"] is None
-    assert folder.info["problems"] == ["shard 5/8, run 20261120T113005Z-0000005: 2 cases have no record"]
+    assert (len(folder.read().records), folder.info["finished"]) == (28, None)
     collect(shards, tmp_path / "all")
     collect(shards, tmp_path / "healthy")
     assert contents(tmp_path / "all") == contents(tmp_path / "healthy")
+
+
+def test_a_torn_joined_run_is_neither_overwritten_nor_deleted(shards, tmp_path):
+    collect(shards, tmp_path / "all")
+    tear(tmp_path / "all/runs" / JOINED / RECORDS)
+    before = contents(tmp_path / "all")
+    with pytest.raises(UsageError, match=rf"{JOINED}: line .*delete this folder, and collect all"):
+        collect(shards, tmp_path / "all")
+    assert contents(tmp_path / "all") == before
 
 
 def test_other_machines_versions_and_repetitions_stay_apart(tmp_path):
@@ -206,44 +232,6 @@ def test_other_machines_versions_and_repetitions_stay_apart(tmp_path):
     ]
 
 
-def test_checking_writes_nothing(shards, tmp_path):
-    assert collect(shards, tmp_path / "all", dry_run=True).changed
-    assert not (tmp_path / "all").exists()
-
-
-def check(*sources, results):
-    """(exit code, sentences) of `collect --check`."""
-    collection = collect(sources, results, dry_run=True)
-    return bool(collection.changed or collection.problems), "\n".join(
-        (*collection.stale, *collection.problems)
-    )
-
-
-def test_a_check_names_what_is_missing_torn_or_stale(shards, tmp_path):
-    results = tmp_path / "all"
-    assert check(*shards, results=results) == (
-        True,
-        f"{results}/runs/{JOINED}: is missing; its shards were not collected yet",
-    )
-    collect(shards, results)
-    assert check(*shards, results=results) == (False, "")
-    records = results / "runs" / JOINED / RECORDS
-    whole = records.read_bytes()
-    records.write_bytes(whole[:-40])
-    for sources in (shards, [results]):  # with the shards, and from the joined run alone
-        stale, said = check(*sources, results=results)
-        assert stale
-        assert f"{records.parent}: " in said
-        assert f"{records.parent}: line {len(whole.splitlines())}: the line is torn" in said
-    records.write_bytes(whole)
-    cut = next((shards[6] / "runs").glob(f"*/{RECORDS}"))
-    lines = cut.read_bytes().splitlines(keepends=True)
-    cut.write_bytes(b"".join(lines[: 1 + [b'"append":[2,2]' in line for line in lines].index(True)]))
-    assert check(shards[6], results=tmp_path / "new")[1].endswith(
-        "shard 7/8, run 20261120T113007Z-0000007: 2 cases have no record"
-    )
-
-
 def test_a_repository_of_stores_is_one_source(shards, tmp_path):
     (tmp_path / "stores").mkdir()
     for shard in shards:
@@ -258,14 +246,19 @@ def whole_run(results, run="20261120T113000Z-aaaaaaa", count=2):
     return folder
 
 
-def test_a_whole_run_is_copied_once_and_again_when_it_has_gone_on(tmp_path):
-    whole_run(tmp_path / "early", count=1)
-    whole_run(tmp_path / "late", count=2)
-    assert collect([tmp_path / "early"], tmp_path / "all").copied
-    assert not collect([tmp_path / "early"], tmp_path / "all").changed
-    assert collect([tmp_path / "early", tmp_path / "late"], tmp_path / "all").copied
-    assert not collect([tmp_path / "early"], tmp_path / "all").changed  # the shorter one adds nothing
+def test_a_whole_run_is_copied_once(tmp_path):
+    whole_run(tmp_path / "theirs")
+    assert collect([tmp_path / "theirs"], tmp_path / "all").copied
+    again = collect([tmp_path / "theirs"], tmp_path / "all")
+    assert (again.copied, again.changed, again.problems) == ((), False, ())
     assert len(all_runs(tmp_path / "all")[0].read().records) == 2
+
+
+def test_a_torn_whole_run_is_left_out(tmp_path):
+    tear(whole_run(tmp_path / "theirs").path / RECORDS)
+    (problem,) = collect([tmp_path / "theirs"], tmp_path / "all").problems
+    assert "the line is torn or no JSON; copy it again" in problem
+    assert not (tmp_path / "all").exists()
 
 
 def test_two_runs_of_one_id_are_not_mixed(tmp_path):
@@ -304,17 +297,13 @@ def test_a_folder_without_runs_is_refused(tmp_path):
         collect([Path("/nowhere")], tmp_path / "all")
 
 
-@pytest.mark.parametrize("left", [None, b"{}"])
-def test_collecting_that_was_killed_before_run_json_is_finished_by_the_next(tmp_path, left):
+def test_collecting_that_was_killed_before_run_json_is_finished_by_the_next(tmp_path):
     source, results = tmp_path / "theirs", tmp_path / "ours"
     folder = store_shard(source, 1)
     info = {key: value for key, value in folder.info.items() if key != "shard"}
     folder.write_info(info)
     collect([source], results)
-    path = results / "runs" / folder.id / "run.json"
-    path.unlink()
-    if left is not None:
-        path.write_bytes(left)
+    (results / "runs" / folder.id / "run.json").unlink()
     collect([source], results)
     assert all_runs(results)[0].info == info
     assert collect([source], results).copied == ()

@@ -85,7 +85,7 @@ CHANGES = {  # by command: option → what it changes
         "--check": "nothing is written", "--pr": "a receipt", "--chart": "the receipt's picture",
         "--html": "a file",
     },
-    "collect": {**RESULTS, **JSON, "--check": "nothing is written"},
+    "collect": {**RESULTS, **JSON},
     "verify": {**PLACE, **WAIT, **JSON, "--limit": "wall time"},
     "export": {
         **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
@@ -97,8 +97,7 @@ CHANGES = {  # by command: option → what it changes
         "--framework": "the template",
     },
     "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--roofline": "ceilings"},
-    "machines": {**CATALOG, **JSON},
+    "doctor": {**PLACE, **JSON, "--roofline": "ceilings", "--on": "which machines are examined"},
 }  # fmt: skip
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}

@@ -41,14 +41,14 @@ def test_times_of_different_clocks_have_no_verdict_and_are_drawn_as_they_are(tmp
     assert list(document.pictures) == ["mask-latency.svg"]
 
 
-def test_a_suite_on_several_machines_says_first_how_many_agree(tmp_path):
+def test_a_suite_on_several_machines_says_first_what_each_verdict_is(tmp_path):
     here = store_kept_run(tmp_path / "here", sweep())
     slower = [replace(record, run="two", fingerprint="sha256:bb") for record in sweep()]
     there = store_kept_run(tmp_path / "there", slower, run="two")
     for run, facts in ((here, MACHINE), (there, {"sha256:bb": {"cpu": "Xeon", "threads": 2}})):
         run.info["fingerprints"] = facts
     verdict = page(here, there).partition("<!-- seqsweep:verdict -->")[2]
-    said = "sparse against dense at 8Ki: both independent machines agree: faster, 2.00×"
+    said = "sparse against dense at 8Ki: faster on both machines; 2.000×"
     assert 0 < verdict.index(said) < verdict.index("sparse beats dense")
     again = [replace(record, run="two") for record in sweep()]
     assert "machines agree" not in page(here, store_kept_run(tmp_path / "again", again, run="two"))

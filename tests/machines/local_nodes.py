@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,10 +16,9 @@ OBJECT_BYTES = 128 << 20  # Ray's least is 75 MiB; by default each node would re
 def local_nodes(
     folder: Path,
     environments: Sequence[Mapping[str, str]],
-    cores: Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Generator[tuple[Any, list[Any]]]:
-    """A cluster, and a node for each of these environments; with `cores` on that core alone.
+    """A cluster, and a node for each of these environments.
 
     `settings` are Ray's own. ImportError without Ray.
     """
@@ -33,14 +31,11 @@ def local_nodes(
             **({"_system_config": dict(settings)} if settings else {}),
         },
     )
-    usable = os.sched_getaffinity(0)
     try:
         nodes: list[Any] = []
         for number, environment in enumerate(environments):
             own = folder / f"node{number}"
             own.mkdir()
-            if cores:
-                os.sched_setaffinity(0, {cores[number]})  # a node's processes inherit it
             nodes.append(
                 cluster.add_node(
                     num_cpus=1,
@@ -49,8 +44,6 @@ def local_nodes(
                     env_vars={"TMPDIR": str(own), "RAY_worker_niceness": "0", **environment},
                 )
             )
-        os.sched_setaffinity(0, usable)
         yield cluster, nodes
     finally:
-        os.sched_setaffinity(0, usable)
         cluster.shutdown()

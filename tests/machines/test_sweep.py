@@ -1,4 +1,4 @@
-"""A sweep on nodes that live in this process: what is joined, resumed, refused and doubted."""
+"""A sweep on nodes that live in this process: what is joined, resumed, refused and missing."""
 
 import json
 import sys
@@ -6,38 +6,28 @@ import tempfile
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 
 from harness.catalog import discovery
-from harness.collection.collection import write_run
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.run import end_run
-from harness.core.errors import MachineError, UsageError
+from harness.core.errors import MachineError
 from harness.core.plain_data import digest
-from harness.machines import inbox as inbox_module
-from harness.machines import node as node_module
 from harness.machines import sweep as sweep_module
-from harness.machines.measured_unit import NodeAnswer
 from harness.machines.node import MeasuringNode, SweepOrder
 from harness.machines.node_info import NodeInfo
-from harness.machines.ray_cluster import RayCluster, seats
-from harness.machines.sweep import measure_on, static_units
-from harness.run.compile import Pool
-from harness.run.machine.noise_probe import READINGS, NoiseProbe
+from harness.machines.ray_cluster import NodeAnswer, RayCluster, seats
+from harness.machines.sweep import measure_on
 from harness.run.session import Done, new_folder
 from harness.store.find import all_runs
 from harness.sweep.machine_pool import ACCELERATOR, MachinePool
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
-from harness.sweep.schedule import group_keys, identity
+from harness.sweep.schedule import identity
 from tests.records import PASSED, record_of, timing_of
-from tests.run.compile.fakes import FakeLane
 
-QUIET = NoiseProbe((1e-3,) * READINGS, 0.0)
-LOUD = NoiseProbe((1.2e-3,) * READINGS, 0.2)
 BENCH = """\
 suites:
   topk: {family: topk, seq: [256, 512, 1Ki, 2Ki], rows: 2, topk: 32, impls: [partition, radix],
@@ -48,8 +38,8 @@ suites:
 registered = cache(discovery.catalog)
 
 
-class NodeHere(MeasuringNode):
-    """A node whose disk is a folder of the test."""
+class Node(MeasuringNode):
+    """A node whose disk is a folder of the test, and which stores chosen times instead of measuring."""
 
     cpu = "Known Processor"
 
@@ -62,21 +52,11 @@ class NodeHere(MeasuringNode):
         return self.home
 
     def info(self, plugins):
-        return survey_of(cpu=self.cpu)
+        return info_of(cpu=self.cpu)
 
-    def _run(self, unit, listener):
-        self.asked.append(unit)
-        return super()._run(unit, listener)
-
-
-class Node(NodeHere):
-    """It stores chosen times instead of measuring."""
-
-    def _run(self, unit, listener):
-        self.asked.append(unit)
-        schedule = self._part(unit)
-        command = (*self.order.command, "--shard", f"{unit}/{self.order.units}")
-        folder = new_folder(node_module.Request(schedule, self.catalog, self.results, command, "run"))
+    def _run(self, request, targets, listener):
+        self.asked.append((request.schedule.shard.index, request.resume))
+        folder = new_folder(request)
         keys = {
             "fingerprint": folder.write_fingerprint({"cpu": self.cpu, "threads": 1}),
             "environment": folder.write_environment({"host": self.name}),
@@ -95,7 +75,7 @@ class Node(NodeHere):
                 run=folder.id,
                 **keys,
             )
-            for group in schedule.groups
+            for group in request.schedule.groups
             for case in group.cases
         ]
         folder.append(records)
@@ -111,32 +91,31 @@ class Here:
         self.dies, self.stops_after = dies, stops_after
         self.running = []
 
-    def ask(self, method, *arguments, nodes=None):
-        return {
-            name: getattr(self.nodes[name], method)(*arguments)
-            for name in (self.nodes if nodes is None else nodes)
-        }
+    def ask(self, method, *arguments):
+        return {name: getattr(node, method)(*arguments) for name, node in self.nodes.items()}
 
-    def submit(self, unit, node):
-        self.running.append((unit, node))
+    def submit(self, order, index, node):
+        self.running.append((order, index, node))
 
     def poll(self):
+        if not self.running:
+            return []
         if self.stops_after is not None:
             self.stops_after -= 1
             if self.stops_after < 0:
                 raise KeyboardInterrupt
-        unit, node = self.running.pop(0)
+        order, index, node = self.running.pop(0)
         if node in self.dies:
-            return [NodeAnswer(node, None, "it is gone")]
-        return [NodeAnswer(node, self.nodes[node].measure(unit))]
+            return [NodeAnswer(node, index, None, "it is gone")]
+        return [NodeAnswer(node, index, self.nodes[node].measure(order, index))]
 
     def close(self):
         pass
 
 
-def survey_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
+def info_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
     facts = {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}
-    return NodeInfo(code_of(versions, sources), facts, QUIET, niceness)
+    return NodeInfo(code_of(versions, sources), facts, niceness)
 
 
 def code_of(versions=None, sources=None):
@@ -148,20 +127,18 @@ def code_of(versions=None, sources=None):
 def bench(tmp_path, monkeypatch):
     (tmp_path / "bench.yaml").write_text(BENCH)
     monkeypatch.setattr(sweep_module, "installed_code", lambda _: code_of())
-    monkeypatch.setattr(node_module, "probe_noise", lambda: QUIET)
     monkeypatch.setattr(discovery, "catalog", registered)
     project = Project(tmp_path / "bench.yaml")
     schedule = project.plan()
     order = SweepOrder(
-        *("", digest(identity(schedule)), 0, project.config, (), (), Overrides()),
+        *(digest(identity(schedule)), project.config, (), (), Overrides()),
         *(("seqsweep", "run", "--on", "pool"), "run"),
     )
     said = []
 
-    def measure(cluster, *, resume=False, **changed):
+    def measure(cluster, **changed):
         return measure_on(
-            *(cluster, replace(order, **changed), schedule, project.catalog, project.results, said.append),
-            resume=resume,
+            cluster, replace(order, **changed), schedule, project.catalog, project.results, said.append
         )
 
     measure.said, measure.schedule, measure.results = said, schedule, project.results
@@ -176,214 +153,175 @@ def all_cases(schedule):
     return sorted(case.id for group in schedule.groups for case in group.cases)
 
 
-def two_nodes(home):
-    return [Node(name, home / name) for name in "ab"]
-
-
-def moves_once(monkeypatch):
-    """The noise after the first unit is another than before it."""
-    probes = iter([QUIET, LOUD])
-    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+def nodes_in(home, names="ab"):
+    return [Node(name, home / name) for name in names]
 
 
 def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
-    nodes = two_nodes(tmp_path)
+    nodes = nodes_in(tmp_path)
     outcome = bench(Here(*nodes))
     (joined,) = outcome.joined
-    assert (outcome.open, joined.absent) == ({}, ())
+    assert (outcome.missing, outcome.interrupted, joined.absent) == ({}, False, ())
     assert cases_in(bench.results) == all_cases(bench.schedule)
-    assert sorted(nodes[0].asked + nodes[1].asked) == [1, 2, 3, 4]
-    assert all(len(node.asked) == 2 for node in nodes)
+    assert [node.asked for node in nodes] == [[(1, False)], [(2, False)]]
     (folder,) = all_runs(bench.results)
-    assert "node" not in folder.info
-    assert {piece["node"]["name"] for piece in folder.info["shards"].values()} == {"a", "b"}
+    assert folder.info["command"] == ["seqsweep", "run", "--on", "pool"]
     assert end_run(Done(folder, interrupted=False), strict=True) == 0
+    assert "b: shard 2/2: 4 ok" in bench.said
+
+
+def test_there_are_no_more_shards_than_groups(bench, tmp_path):
+    outcome = bench(Here(*nodes_in(tmp_path, "abcdef")))
+    assert outcome.shards == 4
 
 
 def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
-    nodes = two_nodes(tmp_path)
+    nodes = nodes_in(tmp_path)
     nodes[1].cpu = "Other Processor"
     outcome = bench(Here(*nodes))
-    assert outcome.open == {}
+    assert outcome.missing == {}
     assert len(outcome.joined) == 2
     assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
-def test_json_is_the_object_of_a_run_for_each_kind_of_machine(bench, tmp_path, monkeypatch, capsys):
-    nodes = two_nodes(tmp_path)
-    nodes[1].cpu = "Other Processor"
+def command(bench, nodes, monkeypatch, tmp_path):
+    """A function that calls a command on these nodes; its exit code."""
     monkeypatch.setattr("harness.commands.machines.RayCluster", lambda _: Here(*nodes))
     file = tmp_path / "bench.yaml"
     file.write_text(f"machines: {{pool: {{address: auto}}}}\n{BENCH}")
-    capsys.readouterr()
-    assert call_app(app, ["run", "topk", "--on", "pool", "--config", str(file), "--json"]) == 0
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["seqsweep", *words])
+        return call_app(app, [*words, "--config", str(file)])
+
+    return call
+
+
+def test_json_is_the_object_of_a_run_for_each_kind_of_machine(bench, tmp_path, monkeypatch, capsys):
+    nodes = nodes_in(tmp_path)
+    nodes[1].cpu = "Other Processor"
+    call = command(bench, nodes, monkeypatch, tmp_path)
+    assert call("run", "topk", "--on", "pool", "--json") == 0
     printed = json.loads(capsys.readouterr().out)
-    assert (printed.keys(), printed["open"]) == ({"runs", "open"}, {})
+    assert (printed.keys(), printed["missing"]) == ({"runs", "missing"}, {})
     assert sorted(record["case"] for run in printed["runs"] for record in run["records"]) == all_cases(
         bench.schedule
     )
     for run in printed["runs"]:
-        assert call_app(app, ["show", "--run", run["run"], "--config", str(file), "--json"]) == 0
+        assert call("show", "--run", run["run"], "--json") == 0
         shown = json.loads(capsys.readouterr().out)
         assert {name: run[name] for name in shown} == shown
-        assert run.keys() - shown.keys() == {"shards", "of", "absent", "problems"}
+        assert run.keys() - shown.keys() == {"shards", "of", "absent"}
 
 
-def test_a_stopped_driver_resumes_where_it_was(bench, tmp_path):
-    outcome = bench(Here(*two_nodes(tmp_path), stops_after=2))
+def test_machines_are_examined_with_the_reason_of_a_refusal(bench, tmp_path, monkeypatch, capsys):
+    nodes = nodes_in(tmp_path)
+    nodes[1].info = lambda _: info_of(niceness=15)
+    call = command(bench, nodes, monkeypatch, tmp_path)
+    assert call("doctor", "--on", "pool") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("a: Known Processor, 1 cores, fingerprint ")
+    assert second.startswith("b: refused: its processes have niceness 15")
+    assert call("doctor", "--on", "pool", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["machines"]
+    assert (found["a"]["fingerprint"]["cpu"], [*found["b"]]) == ("Known Processor", ["refused"])
+    assert call("machines") == 2
+    assert "machines was removed: doctor --on NAME says" in capsys.readouterr().err
+
+
+def test_a_lost_node_s_shard_is_missing_and_measured_by_the_command_that_is_named(
+    bench, tmp_path, monkeypatch, capsys
+):
+    nodes = nodes_in(tmp_path, "abc")
+    dying = Here(*nodes, dies="b")
+    call = command(bench, nodes, monkeypatch, tmp_path)
+    monkeypatch.setattr("harness.commands.machines.RayCluster", lambda _: dying)
+    assert call("run", "topk", "--on", "pool") == 3
+    said = capsys.readouterr().err
+    assert "shard 2/3 is missing: b: it is gone" in said
+    assert "run what is missing with: seqsweep run topk --on pool --resume" in said
+    (folder,) = all_runs(bench.results)
+    assert sorted(piece["shard"]["index"] for piece in folder.info["shards"].values()) == [1, 3]
+    assert folder.info["finished"] is None
+    again = nodes_in(tmp_path, "ac")
+    call = command(bench, again, monkeypatch, tmp_path)
+    assert call("run", "topk", "--on", "pool", "--resume") == 0
+    assert [shard for node in again for shard, _ in node.asked] == [2]
+    (folder,) = all_runs(bench.results)
+    assert folder.info["finished"]
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_a_stopped_driver_keeps_what_came_and_resumes_the_rest(bench, tmp_path):
+    outcome = bench(Here(*nodes_in(tmp_path), stops_after=1))
     assert outcome.interrupted
-    assert len(outcome.open) == 2
-    again = two_nodes(tmp_path)
+    assert outcome.missing == {2: "it was stopped"}
+    assert [run.shards for run in outcome.joined] == [(1,)]
+    again = nodes_in(tmp_path)
     outcome = bench(Here(*again), resume=True)
-    assert (outcome.interrupted, outcome.open) == (False, {})
-    assert len(again[0].asked + again[1].asked) == 2
+    assert (outcome.interrupted, outcome.missing) == (False, {})
+    assert [node.asked for node in again] == [[], [(2, False)]]
     assert len(outcome.joined) == 1
     assert cases_in(bench.results) == all_cases(bench.schedule)
+    third = nodes_in(tmp_path)
+    assert bench(Here(*third), resume=True).missing == {}
+    assert [node.asked for node in third] == [[], []]
 
 
-def test_what_a_node_had_finished_is_sent_and_not_measured_again(bench, tmp_path):
-    bench(Here(Node("a", tmp_path / "a"), stops_after=1))
-    (session,) = (bench.results / "machines").iterdir()
-    for path in (session / "runs").iterdir():  # it was on its way when the driver died
+def test_a_shard_that_a_node_had_begun_is_continued_there(bench, tmp_path):
+    node = Node("a", tmp_path / "a")
+    bench(Here(node))
+    for path in (tmp_path / "results/runs").iterdir():  # it never arrived
         path.rename(tmp_path / "lost")
-    second = Node("a", tmp_path / "a")
-    assert (bench(Here(second), resume=True).open, sorted(second.asked)) == ({}, [2, 3, 4])
-    assert cases_in(bench.results) == all_cases(bench.schedule)
+    node = Node("a", tmp_path / "a")
+    order = next(iter(all_runs(node.home)), None)
+    assert order is None  # what arrived is deleted there
+    bench(Here(node, stops_after=0))
+    (tmp_path / "lost").rename(tmp_path / "a/runs/20261120T120000Z-abcdef0")
+    info = json.loads((tmp_path / "a/runs/20261120T120000Z-abcdef0/run.json").read_text())
+    (shard,) = info["shards"].values()
+    (tmp_path / "a/runs/20261120T120000Z-abcdef0/run.json").write_text(json.dumps(shard))
+    assert bench(Here(node), resume=True).missing == {}
+    assert node.asked == [(1, True)]
+    assert "no shard of this sweep has arrived here yet" in " ".join(bench.said)
+
+
+def test_a_second_sweep_that_lacks_a_shard_resumes_that_one_alone(bench, tmp_path):
+    bench(Here(*nodes_in(tmp_path)))
+    bench(Here(*nodes_in(tmp_path), dies="b"))
+    again = nodes_in(tmp_path)
+    outcome = bench(Here(*again), resume=True)
+    assert [shard for node in again for shard, _ in node.asked] == [2]
+    assert [run.absent for run in outcome.joined] == [(), ()]
 
 
 def test_a_damaged_run_on_a_node_is_in_nobodys_way(bench, tmp_path):
     damaged = tmp_path / "a" / "runs" / "20261120T120000Z-abcdef0" / "run.json"
     damaged.parent.mkdir(parents=True)
     damaged.write_text("{")
-    assert bench(Here(Node("a", tmp_path / "a"))).open == {}
+    assert bench(Here(Node("a", tmp_path / "a"))).missing == {}
     assert damaged.exists()
 
 
-def test_a_unit_that_was_half_written_when_the_driver_died_comes_again(bench, tmp_path, monkeypatch):
-    def write_half(folder, files):
-        write_run(folder, dict(list(files.items())[:-1]))
-        raise KeyboardInterrupt
-
-    node = Node("a", tmp_path / "a")
-    with monkeypatch.context() as patch:
-        patch.setattr(inbox_module, "write_run", write_half)
-        assert bench(Here(node)).interrupted
-    assert not all_runs(bench.results)
-    assert (bench(Here(node), resume=True).open, sorted(node.asked)) == ({}, [1, 2, 3, 4])
-    assert cases_in(bench.results) == all_cases(bench.schedule)
-
-
-def test_resuming_another_sweep_is_refused(bench, tmp_path):
-    node = Node("a", tmp_path / "a")
-    bench(Here(node))
-    with pytest.raises(UsageError, match="have changed"):
-        bench(Here(node), resume=True, sweep="another")
-
-
-def test_a_moved_probe_lets_another_node_measure_and_its_own_run_lies_apart(bench, tmp_path, monkeypatch):
-    nodes = two_nodes(tmp_path)
-    moves_once(monkeypatch)
-    outcome = bench(Here(*nodes), noise=0.10)
-    assert outcome.open == {}
-    assert any(
-        "a: its noise probe moved: the median's interval begins 20% above the other one's end" in line
-        for line in bench.said
-    )
-    assert cases_in(bench.results) == all_cases(bench.schedule)
-    (doubtful,) = all_runs(outcome.inbox / "doubtful")
-    index = doubtful.info["shard"]["index"]
-    assert doubtful.info["node"]["noise"]["after"]["median_s"] == 1.2e-3
-    assert index in nodes[1].asked
-    assert doubtful.id not in {piece.run for run in outcome.joined for piece in run.pieces}
-
-
-def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(bench, tmp_path, monkeypatch):
-    moves_once(monkeypatch)
-    outcome = bench(Here(Node("a", tmp_path / "a")), noise=0.10)
-    assert list(outcome.open) == [group_keys(bench.schedule)[0]]
-    assert "20%" in next(iter(outcome.open.values()))
-
-
-def test_nodes_keep_nothing_of_what_arrived(bench, tmp_path, monkeypatch):
-    nodes = two_nodes(tmp_path)
-    moves_once(monkeypatch)
-    bench(Here(*nodes), noise=0.10)
+def test_nodes_keep_nothing_of_what_arrived(bench, tmp_path):
+    nodes = nodes_in(tmp_path)
+    bench(Here(*nodes))
     assert [run for node in nodes for run in all_runs(node.home)] == []
-    assert not any("stay" in line for line in bench.said)
-    assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
-def test_what_lies_otherwise_with_the_driver_stays_on_the_node_and_is_named(bench, tmp_path, monkeypatch):
-    node = Node("a", tmp_path / "a")
-    true, torn = inbox_module.run_digest, []
-
-    def digest(path):
-        torn[:] = torn or [path.name]
-        return "of another file" if path.name in torn else true(path)
-
-    monkeypatch.setattr(inbox_module, "run_digest", digest)
-    bench(Here(node))
-    assert [run.id for run in all_runs(node.home)] == torn
-    assert f"a: 1 runs that did not arrive here stay in {tmp_path / 'a' / 'runs'}" in bench.said[-1]
-
-
-def test_an_interrupted_sweep_leaves_the_nodes_stores_alone(bench, tmp_path):
-    node = Node("a", tmp_path / "a")
-    bench(Here(node, stops_after=1))
-    assert len(all_runs(node.home)) == 1
-
-
-@pytest.fixture
-def lanes(monkeypatch, tmp_path):
-    """The compile workers that nodes started, which look up what they compile."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # with a lock on the processor of its own
-    started = []
-
-    def warm(catalog, results, threads):
-        lane = FakeLane(threads=threads)
-        started.append(lane)
-        pool = Pool(catalog, results, [lane])
-        machine = {"fingerprint": {"cpu": NodeHere.cpu}, "environment": {}}
-        return SimpleNamespace(machine=machine, pool=pool, close=pool.close)
-
-    monkeypatch.setattr(node_module, "WarmCompilers", warm)
-    return started
-
-
-def static_on(bench, *nodes):
-    return bench(Here(*nodes), depth="static", targets=("host",))
-
-
-def test_programs_are_compiled_once_the_long_ones_first_by_workers_that_stay(bench, tmp_path, lanes):
-    nodes = [NodeHere(name, tmp_path / name) for name in "ab"]
-    outcome = static_on(bench, *nodes)
-    assert (outcome.open, len(outcome.joined)) == ({}, 1)
-    assert (nodes[0].asked, nodes[1].asked) == ([4, 2], [3, 1])
-    assert [{seq for _, seq, _ in lane.compiled} for lane in lanes] == [{2048, 512}, {1024, 256}]
-    assert sorted(seq for lane in lanes for _, seq, _ in lane.compiled) == sorted([256, 512, 1024, 2048] * 2)
-    assert all(lane.closed for lane in lanes)
-    assert cases_in(bench.results) == all_cases(bench.schedule)
-
-
-def test_what_any_machine_has_compiled_is_compiled_by_no_other(bench, tmp_path, lanes):
-    static_on(bench, NodeHere("a", tmp_path / "a"))
-    compiled = len(lanes[0].compiled)
-    outcome = static_on(bench, NodeHere("new", tmp_path / "new"))
-    assert (compiled, lanes[1].compiled) == (8, [])
-    assert outcome.open == {}
-    (kept,) = [folder for folder in all_runs(bench.results) if folder.info["overhead"] is None][-1:]
-    assert all(record.static["host"].temp_bytes for record in kept.read().records)
-
-
-def test_a_unit_has_programs_for_all_cores_of_a_node(bench, tmp_path):
-    def units(*cores):
-        nodes = [replace(survey_of(), facts={"cores": count}) for count in cores]
-        return static_units(bench.schedule, 4, nodes)
-
-    assert units(1) == 4  # each of its groups: 32 programs in all
-    assert units(4) == 2
-    assert units(64) == 2
-    assert units(64, 64) == 4
+@pytest.mark.full
+def test_a_node_compiles_and_measures_as_a_command_does(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    nodes = nodes_in(tmp_path)
+    for node in nodes:
+        node._run = super(Node, node)._run
+    assert bench(Here(*nodes), depth="check").missing == {}
+    outcome = bench(Here(*nodes), depth="static", targets=("host",))
+    assert (outcome.missing, len(outcome.joined)) == ({}, 1)
+    runs = [folder.read() for folder in all_runs(bench.results)]
+    assert sorted(stored.info["depth"] for stored in runs) == ["check", "static"]
+    for stored in runs:
+        assert sorted(record.case for record in stored.records) == all_cases(bench.schedule)
 
 
 @pytest.mark.parametrize(
@@ -398,7 +336,7 @@ def test_a_unit_has_programs_for_all_cores_of_a_node(bench, tmp_path):
 )
 def test_a_node_with_other_code_is_refused_with_the_difference(theirs, says):
     ours = code_of(sources={"a/x": "closure:1"})
-    why = survey_of(**{"sources": {"a/x": "closure:1"}, **theirs}).refusal(ours, ["a/x"])
+    why = info_of(**{"sources": {"a/x": "closure:1"}, **theirs}).refusal(ours, ["a/x"])
     assert why is None if says is None else says in why
 
 

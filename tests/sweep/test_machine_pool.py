@@ -10,13 +10,11 @@ def test_a_pool_is_a_cluster_and_labels(bench):
     config = bench("""\
 machines:
   pool: {}
-  h200: {address: "10.0.0.1:6379", accelerator: H200, labels: {rack: b}, exclusive: false, noise: 5%}
-  loud: {noise: off}
+  h200: {address: "10.0.0.1:6379", accelerator: H200, labels: {rack: b}, exclusive: false}
 """)
     assert config.machines == {
         "pool": MachinePool("pool"),
-        "h200": MachinePool("h200", "10.0.0.1:6379", {"rack": "b", ACCELERATOR: "H200"}, False, 0.05),
-        "loud": MachinePool("loud", noise=None),
+        "h200": MachinePool("h200", "10.0.0.1:6379", {"rack": "b", ACCELERATOR: "H200"}, False),
     }
     assert (MachinePool("pool").address, MachinePool("pool").exclusive) == ("auto", True)
 
@@ -26,7 +24,7 @@ machines:
     [
         ("{adress: auto}", 'bench.yaml:2: unknown key "adress" of machines pool; nearest: "address"'),
         ("{exclusive: maybe}", 'bench.yaml:2: exclusive "maybe": write true or false'),
-        ("{noise: 5s}", "bench.yaml:2: "),
+        ("{noise: 5%}", "bench.yaml:2: noise was removed: "),
         ("{labels: quiet}", "bench.yaml:2: labels must be a mapping"),
         ("auto", "bench.yaml:2: machines pool must be a mapping"),
         ("{address: [a, b]}", "bench.yaml:2: address needs one value"),

@@ -2,22 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from harness.catalog.accelerators import HOST, target, why_not_by_xla
-from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.stop_signals import terminable
 from harness.core.units import format_count
-from harness.run.compile.cache_key import key
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
@@ -28,23 +24,8 @@ from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.overhead import totals
 from harness.run.session import Done, Request, open_run, write_provenance
-from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
-from harness.sweep.schedule import Group, Schedule
-
-
-class WarmCompilers:
-    """What several static runs on one machine share: its fingerprint, and a pool of warm compile workers."""
-
-    def __init__(self, catalog: Catalog, results: Path, threads: int) -> None:
-        self.pool, self.threads = Pool(catalog, results), threads
-
-    @cached_property
-    def machine(self) -> dict[str, Any]:
-        return probe_fingerprint("cpu", self.threads)
-
-    def close(self) -> None:
-        self.pool.close()
+from harness.sweep.schedule import Group
 
 
 def static_run(
@@ -54,13 +35,11 @@ def static_run(
     *,
     longest: bool = False,
     owners: bool = False,
-    warm: WarmCompilers | None = None,
 ) -> Done:
     """Compile a schedule to its end, or to Ctrl-C, and store the results like a run's.
 
     With `owners`, the figures include the buffers of each planned peak. With `longest`, the largest length
-    that fits each target is searched too. Compilers given as `warm` are used and left running; without them
-    the run starts its own.
+    that fits each target is searched too.
     """
     infos = [
         request.catalog.implementation(case.implementation)
@@ -76,32 +55,14 @@ def static_run(
             stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
         writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
         settings = request.schedule.suites[0].settings
-        own = (
-            nullcontext(warm)
-            if warm
-            else closing(WarmCompilers(request.catalog, request.results, settings.threads))
-        )
-        warm = stack.enter_context(own)
+        pool = stack.enter_context(closing(Pool(request.catalog, request.results)))
         stack.enter_context(terminable())
         folder = writer.enter_context(open_run(request, listener))
         folder.update_info(targets=list(targets))
-        run = _StaticRun(request, targets, listener, warm.pool, folder, owners)
+        run = _StaticRun(request, targets, listener, pool, folder, owners)
         run.ask_all()  # a framework is imported while the machine is probed
-        run.provenance = write_provenance(folder, warm.machine, settings.seed)
+        run.provenance = write_provenance(folder, probe_fingerprint("cpu", settings.threads), settings.seed)
         return run.run(longest=longest)
-
-
-def compile_cache_files(
-    schedule: Schedule, targets: Sequence[str], catalog: Catalog, results: Path
-) -> dict[str, bytes]:
-    """The compile cache's files for a schedule's requests, by their path in the cache."""
-    keys = [
-        key(CompileRequest(case, name), catalog, group.settings)
-        for group in schedule.groups
-        for case in group.cases
-        for name in targets
-    ]
-    return CompileCache(results).files(keys)
 
 
 @dataclass
