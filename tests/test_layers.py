@@ -94,9 +94,9 @@ def test_imports_are_told_apart() -> None:
 REFERENCE = str(ROOT / "results/reference/20261123T205009Z-c7f20ab")
 TRIVIAL = ["trivial", "--plugin", str(ROOT / "tests/faults/trivial.py"), "--seq", "64", "--budget", "5ms"]
 COMMANDS = {
-    "--help": (["--help"], HEAVY),
+    "--help": (["--help"], HEAVY | {"rich", "yaml", "msgspec", "harness.core.record"}),
     "run -h": (["run", "-h"], HEAVY),
-    "list": (["list"], HEAVY),
+    "list": (["list"], HEAVY | {"msgspec", "harness.store", "harness.run", "harness.report.charts"}),
     "list --json": (["list", "--json"], HEAVY),
     "show": (["show", "--run", REFERENCE], HEAVY - {"numpy", "scipy"}),
     "compare": (["compare", REFERENCE, "--impl", "scatter,scatter_flat"], HEAVY - {"numpy", "scipy"}),

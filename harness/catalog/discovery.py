@@ -12,6 +12,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,6 +48,7 @@ SIDE_SECONDS = 120.0
 SHORT_SEQ = 4096  # a length that every built-in family supports
 
 
+@cache  # each of its implementations asks for it
 def describe_family(family: Family, source: str) -> FamilyInfo:
     """The family as data. UsageError names a property that the harness does not support."""
     fields = fields_of(family.workload)
@@ -93,7 +95,10 @@ def _input_names(family: Family, fields: Iterable[Field]) -> tuple[str, ...]:
     return names
 
 
-def describe_implementation(implementation: Implementation, source: str) -> ImplementationInfo:
+def describe_implementation(
+    implementation: Implementation, source: str, *, hashed: bool = True
+) -> ImplementationInfo:
+    """The implementation as data; the hash of its source takes longer than all the rest."""
     family = family_of(implementation)
     if problem := _find_problem(implementation, family):
         raise UsageError(f"{file_of(implementation)}:{line_of(implementation)}: {problem}")
@@ -108,7 +113,7 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         module=source,
         file=str(file_of(implementation)),
         line=line_of(implementation),
-        hash=source_hash(file_of(implementation), file_of(family)),
+        hash=source_hash(file_of(implementation), file_of(family)) if hashed else "",
         **(_describe_own(own, family) if own else {}),
     )
 
@@ -178,7 +183,7 @@ def _allowed(contract: Contract) -> str:
     return name if whose.startswith(("harness.", "impls.")) else f'a contract of its own, called "{name}",'
 
 
-def describe_module(module: ModuleType, source: str) -> Catalog:
+def describe_module(module: ModuleType, source: str, *, hashed: bool = True) -> Catalog:
     """The catalog of a module: its families and implementations, and the families that these use."""
     catalog = Catalog()
     brought: dict[tuple[str, str], OwnSemantics] = {}
@@ -187,7 +192,7 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
             raise UsageError(f'{file_of(family)}: two families are called "{family.name}"; rename one')
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
     for implementation in implementations_in(module):
-        info = describe_implementation(implementation, source)
+        info = describe_implementation(implementation, source, hashed=hashed)
         family = family_of(implementation)
         if (own := implementation.own) and brought.setdefault((family.name, info.semantics), own) is not own:
             raise UsageError(
@@ -200,13 +205,13 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
     return catalog
 
 
-def builtin() -> Catalog:
+def builtin(*, hashed: bool = True) -> Catalog:
     """The catalog of `impls/`: a folder per family, with a module per variant in it or in a subfolder."""
     import impls
 
     catalog = Catalog()
     for name in _modules_below(impls):
-        catalog = catalog.merged(describe_module(load(name), name))
+        catalog = catalog.merged(describe_module(load(name), name, hashed=hashed))
     return catalog
 
 
@@ -254,9 +259,12 @@ def plugin(
         raise UsageError(f"plugin {source} registers what is no plain data: {error}") from None
 
 
-def catalog(plugins: Iterable[str] = ()) -> Catalog:
-    """The project's own implementations, installed packages' and the given plugins'."""
-    everything = builtin()
+def catalog(plugins: Iterable[str] = (), *, hashed: bool = True) -> Catalog:
+    """The project's own implementations, installed packages' and the given plugins'.
+
+    Unless `hashed`, the project's own lack the hashes of their sources, which only records need.
+    """
+    everything = builtin(hashed=hashed)
     for source in dict.fromkeys([*installed(), *plugins]):
         described = plugin(source)
         if not described.implementations and not described.families:

@@ -60,7 +60,7 @@ class Semantics:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """`shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
 

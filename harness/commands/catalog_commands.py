@@ -1,5 +1,6 @@
 """The commands on implementations, published claims and this machine."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -23,7 +24,7 @@ def list_(
     json: bool = options.JSON,
 ) -> None:
     """List what can be run, or all about one family. Families, implementations, options, targets, models."""
-    project = place.project()
+    project = replace(place.project(), hashed=json)
     if family == MODELS:
         from harness.commands.list_models import list_models
 

@@ -13,7 +13,6 @@ from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
-from harness.core.record import PLANNED, TIMED, UNJUDGED
 from harness.core.typed_command import resuming_command, typed_command
 
 FAILURES = ("crashed", "timeout", "unsupported")  # statuses that --strict does not let pass
@@ -93,6 +92,8 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
 
 def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
+    from harness.core.record import TIMED, UNJUDGED
+
     depth, records = done.folder.info["depth"], done.records
     if done.interrupted:
         print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
@@ -128,6 +129,8 @@ def _is_empty_shard(done: Done) -> bool:
 
 def _is_measured(record: Record, *, timed: bool) -> bool:
     """Whether a case was timed, or is incorrect as declared; without a clock, whether it was judged."""
+    from harness.core.record import PLANNED
+
     if record.status == PLANNED:
         timed = False
     declared = record.status == "incorrect" and record.expected

@@ -23,12 +23,14 @@ class Project:
     """Configuration, catalog and results of one command; each is read on its first use, and only once.
 
     `config_path` None: the nearest bench.yaml. `results_path` None: results/ beside it. `given_plugins`
-    are files or modules whose implementations join those that bench.yaml names.
+    are files or modules whose implementations join those that bench.yaml names. `hashed` False: the
+    catalog lacks the hashes of this project's own sources.
     """
 
     config_path: Path | None = None
     results_path: Path | None = None
     given_plugins: tuple[str, ...] = ()
+    hashed: bool = True
 
     @cached_property
     def config(self) -> Config:
@@ -103,7 +105,7 @@ class Project:
         """The catalog without the given plugins, and with them."""
         from harness.catalog import discovery
 
-        known = discovery.catalog(self.config.plugins)
+        known = discovery.catalog(self.config.plugins, hashed=self.hashed)
         return known, known.merged(discovery.catalog(self.given_sources)) if self.given_plugins else known
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import discovery, source_hash
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
 
 IMPLS = Path(__file__).resolve().parents[2] / "impls"
 
@@ -142,3 +144,9 @@ def test_listing_what_is_built_in_parses_each_file_once_and_searches_none(monkey
     monkeypatch.setattr(inspect, "getsourcelines", lambda _: pytest.fail("a file was searched for a builder"))
     discovery.builtin()
     assert 100 < len(parsed) <= source_hash._imported_files.cache_info().currsize
+
+
+def test_a_list_for_people_hashes_no_source(monkeypatch, capsys):
+    monkeypatch.setattr(discovery, "source_hash", lambda *_: pytest.fail("a source was hashed"))
+    assert call_app(app, ["list"]) == 0
+    assert "threshold_exactk" in capsys.readouterr().out

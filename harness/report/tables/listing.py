@@ -1,8 +1,10 @@
 """Rich tables of what exists (`list`), would run (`--dry-run`), is stored (`runs`) or wrong (`doctor`)."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
@@ -15,7 +17,9 @@ from harness.core.record import state_bound
 from harness.core.units import format_bytes
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration, minute
-from harness.store.run_summary import FINISHED, RunSummary
+
+if TYPE_CHECKING:
+    from harness.store.run_summary import RunSummary
 
 ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
 HASH_DIGITS = 7
@@ -168,6 +172,8 @@ def origin(run: RunSummary) -> tuple[str, str, str]:
 
 def runs_table(runs: Sequence[RunSummary]) -> Group:
     """A line per run, as they come; below them what could not be read."""
+    from harness.store.run_summary import FINISHED
+
     if not runs:
         return Group(Text("No run is stored; seqsweep run makes one."))
     table = plain_table("run", "started", "commit", "machine", "cases", "what became of them", "suites", "")
