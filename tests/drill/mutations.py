@@ -57,7 +57,7 @@ def show(number: int, fault: Fault) -> str:
 def steps(fault: Fault, root: Path, path: Path, *, everywhere: bool) -> Iterator[list[str]]:
     """Tests in the order of their cost: what found the fault before, its module's, its room's, all."""
     if fault.killed_by and fault.killed_by.startswith("tests/"):
-        yield [fault.killed_by]
+        yield from ([test] for test in dict.fromkeys((fault.killed_by, fault.killed_by.partition("[")[0])))
     room, stem = path.relative_to(root).parent, path.stem.strip("_")
     if room.parts[0] == "impls":
         family = sorted((root / "tests/impls").glob(f"test_*{room.parts[1] if room.parts[1:] else ''}*.py"))
