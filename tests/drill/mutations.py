@@ -31,7 +31,7 @@ from tests.drill.fault import Fault, draw
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
 NOTHING = "nothing"
-STEP_S = 120
+STEP_S, ALL_S = 120, 3600  # the limit of a step, and of all tests
 FAST = "not full and not long"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache", "runs")
 
@@ -55,30 +55,42 @@ def show(number: int, fault: Fault) -> str:
 
 
 def steps(fault: Fault, root: Path, path: Path, *, everywhere: bool) -> Iterator[list[str]]:
-    """Tests in the order of their cost: what found the fault before, its module's, its room's, all."""
+    """Tests in the order of their cost: what found the fault before, its module's, its room's, all.
+
+    Of a module are the tests of its name, and those that import it; of an implementation, those that name it.
+    """
     if fault.killed_by and fault.killed_by.startswith("tests/"):
         yield from ([test] for test in dict.fromkeys((fault.killed_by, fault.killed_by.partition("[")[0])))
     room, stem = path.relative_to(root).parent, path.stem.strip("_")
     if room.parts[0] == "impls":
-        family = sorted((root / "tests/impls").glob(f"test_*{room.parts[1] if room.parts[1:] else ''}*.py"))
-        module = [p for p in family if re.search(rf"\b{stem}\b", p.read_text(encoding="utf-8"))]
+        family = room.parts[1] if room.parts[1:] else ""
+        folders = sorted((root / "tests/impls").glob(f"test_*{family}*.py"))
+        module = [test for test in folders if mentions(test, rf"\b{stem}\b")]
     else:
         folder = root.joinpath("tests", *room.parts[1:])
         while not any(folder.rglob("test_*.py")):
             folder = folder.parent
+        folders = [folder, root / "tests/cli"] if room.parts[1:] == ("commands",) else [folder]
         module = sorted([*folder.glob(f"test_{stem}.py"), *folder.glob(f"test_{stem}_*.py")])
-        family = [folder, root / "tests/cli"] if room.parts[1:] == ("commands",) else [folder]
-    for files in (module, family):
+        imported = rf"\b{re.escape('.'.join(room.parts))}(\.| import (.*\b)?){stem}\b"
+        module += [test for test in sorted(root.glob("tests/**/test_*.py")) if mentions(test, imported)]
+    for files in (module, folders):
         if files:
-            yield [str(file.relative_to(root)) for file in files]
+            yield list(dict.fromkeys(str(file.relative_to(root)) for file in files))
     if everywhere:
         yield []
 
 
-def failure(root: Path, tests: list[str], limit_s: float = STEP_S) -> str | None:
+def mentions(file: Path, pattern: str) -> bool:
+    return bool(re.search(pattern, file.read_text(encoding="utf-8")))
+
+
+def failure(root: Path, tests: list[str], limit_s: float) -> str | None:
     """The first test that fails in the tree below `root`, or hangs; None where all of them pass."""
     environment = {**os.environ, "PYTHONPATH": str(root)}
-    options = ["-p", "no:cacheprovider", "-n", "0", "-x", "-v", "-m", FAST]
+    options = ["-p", "no:cacheprovider", "-n", "0", "-x", "-v"]
+    if "::" not in "".join(tests):  # one that was found by its name may be `full`
+        options += ["-m", FAST]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *tests],
         cwd=root,
@@ -95,7 +107,7 @@ def failure(root: Path, tests: list[str], limit_s: float = STEP_S) -> str | None
         output, _ = process.communicate()
         last = re.findall(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", output, re.MULTILINE)[-1:]
         # Its time was up for all tests together: alone, a test that hangs does not end either.
-        return last[0] if last and (tests == last or failure(root, last)) else None
+        return last[0] if last and (tests == last or failure(root, last, STEP_S)) else None
     if process.returncode in {0, 5} or "ERROR: not found: " in output:  # nothing collected, a test no more
         return None
     named = re.findall(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", output, re.MULTILINE)
@@ -122,7 +134,8 @@ class Drill:
             path, start = place
             with fault.planted(path, start):
                 every = steps(fault, root, path, everywhere=self.everywhere)
-                found = next(filter(None, (failure(root, tests) for tests in every)), NOTHING)
+                failures = (failure(root, tests, STEP_S if tests else ALL_S) for tests in every)
+                found = next(filter(None, failures), NOTHING)
             return replace(fault, file=path.relative_to(root).as_posix(), killed_by=found)
         finally:
             self.trees.put(root)
