@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
 NOTHING = "nothing"
 STEP_S, ALL_S = 120, 3600  # the limit of a step, and of all tests
+STARTED = re.compile(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", re.MULTILINE)  # what `pytest -v` names
 FAST = "not full and not long"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache", "runs")
 
@@ -105,13 +106,15 @@ def failure(root: Path, tests: list[str], limit_s: float) -> str | None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        last = re.findall(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", output, re.MULTILINE)[-1:]
+        last = STARTED.findall(output)[-1:]
         # Its time was up for all tests together: alone, a test that hangs does not end either.
         return last[0] if last and (tests == last or failure(root, last, STEP_S)) else None
-    if process.returncode in {0, 5} or "ERROR: not found: " in output:  # nothing collected, a test no more
+    absent = re.search(r"^ERROR: .*not found: ", output, re.MULTILINE)  # a test, or its file, that is no more
+    if process.returncode in {0, 5} or absent:  # 5: nothing was collected
         return None
     named = re.findall(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", output, re.MULTILINE)
-    return named[0] if named else f"pytest ended with {process.returncode}"
+    crashed = STARTED.findall(output)[-1:]  # a test that ends pytest itself
+    return next(iter(named or crashed), f"pytest ended with {process.returncode}")
 
 
 class Drill:
