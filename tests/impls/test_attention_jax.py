@@ -11,8 +11,8 @@ from impls.attention.dense.dense_jax_cudnn import dense_jax_cudnn
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
-from tests.impls.jax_case import call, gradients, judged
-from tests.impls.judgements import assert_passed
+from tests.impls.jax_case import call, gradients
+from tests.impls.judgements import judged
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -21,37 +21,6 @@ SMALL = AttentionWorkload(seq=320, heads=4, kv_heads=2, head_dim=16, block=16, s
 
 def of(**fields):
     return dataclasses.replace(SMALL, **fields)
-
-
-WORKLOADS = {
-    "f32": of(),
-    "bf16": of(dtype="bf16"),
-    "batch-and-part-of-a-tile": of(batch=2, seq=208),
-    "below-a-tile": of(seq=48, selected=64, window=4096, gated=False),
-    "heads-of-4-and-window-of-one": of(kv_heads=1, window=1),
-}
-
-
-@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
-@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
-def test_variant_matches_the_reference(variant, w):
-    assert_passed(judged(FAMILY, variant, w))
-
-
-@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
-@pytest.mark.parametrize("name", ["bf16", "batch-and-part-of-a-tile"])
-def test_gradients_match_the_reference(variant, name):
-    assert_passed(judged(FAMILY, variant, WORKLOADS[name], backward=True))
-
-
-@pytest.mark.parametrize(
-    ("w", "backward"),
-    [(of(causal=False), False), (of(varlen=True), True), (of(varlen=True, causal=False), True)],
-)
-def test_dense_takes_what_the_sparse_form_refuses(w, backward):
-    assert judged(FAMILY, dense_jax, w, backward).passed
-    with pytest.raises(Unsupported, match=r"causal|cu_seqlens"):
-        nsa_mslk_jax(w)
 
 
 def test_dense_refuses_what_jax_does_not_compute():

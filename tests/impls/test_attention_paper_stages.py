@@ -9,7 +9,8 @@ from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.paper._block_mask import block_lists, read_blocks, visible
 from tests.impls.attention_case import attend, drawn
-from tests.impls.torch_case import judged, run
+from tests.impls.judgements import judged
+from tests.impls.torch_case import run
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch

@@ -16,7 +16,8 @@ from impls.attention.mslk import _torch as _nsa_torch
 from impls.attention.mslk.nsa_mslk import nsa_mslk
 from impls.attention.mslk.nsa_mslk_upstream import nsa_mslk_upstream
 from tests.impls.attention_case import attend, doubles, drawn, verdict
-from tests.impls.torch_case import judged, run
+from tests.impls.judgements import judged
+from tests.impls.torch_case import run
 
 pytestmark = pytest.mark.torch
 

@@ -46,17 +46,6 @@ def test_exact_variants_tell_doubles_apart_that_are_one_float():
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal"])
-def test_two_stage_reaches_its_recall(dtype, distribution):
-    w = TopkWorkload(rows=16, seq=4096, topk=64, recall=0.9, dtype=dtype, distribution=distribution)
-    scores = draw(w)
-    judgement = judged("recall", w, scores, on_jax(V.two_stage, w, scores, buckets=256, keep=2))
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["recall"] >= 0.9
-
-
-@pytest.mark.jax
 def test_two_stage_loses_most_of_a_period_that_divides_its_buckets():
     w = TopkWorkload(rows=4, seq=65536, topk=2048, distribution="periodic")
     scores = draw(w)
