@@ -5,14 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
-from impls.attention.dense.dense_jax import dense_jax
-from impls.attention.dense.dense_jax_cudnn import dense_jax_cudnn
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
 from tests.impls.jax_case import call, gradients
-from tests.impls.judgements import judged
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -21,14 +17,6 @@ SMALL = AttentionWorkload(seq=320, heads=4, kv_heads=2, head_dim=16, block=16, s
 
 def of(**fields):
     return dataclasses.replace(SMALL, **fields)
-
-
-def test_dense_refuses_what_jax_does_not_compute():
-    for dtype in ("f64", "f16"):  # f64 in f32; f16 not on the cpu
-        with pytest.raises(Unsupported, match=dtype):
-            dense_jax(of(dtype=dtype))
-    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f16", seq=128)).passed
-    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f64", seq=128)).passed
 
 
 def test_a_query_that_sees_nothing_gives_zero_and_no_nan():
@@ -55,10 +43,3 @@ def test_the_program_does_not_grow_with_the_sequence():
     short, long = equations(16384), equations(1 << 20)
     assert long[0] == short[0] < 100
     assert long[1] <= ((1 << 20) + 1024) * 8 * 64
-
-
-def test_cudnn_is_refused_where_it_cannot_be():
-    with pytest.raises(Unsupported, match="cuDNN attends in half precision"):
-        dense_jax_cudnn(SMALL)
-    with pytest.raises(Unsupported, match="needs a GPU"):
-        dense_jax_cudnn(of(dtype="bf16"))

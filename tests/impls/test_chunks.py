@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.attention.family import FAMILY as ATTENTION_FAMILY
 from impls.attention.family import AttentionWorkload
 from impls.mla.family import FAMILY as MLA_FAMILY
@@ -52,32 +51,6 @@ def test_the_least_work_of_a_chunk_is_that_of_its_rows():
     assert chunk.flops == chunk.dense_flops == 4.0 * 4 * 8 * pairs
     newest = ATTENTION_FAMILY.cost_of("chunk", dataclasses.replace(CHUNK, queries=1))
     assert newest == ATTENTION_FAMILY.cost_of("decode", dataclasses.replace(CHUNK, stage="decode"))
-
-
-@pytest.mark.parametrize(
-    ("build", "w", "said"),
-    [
-        (ATTENTION.dense, CHUNK, "stage=chunk: this takes as many queries as keys; use stage=attention"),
-        (ATTENTION.dense_decode, CHUNK, "stage=chunk: this takes one query and a cache; use stage=decode"),
-        (ATTENTION.chunk_jax, AttentionWorkload(seq=9), "stage=attention: this takes some queries and a"),
-        (MLA.flex, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: its mask is of as many queries as keys"),
-        (MLA.absorb_sdpa, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: this takes as many queries as"),
-        (MLA.naive_chunked, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: this divides the queries of"),
-        (MLA.claimed_fast_path, MlaWorkload(seq=9, phase="chunk"), "keys without content do not fit a cache"),
-    ],
-)
-def test_who_takes_as_many_queries_as_keys_says_so(build, w, said):
-    with pytest.raises(Unsupported, match=said):
-        build(w)
-
-
-def test_more_queries_than_tokens_are_refused():
-    with pytest.raises(
-        Unsupported, match="queries 80 are more than the 75 tokens; use fewer or a longer seq"
-    ):
-        ATTENTION_FAMILY.shapes(dataclasses.replace(CHUNK, queries=80))
-    with pytest.raises(Unsupported, match="causal=false: a chunk's tokens see none after them"):
-        MLA_FAMILY.shapes(MlaWorkload(seq=9, phase="chunk", causal=False))
 
 
 OF_MLA = MlaWorkload(seq=60, queries=21, phase="chunk", batch=2)

@@ -49,16 +49,6 @@ def test_an_error_of_another_kind_is_not_taken_for_it():
 
 
 @pytest.mark.parametrize(
-    "w",
-    [MlaWorkload(seq=9), MlaWorkload(seq=9, phase="decode"), MlaWorkload(seq=1, phase="chunk")],
-    ids=["causal", "decode", "chunk"],
-)
-def test_masks_and_caches_are_refused(w):
-    with pytest.raises(Unsupported, match="use phase=prefill with causal=false, or fast_path"):
-        as_printed(w)
-
-
-@pytest.mark.parametrize(
     ("lines", "dtype"), [("after", "f32"), *(("before", dtype) for dtype in DTYPES)], ids=lambda given: given
 )
 def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.mla import _torch
-from impls.mla import family as mla
 from impls.mla import reference as plainly
 from impls.mla._inputs import numbers, plain, quantise, weight_shapes
 from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
 from tests.impls.jax_case import jit
-from tests.impls.mla_trial import UNEVEN, drawn
+from tests.impls.mla_trial import drawn
 from tests.impls.torch_case import array, tensor, tensors
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("uneven")]
@@ -102,14 +100,6 @@ def test_the_key_projection_of_v3_ends_in_half_a_block(monkeypatch):
     assert arrays["wkv_a_scale"].shape == (5, 56)
     assert arrays["wkv_b_scale"].shape == (256, 4)
     assert (arrays["wkv_a"].dtype, arrays["wkv_a_scale"].dtype) == ("i32", "f32")
-
-
-def test_columns_come_in_fours(monkeypatch):
-    from dataclasses import replace
-
-    monkeypatch.setitem(mla.CONFIGS, "small", replace(UNEVEN["small"], kv_lora=130))
-    with pytest.raises(Unsupported, match="wkv_b has 130 columns"):
-        FAMILY.shapes(MlaWorkload(seq=1, weights="fp8_block"))
 
 
 @pytest.mark.jax

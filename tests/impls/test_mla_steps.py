@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.mla._inputs import frequencies
 from impls.mla.family import FAMILY, MlaWorkload, cost
 from tests.impls.judgements import judged
@@ -53,16 +52,6 @@ def test_a_step_that_forgets_the_one_before_fails_the_contract():
     forgets.semantics = "steps"
     assert not judged(FAMILY, forgets, W).passed
     assert judged(FAMILY, forgets, replace(W, steps=1)).passed
-
-
-@small
-def test_steps_belong_to_a_decode_and_to_their_own_meaning():
-    with pytest.raises(Unsupported, match="phase=decode"):
-        FAMILY.shapes(replace(W, phase="prefill"))
-    with pytest.raises(Unsupported, match="absorb_steps"):
-        FAMILY.shapes_of("dense", W)
-    with pytest.raises(Unsupported, match="phase=decode"):
-        FAMILY.shapes_of("steps", replace(W, phase="prefill", steps=1))
 
 
 @small

@@ -131,24 +131,6 @@ def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
     assert not verdict(W, inputs, jax_case.run(jax_case.jit(thd_masked(W)), inputs)).passed
 
 
-def test_what_starts_and_lengths_cannot_tell_is_refused():
-    for w, match in (
-        (replace(W, layout="intra_padding"), "gap"),
-        (replace(W, head_dim=0), "set head_dim"),
-        (replace(W, seq_kv=128), "layout=cross"),
-        (replace(CROSS, seq_kv=12), "seq_kv 12"),
-    ):
-        with pytest.raises(Unsupported, match=match):
-            FAMILY.shapes_of("attended", w)
-    for w, match in (
-        (CROSS, "layout=self"),
-        (replace(W, kind="bottom_right"), "kind=causal"),
-        (replace(W, seq=98), "divisor"),
-    ):
-        with pytest.raises(Unsupported, match=match):
-            V.thd_ring(w)
-
-
 @pytest.mark.parametrize("kind", ["causal", "padding", "bottom_right", "sliding"])
 def test_flops_of_packed_documents_are_those_of_the_pairs_that_meet(kind):
     w = OffsetsWorkload(

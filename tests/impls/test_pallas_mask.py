@@ -2,9 +2,6 @@
 
 import pytest
 
-from harness import Unsupported
-from impls.mask.pallas_scatter import pallas_scatter
-from impls.mask.workload import MaskWorkload
 from tests.impls.interpreted import assert_right, interpret
 
 pytestmark = pytest.mark.jax
@@ -21,11 +18,3 @@ def test_lengths_that_no_block_divides(tmp_path):
 def test_rows_that_see_fewer_columns_than_they_select(tmp_path):
     axes = {"rows": "9", "topk": "300", "causal": "true"}
     assert_right(interpret(tmp_path, "mask", "pallas_scatter[block=256]", "1001", **axes), 1)
-
-
-def test_what_it_cannot_take_is_refused():
-    with pytest.raises(Unsupported, match="no double precision"):
-        pallas_scatter(MaskWorkload(seq=4096, dtype="f64"))
-    for block in (0, 200):
-        with pytest.raises(Unsupported, match="whole number of tiles of 128"):
-            pallas_scatter(MaskWorkload(seq=4096), block=block)

@@ -2,9 +2,6 @@
 
 import pytest
 
-from harness import Unsupported
-from impls.offsets.pallas_scan import pallas_scan
-from impls.offsets.workload import OffsetsWorkload
 from tests.impls.interpreted import assert_right, interpret
 
 pytestmark = pytest.mark.jax
@@ -27,14 +24,3 @@ def test_every_layout(tmp_path, layout):
 def test_sides_of_other_lengths(tmp_path):
     axes = {"kind": "bottom_right,causal", "layout": "cross", "seq_kv": "1500"}
     assert_right(interpret(tmp_path, "offsets", "pallas_scan", "300", **axes), 2)
-
-
-def test_a_window_is_refused():
-    with pytest.raises(Unsupported, match="do not decide a sliding window"):
-        pallas_scan(OffsetsWorkload(seq=256, kind="sliding"))
-
-
-@pytest.mark.parametrize("block", [0, 200])
-def test_a_block_is_whole_registers(block):
-    with pytest.raises(Unsupported, match="no whole number of registers of 128"):
-        pallas_scan(OffsetsWorkload(seq=256), block=block)

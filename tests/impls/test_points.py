@@ -7,12 +7,11 @@ import pytest
 import yaml
 
 from harness.core.case import split_list
-from harness.core.workload import fields_of
 from impls.mla.family import CONFIGS
 from tests.impls.judgements import assert_passed, judged, said_by_checks
 from tests.impls.mla_trial import NARROW, UNEVEN
 from tests.impls.trials import failures
-from tests.impls.variants import FAMILIES, labelled
+from tests.impls.variants import FAMILIES, labelled, parsed
 
 SUITES = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text())
 # Of a bound rounding takes less: one that an answer nearly breaks says that its derivation is wrong.
@@ -25,11 +24,8 @@ pytestmark = [
 
 def workloads(family, fields):
     """One for each combination of the values that its fields have."""
-    known = {field.name: field for field in fields_of(family.workload)}
-    values = {name: value if isinstance(value, list) else [value] for name, value in fields.items()}
-    for chosen in product(*values.values()):
-        parsed = {name: known[name].parse(value) for name, value in zip(values, chosen, strict=True)}
-        yield family.workload(**parsed)
+    values = [value if isinstance(value, list) else [value] for value in fields.values()]
+    return [parsed(family, dict(zip(fields, chosen, strict=True))) for chosen in product(*values)]
 
 
 def cases(*kinds):
@@ -39,7 +35,7 @@ def cases(*kinds):
             marks = [pytest.mark.full] if entry.get("slow") else []
             for kind in kinds:
                 for label, fields in product(split_list(entry["impls"]), entry.get(kind, ())):
-                    for w in workloads(FAMILIES[name], {**entry.get("base", {}), **fields}):
+                    for w in workloads(name, {**entry.get("base", {}), **fields}):
                         shown = "-".join(f"{field}={value}" for field, value in fields.items())
                         yield pytest.param(
                             name, entry, label, w, kind, id=f"{name}/{label}-{shown}", marks=marks

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.topk._expected_recall import expected_recall
 from impls.topk.family import FAMILY, TopkWorkload
 from tests.impls.judgements import assert_failed, assert_passed
@@ -113,24 +112,6 @@ def test_approx_falls_back_to_the_exact_result_on_cpu(dtype):
     result = on_jax(V.approx, w, scores)
     assert judged("exact", w, scores, result).passed
     assert judged("recall", w, scores, result).figures["recall"] == 1.0
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize(
-    ("buckets", "keep", "refused"),
-    [
-        (3000, 2, "does not divide"),
-        (4096, 5, "a bucket has 4 scores"),
-        (512, 17, "more than 16"),
-        (512, 2, "fewer than topk 2048"),
-        (1024, 2, "promise recall 0.747"),
-        (0, 2, "0 buckets"),
-        (4096, 0, "of 0"),
-    ],
-)
-def test_refused_options(buckets, keep, refused):
-    with pytest.raises(Unsupported, match=refused):
-        V.two_stage(TopkWorkload(seq=16384), buckets=buckets, keep=keep)
 
 
 def test_two_stage_shows_its_options():

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import Unsupported
-from impls.topk.family import FAMILY, TopkWorkload, cost, shapes
+from impls.topk.family import FAMILY, TopkWorkload, cost
 from tests.impls.jax_case import call
 from tests.impls.judgements import assert_passed
 from tests.impls.topk_case import drawn, verdict, wide
@@ -130,10 +129,3 @@ def test_cost_is_of_the_selected_columns_beside_the_indexers():
     assert made.dense_flops == 2 * 2 * 5 * 300 * 3 * (12 + 7)
     assert made.bytes - index.bytes == 4 * 2 * 3 * (5 * 12 + 300 * (12 + 7) + 5 * 7)
     assert cost(TopkWorkload(seq=4096)).flops is None
-
-
-def test_several_devices_are_refused():
-    with pytest.raises(Unsupported, match="devices=1"):
-        shapes(replace(SMALL, devices=5))
-    with pytest.raises(Unsupported, match="stage=indexer"):
-        FAMILY.shapes_of(V.indexer_exact.semantics, SMALL)

@@ -2,10 +2,6 @@
 
 import pytest
 
-from harness import Unsupported
-from impls.attention.dense.triton_flash import triton_flash
-from impls.attention.dense.triton_flex import triton_flex
-from impls.attention.family import AttentionWorkload
 from tests.impls.interpreted import KERNELS, assert_right, interpret
 
 pytestmark = KERNELS
@@ -32,13 +28,6 @@ def test_all_keys_of_a_batch(tmp_path, mode):
     assert_right(interpret(tmp_path, "attention", "triton_flash", "77", "--mode", mode, **axes), 2)
 
 
-def test_what_it_cannot_take_is_refused():
-    with pytest.raises(Unsupported, match="varlen=false"):
-        triton_flash(AttentionWorkload(seq=64, varlen=True))
-    with pytest.raises(Unsupported, match="tiles of f64 hold 128 columns"):
-        triton_flash(AttentionWorkload(seq=64, head_dim=160, dtype="f64"))
-
-
 @pytest.mark.long
 def test_the_kernel_that_inductor_writes(tmp_path):
     axes = {"dtype": "f32,bf16", "head_dim": "24", "heads": "2", "kv_heads": "1", "gated": "false"}
@@ -49,10 +38,3 @@ def test_the_kernel_that_inductor_writes(tmp_path):
 def test_the_kernel_that_inductor_writes_without_a_mask(tmp_path):
     axes = {"causal": "false", "batch": "2", "heads": "4", "kv_heads": "2", "gated": "false"}
     assert_right(interpret(tmp_path, "attention", "triton_flex", "77", "--mode", "fwd", **axes), 1)
-
-
-def test_what_inductors_kernel_does_not_take_is_refused():
-    with pytest.raises(Unsupported, match="use attention/dense_flex"):
-        triton_flex(AttentionWorkload(seq=64, varlen=True))
-    with pytest.raises(Unsupported, match="dtype=f64: FlexAttention has no kernel for it"):
-        triton_flex(AttentionWorkload(seq=64, dtype="f64"))

@@ -2,10 +2,6 @@
 
 import pytest
 
-from harness import Unsupported
-from impls.mla.family import MlaWorkload
-from impls.mla.triton_paged_decode import triton_paged_decode
-from impls.mla.triton_prefill import triton_prefill
 from tests.impls.interpreted import KERNELS, assert_right, interpret
 
 pytestmark = KERNELS
@@ -45,11 +41,6 @@ def test_a_paged_cache(tmp_path):
     assert_right(interpret(tmp_path, "mla", "triton_paged_decode", "1,130", **axes), 4)
 
 
-def test_a_cache_without_pages_is_refused():
-    with pytest.raises(Unsupported, match="use page=64, or triton_decode"):
-        triton_paged_decode(MlaWorkload(seq=64, phase="decode"))
-
-
 @pytest.mark.long
 def test_weights_of_eight_bits_and_queries_of_a_latent(tmp_path):
     records = interpret(
@@ -80,14 +71,6 @@ def test_a_short_prefill_has_no_backward(tmp_path):
     (record,) = interpret(tmp_path, "mla", "triton_prefill", "64", "--mode", "fwd_bwd", **SHORT)
     assert record["status"] == "unsupported"
     assert "use mode fwd" in record["reason"]
-
-
-def test_a_decode_is_no_short_prefill():
-    with pytest.raises(
-        Unsupported,
-        match=r"phase=decode: this takes as many queries as keys; use .* or of a decode triton_decode",
-    ):
-        triton_prefill(MlaWorkload(seq=64, phase="decode"))
 
 
 @pytest.mark.long

@@ -7,9 +7,6 @@ import sys
 
 import pytest
 
-from harness import Unsupported
-from impls.attention.family import AttentionWorkload
-from impls.attention.mslk.triton_nsa import triton_nsa
 from tests.impls.interpreted import KERNELS, ROOT, assert_right, interpret
 
 pytestmark = KERNELS
@@ -210,8 +207,3 @@ def test_gradients_are_differences_over_several_tiles_with_an_odd_tail(form, seq
     """More tokens than any kernel's tile has rows, and a head's width that is no power of two."""
     branches = ["selected"] if form == "triton_given_blocks" else BRANCHES
     assert_differences(form, branches, seq=seq, head_dim=12, window=37, selected=4)
-
-
-def test_double_precision_is_refused():
-    with pytest.raises(Unsupported, match="use dtype=f32"):
-        triton_nsa(AttentionWorkload(seq=64, dtype="f64"))

@@ -80,10 +80,3 @@ def test_a_run_judges_its_answers(tmp_path):
         tmp_path, "offsets", "triton_segments", "777,4999", kind="bottom_right", layout="cross"
     )
     assert_right(records, 2)
-
-
-@pytest.mark.long
-def test_a_window_is_refused(tmp_path):
-    (record,) = interpret(tmp_path, "offsets", "triton_segments", "256", kind="sliding")
-    assert record["status"] == "unsupported"
-    assert "torch_unique" in record["reason"]

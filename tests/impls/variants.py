@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from harness.catalog.loading import implementations_in
 from harness.core.case import split_label
+from harness.core.workload import fields_of
 
 
 def variants(family):
@@ -33,3 +34,10 @@ def labelled(family, text):
 
 
 FAMILIES = {name: import_module(f"impls.{name}.family").FAMILY for name in HOMES}
+
+
+def parsed(family, fields):
+    """The workload whose fields have these values, as bench.yaml has them."""
+    kind = FAMILIES[family].workload
+    known = {field.name: field for field in fields_of(kind)}
+    return kind(**{name: known[name].parse(value) for name, value in fields.items()})
