@@ -21,11 +21,7 @@ def cases():
         marks = [pytest.mark.full if "full" in case else pytest.mark.long]
         count = case.pop("full", None) or case.pop("cases")
         if "triton" in impl:
-            absent = find_spec("triton") is None
-            marks += [
-                pytest.mark.torch,
-                pytest.mark.skipif(absent, reason="the extra triton is not installed"),
-            ]
+            marks += KERNELS
         else:
             marks += [pytest.mark.jax]
         shown = "-".join(f"{name}={value}" for name, value in case.items())
