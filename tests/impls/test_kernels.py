@@ -11,6 +11,7 @@ from harness import Unsupported
 from impls.topk.exact.triton_two_stage import _even, triton_two_stage
 from impls.topk.family import TopkWorkload
 from tests.cli.forked import call_forked
+from tests.impls.interpreted import KERNELS
 
 FLAGS = ("seq", "mode", "timeout")  # the others are fields of the workload
 
