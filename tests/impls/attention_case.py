@@ -1,10 +1,12 @@
 """What the tests of attention share: seeded inputs, the contract's verdict, and a softmax written out."""
 
+from functools import partial
+
 import numpy as np
 
-from harness import Evidence
 from impls.attention.family import FAMILY
-from tests.impls.torch_case import run, run_marks
+from tests.impls import judgements
+from tests.impls.torch_case import run
 
 
 def drawn(w, gates=None, lengths=None, seed=0):
@@ -22,15 +24,7 @@ def slices(lengths):
     return [slice(end - length, end) for length, end in zip(lengths, np.cumsum(lengths), strict=True)]
 
 
-def verdict(semantics, w, inputs, result):
-    """The contract's judgement of a result on these inputs."""
-    meaning = FAMILY.semantics[semantics]
-    reference = meaning.reference(w, None)
-    expected = run(reference, inputs, wide=True) if meaning.framework == "torch" else reference(**inputs)
-    if semantics == "select":
-        expected = expected.astype(np.int32)
-    marks = meaning.ambiguous and run_marks(meaning.ambiguous(w, None), inputs)
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
+verdict = partial(judgements.verdict, FAMILY)
 
 
 def rows_moved(function, inputs, token, names="kv"):

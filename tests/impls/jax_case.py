@@ -6,7 +6,6 @@ import inspect
 import numpy as np
 
 from harness.catalog.arrays import numpy_dtype
-from tests.impls import torch_case
 from tests.impls.torch_case import named, tensors
 
 PLANNED = {"xla_backend_optimization_level": 0}  # LLVM's; memory and FLOPs are planned before it begins
@@ -98,12 +97,3 @@ def gradients(function, inputs, cotangent):
 
 def first_dtype(inputs):
     return next(iter(inputs.values())).dtype
-
-
-def judged(family, implementation, w, backward=False):
-    """As torch_case's, of an implementation in jax."""
-
-    def answer(function, inputs):
-        return wide(run(jit(function), inputs, x64=first_dtype(inputs) == np.float64))
-
-    return torch_case.judged(family, implementation, w, backward=backward, answer=answer, pull=gradients)

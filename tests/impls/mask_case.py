@@ -1,12 +1,11 @@
 """What the tests of masks share: references on the inputs they name, verdicts, open columns."""
 
+from functools import partial
+
 import numpy as np
 
-from harness import Evidence
-from harness.catalog.arrays import short_name
 from impls.mask.family import FAMILY, MaskWorkload
-from tests.impls.jax_case import call
-from tests.impls.judgements import assert_passed
+from tests.impls.judgements import verdict
 from tests.impls.torch_case import named
 
 
@@ -25,18 +24,7 @@ def reference(semantics, w, inputs, rows=None):
     return function(**named(function, wide))
 
 
-def judged(semantics, w, inputs, result):
-    evidence = Evidence(w, inputs, result, reference(semantics, w, inputs))
-    return FAMILY.semantics[semantics].contract.judge(evidence)
-
-
-def assert_contract(variant, w, **options):
-    """The variant's result on drawn inputs, which keeps its contract and its dtype."""
-    inputs = drawn(w)
-    result = call(variant, w, inputs, **options)
-    assert_passed(judged(variant.semantics, w, inputs, result))
-    assert variant.semantics in {"packed", "blocks"} or short_name(result.dtype) == w.dtype
-    return result
+judged = partial(verdict, FAMILY)
 
 
 def opened(mask):

@@ -5,7 +5,6 @@ from inspect import getclosurevars
 import numpy as np
 
 from impls.mla.family import FAMILY, Config
-from tests.impls.jax_case import jit
 from tests.impls.torch_case import tensor, tensors
 from tests.impls.trials import trial_of
 
@@ -39,13 +38,6 @@ def by_torch(function, arrays):
 
     with torch.no_grad():
         return returned(function(**tensors(arrays)), arrays["x"].dtype)
-
-
-def by_jax(function, arrays):
-    import jax
-
-    with jax.enable_x64(arrays["x"].dtype == np.float64):
-        return np.asarray(jit(function)(**arrays))
 
 
 def gradient_of_x(function, arrays):

@@ -1,12 +1,13 @@
 """What the tests of offsets share: calls, references, verdicts and the golden vectors as batches."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from harness import Evidence
 from impls.offsets.family import FAMILY, zero_empty
 from tests.impls import jax_case
+from tests.impls.judgements import verdict
 
 KINDS = ("causal", "bottom_right", "padding", "sliding")
 LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
@@ -27,8 +28,7 @@ def reference(w, inputs):
     return FAMILY.semantics["exact"].reference(w, None)(**inputs)
 
 
-def judged(w, inputs, result):
-    return FAMILY.semantics["exact"].contract.judge(Evidence(w, inputs, result, reference(w, inputs)))
+judged = partial(verdict, FAMILY, "exact")
 
 
 def lists(result):

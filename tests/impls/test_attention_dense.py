@@ -10,7 +10,8 @@ from impls.attention.dense.dense_chunked import dense_chunked
 from impls.attention.dense.dense_flex import dense_flex
 from impls.attention.dense.dense_sdpa import dense_sdpa
 from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.torch_case import Option, judged, operators, run, tensor
+from tests.impls.judgements import judged
+from tests.impls.torch_case import Option, operators, run, tensor
 
 pytestmark = pytest.mark.torch
 

@@ -101,15 +101,6 @@ def test_zeros_for_missing_blocks_fail(monkeypatch):
     assert not MEANING.contract.judge(Evidence(w, inputs, result, expected)).passed
 
 
-REFUSED = {"8 heads per key head": {"kv_heads": 4}, "24 heads": {"heads": 48}, "dtype=f32": {"dtype": "f32"}}
-
-
-@pytest.mark.parametrize(("word", "fields"), REFUSED.items())
-def test_its_kernels_refuse_by_field(fields, word):
-    with pytest.raises(Unsupported, match=f"{word}.*nsa_fla_torch"):
-        nsa_fla(of(KERNEL, **fields))
-
-
 def test_without_its_packages_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fla", None)
     with pytest.raises(Unsupported, match=r"needs the package.*pip install flash-linear-attention"):

@@ -5,14 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
-from impls.attention.dense.dense_jax import dense_jax
-from impls.attention.dense.dense_jax_cudnn import dense_jax_cudnn
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
-from tests.impls.jax_case import call, gradients, judged
-from tests.impls.judgements import assert_passed
+from tests.impls.jax_case import call, gradients
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -21,45 +17,6 @@ SMALL = AttentionWorkload(seq=320, heads=4, kv_heads=2, head_dim=16, block=16, s
 
 def of(**fields):
     return dataclasses.replace(SMALL, **fields)
-
-
-WORKLOADS = {
-    "f32": of(),
-    "bf16": of(dtype="bf16"),
-    "batch-and-part-of-a-tile": of(batch=2, seq=208),
-    "below-a-tile": of(seq=48, selected=64, window=4096, gated=False),
-    "heads-of-4-and-window-of-one": of(kv_heads=1, window=1),
-}
-
-
-@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
-@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
-def test_variant_matches_the_reference(variant, w):
-    assert_passed(judged(FAMILY, variant, w))
-
-
-@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
-@pytest.mark.parametrize("name", ["bf16", "batch-and-part-of-a-tile"])
-def test_gradients_match_the_reference(variant, name):
-    assert_passed(judged(FAMILY, variant, WORKLOADS[name], backward=True))
-
-
-@pytest.mark.parametrize(
-    ("w", "backward"),
-    [(of(causal=False), False), (of(varlen=True), True), (of(varlen=True, causal=False), True)],
-)
-def test_dense_takes_what_the_sparse_form_refuses(w, backward):
-    assert judged(FAMILY, dense_jax, w, backward).passed
-    with pytest.raises(Unsupported, match=r"causal|cu_seqlens"):
-        nsa_mslk_jax(w)
-
-
-def test_dense_refuses_what_jax_does_not_compute():
-    for dtype in ("f64", "f16"):  # f64 in f32; f16 not on the cpu
-        with pytest.raises(Unsupported, match=dtype):
-            dense_jax(of(dtype=dtype))
-    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f16", seq=128)).passed
-    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f64", seq=128)).passed
 
 
 def test_a_query_that_sees_nothing_gives_zero_and_no_nan():
@@ -86,10 +43,3 @@ def test_the_program_does_not_grow_with_the_sequence():
     short, long = equations(16384), equations(1 << 20)
     assert long[0] == short[0] < 100
     assert long[1] <= ((1 << 20) + 1024) * 8 * 64
-
-
-def test_cudnn_is_refused_where_it_cannot_be():
-    with pytest.raises(Unsupported, match="cuDNN attends in half precision"):
-        dense_jax_cudnn(SMALL)
-    with pytest.raises(Unsupported, match="needs a GPU"):
-        dense_jax_cudnn(of(dtype="bf16"))

@@ -5,9 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.fla.nsa_fla_torch import nsa_fla_torch
 from impls.attention.paper import _torch as module
 from impls.attention.paper.nsa_paper import nsa_paper
 from tests.impls.attention_case import attend, doubles, drawn, rows_moved, softmax, verdict
@@ -80,18 +78,6 @@ def test_sizes_and_forced_blocks_are_free(fields):
     np.testing.assert_allclose(run(REFERENCE(w, None), inputs), want, rtol=1e-10)
     np.testing.assert_allclose(run(nsa_paper(w), inputs), want, rtol=1e-10)
     assert np.abs(want - by_hand(of(heads=2, kv_heads=1, dtype="f64"), inputs)[0]).max() > 1e-3
-
-
-def test_sizes_that_do_not_fit_are_refused():
-    for fields, match in (
-        ({"kernel": 6}, "stride that divides"),
-        ({"kernel": 32, "stride": 4}, "no longer than a block"),
-        ({"init_blocks": 4, "selected": 5}, "use 6 or more"),
-    ):
-        with pytest.raises(Unsupported, match=match):
-            nsa_paper(of(**fields))
-    with pytest.raises(Unsupported, match="fla compresses"):
-        nsa_fla_torch(of(kernel=8))
 
 
 def test_the_paper_has_its_sizes():

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.paper._block_mask import block_lists, read_blocks, visible
 from tests.impls.attention_case import attend, drawn
-from tests.impls.torch_case import judged, run
+from tests.impls.judgements import judged
+from tests.impls.torch_case import run
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
@@ -61,15 +61,6 @@ def _listed(counts, indices):
 
     first = torch.arange(indices.shape[-1]) < counts[..., None]
     return torch.zeros_like(first).scatter(-1, indices.long(), first)
-
-
-def test_what_flex_attentions_mask_does_not_take_is_refused():
-    with pytest.raises(Unsupported, match="use a divisor or a multiple"):
-        V.given_blocks_flex(dataclasses.replace(GIVEN, block=24))
-    with pytest.raises(Unsupported, match="dtype=f64"):
-        V.given_blocks_flex(dataclasses.replace(GIVEN, dtype="f64"))
-    with pytest.raises(Unsupported, match="34359738368 booleans, which torch indexes by 32 bits"):
-        V.triton_given_blocks_flex(dataclasses.replace(GIVEN, seq=1 << 19))
 
 
 def test_given_blocks_are_distinct_and_no_later_than_their_query():

@@ -11,8 +11,9 @@ from impls.attention._checks.probe import probe
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.attention_case import drawn, mslk_by_hand, slices, verdict
+from tests.impls.judgements import judged
 from tests.impls.test_attention_traps import tail
-from tests.impls.torch_case import gradients, judged, run
+from tests.impls.torch_case import gradients, run
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch

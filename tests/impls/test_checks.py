@@ -24,7 +24,7 @@ FAMILIES = [
     (OFFSETS, test_offsets_checks.BROKEN, r"\([^(]*#[^(]*$"),
     (TOPK, test_topk_checks.BROKEN, r"\)$"),
 ]
-# what fails these is there: ways that are right, in test_mla_checks_hold.py, and lines as printed
+# what fails these is there: ways that are right, at the points of points.yaml, and lines as printed
 SHOWN_ELSEWHERE = {"fallback_is_naive", "dtypes"}
 
 

@@ -5,15 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.attention.family import FAMILY as ATTENTION_FAMILY
 from impls.attention.family import AttentionWorkload
 from impls.mla.family import FAMILY as MLA_FAMILY
 from impls.mla.family import MlaWorkload
-from tests.impls import jax_case, mla_trial, torch_case
+from tests.impls import mla_trial, torch_case
 from tests.impls.attention_case import drawn
-from tests.impls.judgements import assert_passed
-from tests.impls.trials import failures, verdicts
+from tests.impls.judgements import judged
 from tests.impls.variants import ATTENTION, MLA
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
@@ -33,27 +31,6 @@ def test_a_chunk_is_the_last_rows_of_the_whole():
     np.testing.assert_allclose(torch_case.run(some, inputs), want[:, [3, 19]], rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("fields", [{}, {"seq": 20}, {"kv_heads": 4, "batch": 2}, {"queries": 1}])
-def test_every_chunk_passes_its_contract(dtype, fields):
-    w = dataclasses.replace(CHUNK, dtype=dtype, **fields)
-    assert_passed(torch_case.judged(ATTENTION_FAMILY, ATTENTION.chunk_sdpa, w))
-    assert_passed(jax_case.judged(ATTENTION_FAMILY, ATTENTION.chunk_jax, w))
-
-
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("fields", [{}, {"kv_heads": 4, "batch": 2}, {"seq": 1}])
-def test_jax_decodes_as_its_contract_says(dtype, fields):
-    w = dataclasses.replace(CHUNK, stage="decode", dtype=dtype, **fields)
-    assert_passed(jax_case.judged(ATTENTION_FAMILY, ATTENTION.dense_decode_jax, w))
-
-
-@pytest.mark.parametrize("distribution", ["clustered", "peaked", "zeros"])
-def test_a_chunk_of_every_distribution_can_be_drawn_and_judged(distribution):
-    w = dataclasses.replace(CHUNK, distribution=distribution)
-    assert_passed(torch_case.judged(ATTENTION_FAMILY, ATTENTION.chunk_sdpa, w))
-
-
 def test_a_chunk_that_is_aligned_at_the_first_token_fails():
     def misaligned(w):
         from torch.nn.functional import scaled_dot_product_attention
@@ -65,7 +42,7 @@ def test_a_chunk_that_is_aligned_at_the_first_token_fails():
         return attend
 
     misaligned.semantics = "chunk"
-    assert not torch_case.judged(ATTENTION_FAMILY, misaligned, CHUNK).passed
+    assert not judged(ATTENTION_FAMILY, misaligned, CHUNK).passed
 
 
 def test_the_least_work_of_a_chunk_is_that_of_its_rows():
@@ -76,44 +53,7 @@ def test_the_least_work_of_a_chunk_is_that_of_its_rows():
     assert newest == ATTENTION_FAMILY.cost_of("decode", dataclasses.replace(CHUNK, stage="decode"))
 
 
-@pytest.mark.parametrize(
-    ("build", "w", "said"),
-    [
-        (ATTENTION.dense, CHUNK, "stage=chunk: this takes as many queries as keys; use stage=attention"),
-        (ATTENTION.dense_decode, CHUNK, "stage=chunk: this takes one query and a cache; use stage=decode"),
-        (ATTENTION.chunk_jax, AttentionWorkload(seq=9), "stage=attention: this takes some queries and a"),
-        (MLA.flex, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: its mask is of as many queries as keys"),
-        (MLA.absorb_sdpa, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: this takes as many queries as"),
-        (MLA.naive_chunked, MlaWorkload(seq=9, phase="chunk"), "phase=chunk: this divides the queries of"),
-        (MLA.claimed_fast_path, MlaWorkload(seq=9, phase="chunk"), "keys without content do not fit a cache"),
-    ],
-)
-def test_who_takes_as_many_queries_as_keys_says_so(build, w, said):
-    with pytest.raises(Unsupported, match=said):
-        build(w)
-
-
-def test_more_queries_than_tokens_are_refused():
-    with pytest.raises(
-        Unsupported, match="queries 80 are more than the 75 tokens; use fewer or a longer seq"
-    ):
-        ATTENTION_FAMILY.shapes(dataclasses.replace(CHUNK, queries=80))
-    with pytest.raises(Unsupported, match="causal=false: a chunk's tokens see none after them"):
-        MLA_FAMILY.shapes(MlaWorkload(seq=9, phase="chunk", causal=False))
-
-
 OF_MLA = MlaWorkload(seq=60, queries=21, phase="chunk", batch=2)
-BY_TORCH = (MLA.naive, MLA.absorb, MLA.naive_sdpa, MLA.fast_path)
-
-
-@pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize(("config", "dtype"), [("small", "f64"), ("v3", "f32"), ("small", "bf16")])
-def test_every_chunk_of_mla_matches_the_reference(config, dtype):
-    w = dataclasses.replace(OF_MLA, config=config, dtype=dtype)
-    for variant in BY_TORCH:
-        assert_passed(torch_case.judged(MLA_FAMILY, variant, w))
-    for variant in (MLA.naive_jax, MLA.absorb_jax):
-        assert_passed(jax_case.judged(MLA_FAMILY, variant, w))
 
 
 @pytest.mark.usefixtures("narrow")
@@ -134,11 +74,3 @@ def test_a_chunk_of_mla_is_the_last_rows_of_a_prefill():
     chunk = {**rest, "cache_ckv": ckv, "cache_kpe": kpe}
     for made in (MLA.absorb(w), MLA_FAMILY.semantics["dense"].reference(w, None)):
         np.testing.assert_allclose(torch_case.run(made, chunk, wide=True), want, rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.usefixtures("narrow")
-def test_every_check_of_mla_holds_for_a_chunk():
-    w = dataclasses.replace(OF_MLA, batch=1)
-    found = verdicts(MLA_FAMILY, "dense", mla_trial.trial(w, MLA.naive), name="naive")
-    assert found
-    assert not failures(found)

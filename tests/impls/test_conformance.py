@@ -28,7 +28,7 @@ CHECKS = {
 CATALOG = builtin()
 IMPLEMENTATIONS = CATALOG.implementations.values()
 pytestmark = [pytest.mark.jax, pytest.mark.torch, pytest.mark.full]
-# Kernels, which only an interpreter runs here, have files of their own: test_triton_*.py, test_pallas_*.py.
+# Kernels, which only an interpreter runs here, are in test_kernels.py.
 COMPILED_HERE = [info for info in IMPLEMENTATIONS if not traits_of(info.framework).interpreted_on]
 
 

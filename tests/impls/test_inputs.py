@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from harness import SCORE_DISTRIBUTIONS, Unsupported
+from harness import SCORE_DISTRIBUTIONS
 from harness.catalog.arrays import walk
 from harness.core.workload import fields_of, shown_fields
 from impls.attention.family import FAMILY as ATTENTION
@@ -94,46 +94,6 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
         assert array.dtype.kind in "iuc" or not np.isnan(array.astype(np.float64)).any()
     pairs = zip(walk(first), walk(other), strict=True)
     assert any(not np.array_equal(array, another) for (_, array), (_, another) in pairs)
-
-
-@pytest.mark.parametrize(
-    ("w", "word"),
-    [
-        (replace(ROW, heads=3), "heads 3"),
-        (replace(ROW, varlen=True, batch=2), "batch 2"),
-        (replace(ROW, varlen=True, seq=3), "4 segments"),
-        (replace(ROW, lengths="pretrain"), "use varlen=true"),
-        (replace(LISTS, causal=False), "causal=false"),
-        (replace(LISTS, varlen=True, batch=1), "varlen=true"),
-        (replace(LISTS, distribution="peaked"), "distribution=peaked: stage=block_lists"),
-        (replace(LISTS, seq=2000), "block 64"),
-        (replace(LISTS, block=48, seq=480), "block 48"),
-        (MaskWorkload(seq=2048), "topk 2048"),
-        (MaskWorkload(seq=1024), "topk 2048"),
-        (MaskWorkload(seq=4096, dtype="f16"), "float16"),
-        (MaskWorkload(rows=9, seq=8, topk=2, causal=True), "9 rows"),
-        (MlaWorkload(seq=1, rope=7), "rope=7 is odd"),
-        (OffsetsWorkload(seq=63), "seq 63"),
-        (OffsetsWorkload(seq=256, max_segments=65), "65 segments"),
-        (OffsetsWorkload(seq=131072, lengths="pretrain"), "less than the 74 documents of a row; use 74"),
-        (OffsetsWorkload(seq=256, layout="cross", lengths="single"), "use layout=self"),
-        (OffsetsWorkload(seq=256, distribution="padded", lengths="single"), "use one"),
-        (OffsetsWorkload(seq=256, max_segments=1, layout="absent"), "absent"),
-        (TopkWorkload(seq=2048), "topk 2048"),
-        (TopkWorkload(seq=1024), "topk 2048"),
-        (TopkWorkload(seq=4096, recall=0.0), "recall 0"),
-        (TopkWorkload(seq=4096, recall=1.5), "recall 1.5"),
-        (replace(INDEXER, devices=2, seq=301, rows=4), "seq 301 does not divide over 2 devices"),
-        (replace(INDEXER, devices=3), "rows 5 does not divide over 3 devices"),
-        (replace(INDEXER, distribution="tied"), "distribution=tied"),
-        (replace(INDEXER, topk=300), "topk 300 selects all"),
-        (replace(INDEXER, stage="select", devices=5), "devices 5: given scores lie on one"),
-    ],
-    ids=str,
-)
-def test_workloads_that_make_no_sense_are_refused(w, word):
-    with pytest.raises(Unsupported, match=word):
-        FAMILIES[type(w)].shapes(w)
 
 
 SHOWN = {

@@ -6,10 +6,9 @@ import pytest
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
 from impls.mask.reference import closed_value, last_visible, visible
-from tests.impls import mask_case
 from tests.impls.jax_case import call
 from tests.impls.judgements import assert_failed, assert_passed
-from tests.impls.mask_case import assert_contract, drawn, judged, reference
+from tests.impls.mask_case import drawn, judged, reference
 
 ALL = {**INDEXED, **SCORED}
 
@@ -20,21 +19,6 @@ def crafted(w, scores):
     order = np.argsort(-hidden, axis=-1, kind="stable")[..., : w.topk].astype(np.int32)
     values = np.take_along_axis(hidden, order, axis=-1)
     return {"scores": hidden, "topk_values": values, "topk_indices": order}
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("of", ALL)
-@pytest.mark.parametrize(
-    ("shape", "dtype"), [((1, 8, 1024, 300), "f32"), ((2, 7, 257, 40), "bf16"), ((1, 1, 33, 32), "f64")]
-)
-def test_variant_meets_its_contract(of, shape, dtype):
-    assert_contract(masked_again, mask_case.of(shape, dtype=dtype, causal=True), of=of)
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("of", ALL)
-def test_causal_workloads_meet_the_contracts_before_it_too(of):
-    assert_contract(ALL[of], mask_case.of((2, 6, 200, 60), dtype="bf16", causal=True))
 
 
 @pytest.mark.jax

@@ -6,9 +6,8 @@ import pytest
 from impls.mla import _torch, naive
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload
-from tests.impls.judgements import assert_failed
+from tests.impls.judgements import assert_failed, judged
 from tests.impls.mla_trial import CHECKS, UNEVEN, drawn, trial
-from tests.impls.torch_case import judged
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 

@@ -9,44 +9,14 @@ from harness import Unsupported
 from harness.catalog.arrays import walk
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload, cost
-from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import NARROW, drawn
-from tests.impls.torch_case import Option, flat, gradients, judged, run
+from tests.impls.torch_case import flat, gradients, run
 from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
 ALL = (V.naive, V.absorb, V.fast_path, V.naive_chunked, V.naive_sdpa, V.absorb_sdpa)
 NAMES = [variant.name for variant in ALL]
-
-
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"q_lora": "on"},
-        {"q_lora": "off", "config": "v3"},
-        {"mscale": True, "q_lora": "on", "dtype": "bf16"},
-        {"nope": 8, "rope": 4, "v": 40, "dtype": "f16"},
-        {"nope": 32, "config": "v3", "causal": False},
-        {"input_scale": 3.0, "dtype": "bf16"},
-        {"input_scale": 2.0**-10, "dtype": "f64"},
-        {"input_scale": 2.0**-8, "dtype": "bf16", "mscale": True},
-    ],
-    ids=lambda fields: "-".join(f"{name}={value}" for name, value in fields.items()),
-)
-def test_variant_honours_the_field(variant, fields, monkeypatch):
-    if "q_lora" in fields:
-        monkeypatch.setitem(mla.CONFIGS, "v3", NARROW["v3"])
-    w = MlaWorkload(seq=40, **{"dtype": "f32", **fields})
-    judgement = assert_passed(judged(FAMILY, variant, w))
-    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
-    assert judged(FAMILY, variant, w, backward=True).passed
-
-
-@pytest.mark.parametrize("fields", [{"v": 40}, {"rope": 2, "nope": 4}])
-def test_flash_pads_the_narrower(fields):
-    assert judged(FAMILY, Option(V.naive_sdpa, backend="flash"), MlaWorkload(seq=30, **fields)).passed
 
 
 def test_widths_follow_the_fields():

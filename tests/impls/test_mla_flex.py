@@ -7,7 +7,8 @@ from harness import Unsupported
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, Config, MlaWorkload
 from impls.mla.flex import causal_blocks, flex
-from tests.impls.torch_case import gradients, judged
+from tests.impls.judgements import judged
+from tests.impls.torch_case import gradients
 
 pytestmark = [
     pytest.mark.torch,

@@ -5,10 +5,10 @@ import pytest
 
 from harness import Unsupported
 from impls.mla.family import FAMILY, MlaWorkload
-from tests.impls.judgements import assert_failed
+from tests.impls.judgements import assert_failed, judged
 from tests.impls.mla_trial import attend_of, drawn
 from tests.impls.test_mla import DECODING, reference
-from tests.impls.torch_case import Option, gradients, judged, operators, run
+from tests.impls.torch_case import Option, gradients, operators, run
 from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]

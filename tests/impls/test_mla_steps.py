@@ -5,30 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.mla._inputs import frequencies
 from impls.mla.family import FAMILY, MlaWorkload, cost
-from tests.impls.judgements import assert_passed
+from tests.impls.judgements import judged
 from tests.impls.mla_trial import drawn
-from tests.impls.torch_case import Option, judged, run
-from tests.impls.trials import failures, trial_of, verdicts
+from tests.impls.torch_case import run
 from tests.impls.variants import MLA as V
 
 W = MlaWorkload(seq=20, phase="decode", steps=5, batch=2)
-WAYS = [Option(way, cache=how) for way in (V.naive_steps, V.absorb_steps) for how in ("beside", "joined")]
 small = pytest.mark.usefixtures("narrow")
-
-
-@small
-@pytest.mark.torch
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-@pytest.mark.parametrize(
-    "fields", [{}, {"dtype": "bf16", "rope_scaling": "yarn"}, {"weights": "fp8_block"}], ids=str
-)
-def test_every_step_attends_the_tokens_before_it(way, fields):
-    assert_passed(judged(FAMILY, way, replace(W, **fields)))
-    rows = np.array([0, 3])
-    assert judged(FAMILY, way, replace(W, **fields), rows=rows).passed
 
 
 @small
@@ -67,26 +52,6 @@ def test_a_step_that_forgets_the_one_before_fails_the_contract():
     forgets.semantics = "steps"
     assert not judged(FAMILY, forgets, W).passed
     assert judged(FAMILY, forgets, replace(W, steps=1)).passed
-
-
-@small
-@pytest.mark.torch
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_checks_hold(way):
-    made = trial_of(FAMILY, replace(W, batch=1), way, run)
-    said = verdicts(FAMILY, "steps", made, name=way.name)
-    assert not failures(said)
-    assert {"equivalence", "batch_slices", "content_matters", "input_scales", "no_nan"} <= said.keys()
-
-
-@small
-def test_steps_belong_to_a_decode_and_to_their_own_meaning():
-    with pytest.raises(Unsupported, match="phase=decode"):
-        FAMILY.shapes(replace(W, phase="prefill"))
-    with pytest.raises(Unsupported, match="absorb_steps"):
-        FAMILY.shapes_of("dense", W)
-    with pytest.raises(Unsupported, match="phase=decode"):
-        FAMILY.shapes_of("steps", replace(W, phase="prefill", steps=1))
 
 
 @small

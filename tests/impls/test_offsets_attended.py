@@ -6,13 +6,13 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.offsets._checks_golden import FIELDS
 from impls.offsets._thd_jax import attend_segments, join
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.thd_counted import moves_pairs, thd_counted
 from impls.offsets.thd_masked import OF, thd_masked
-from tests.impls import jax_case
+from tests.impls import jax_case, judgements
 from tests.impls.judgements import assert_passed
 from tests.impls.offsets_case import KINDS, met
 from tests.impls.torch_case import run
@@ -32,12 +32,7 @@ def drawn(w, seed=0):
     return FAMILY.inputs(w, np.random.default_rng(seed))
 
 
-def verdict(w, inputs, result, semantics="attended"):
-    meaning = FAMILY.semantics[semantics]
-    wide = {name: a if a.dtype.kind == "i" else a.astype(np.float64) for name, a in inputs.items()}
-    names = list(inputs) if semantics == "attended" else list(inputs)[:4]
-    expected = meaning.reference(w, None)(**{name: wide[name] for name in names})
-    return meaning.contract.judge(Evidence(w, inputs, result, expected))
+verdict = partial(judgements.verdict, FAMILY, "attended")
 
 
 def attended(variant, w, seed=0, **options):
@@ -83,26 +78,6 @@ def test_the_reference_follows_the_definition(layout, kind):
     inputs = drawn(w)
     reference = FAMILY.semantics["attended"].reference(w, None)
     np.testing.assert_allclose(reference(**inputs), by_hand(w, inputs), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.jax
-@pytest.mark.torch
-@pytest.mark.parametrize("variant", [thd_masked, V.thd_segments], ids=lambda variant: variant.name)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_starts_and_lengths_are_enough_for_the_result(variant, layout, kind):
-    w = replace(LAYOUTS[layout], kind=kind)
-    if layout == "striped" and kind == "sliding":
-        with pytest.raises(Unsupported, match="window"):
-            FAMILY.shapes_of("attended", w)
-        return
-    assert_passed(attended(variant, w))
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("of", OF)
-def test_whose_offsets_they_are_does_not_show(of):
-    assert attended(thd_masked, LAYOUTS["absent"], of=of).passed
 
 
 @pytest.mark.jax
@@ -154,53 +129,6 @@ def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
     found[part][0, 1] += 1 if part > 1 else -1
     monkeypatch.setitem(OF, "mask_quadratic", lambda _: lambda *_: tuple(found))
     assert not verdict(W, inputs, jax_case.run(jax_case.jit(thd_masked(W)), inputs)).passed
-
-
-@pytest.mark.jax
-@pytest.mark.torch
-@pytest.mark.parametrize("seq_kv", [160, 64])
-@pytest.mark.parametrize("kind", ["causal", "bottom_right", "padding"])
-def test_offsets_of_rows_of_unlike_lengths(kind, seq_kv):
-    w = replace(CROSS, kind=kind, seq_kv=seq_kv, head_dim=0, max_segments=7)
-    inputs = drawn(w)
-    assert inputs["segment_ids_kv"].shape == (2, seq_kv)
-    per_id = [
-        [np.count_nonzero(ids == n) for n in range(1, 8)]
-        for ids in (inputs["segment_ids_q"][0], inputs["segment_ids_kv"][0])
-    ]
-    assert all(0 < q < kv or q == kv == 0 for q, kv in zip(*per_id, strict=True))
-    for variant in (
-        V.mask_quadratic,
-        V.mask_blocked,
-        V.onehot_minmax,
-        V.segment_min,
-        V.run_length,
-        V.torch_unique,
-    ):
-        result = jax_case.call(variant, w, inputs)
-        judgement = verdict(w, inputs, tuple(np.asarray(part) for part in result), "exact")
-        assert judgement.passed, (variant.name, judgement.reason)
-    for variant in (V.bincount, V.compact_bincount):
-        result = jax_case.call(variant, w, inputs)
-        assert verdict(w, inputs, result, "exact").passed == (kind != "causal"), variant.name
-
-
-def test_what_starts_and_lengths_cannot_tell_is_refused():
-    for w, match in (
-        (replace(W, layout="intra_padding"), "gap"),
-        (replace(W, head_dim=0), "set head_dim"),
-        (replace(W, seq_kv=128), "layout=cross"),
-        (replace(CROSS, seq_kv=12), "seq_kv 12"),
-    ):
-        with pytest.raises(Unsupported, match=match):
-            FAMILY.shapes_of("attended", w)
-    for w, match in (
-        (CROSS, "layout=self"),
-        (replace(W, kind="bottom_right"), "kind=causal"),
-        (replace(W, seq=98), "divisor"),
-    ):
-        with pytest.raises(Unsupported, match=match):
-            V.thd_ring(w)
 
 
 @pytest.mark.parametrize("kind", ["causal", "padding", "bottom_right", "sliding"])

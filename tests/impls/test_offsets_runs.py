@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import Unsupported
 from impls.offsets._checks_golden import FIELDS
 from impls.offsets._run_starts import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
@@ -127,20 +126,6 @@ def test_more_runs_than_places_lose_the_last():
     w = OffsetsWorkload(seq=7, max_segments=1)
     assert reference(w, inputs)[0].tolist() == [[4]]
     assert call(run_length, w, inputs)[0].tolist() == [[3]]
-
-
-@pytest.mark.parametrize(
-    ("variant", "kind", "options", "why"),
-    [
-        (run_length, "sliding", {}, "sliding window"),
-        (run_length, "causal", {"block": 24}, "multiple"),
-        (fast_causal, "padding", {}, "kind padding"),
-        (mask_blocked, "causal", {"tile": 0}, "at least 1"),
-    ],
-)
-def test_refusals(variant, kind, options, why):
-    with pytest.raises(Unsupported, match=why):
-        variant(OffsetsWorkload(seq=64, kind=kind), **options)
 
 
 def test_the_fast_path_is_expected_to_fail_only_where_it_must():

@@ -1,7 +1,6 @@
 """Stages: named alike in a family and its code, and one only for every implementation."""
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ from impls.attention.family import AttentionWorkload
 from impls.attention.workload import STAGES
 from impls.mla.family import FAMILY as MLA
 from impls.mla.family import MlaWorkload
-from impls.topk.family import FAMILY as TOPK
-from impls.topk.family import TopkWorkload
 from tests.impls import variants
 from tests.impls.torch_case import named, tensors
 
@@ -95,30 +92,3 @@ def test_attentions_stages_of_a_workload_are_called_as_those_of_a_profile():
     others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode", "chunk"}
     assert set(STAGES) - others == {"compress", "select", "gate"} <= set(ATTENTION.stages)
     assert set(STAGES) - {"attention", "decode"} <= set(ATTENTION.semantics)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("variant", vars(variants.ATTENTION).values(), ids=lambda variant: variant.name)
-def test_an_implementation_of_attention_and_its_reference_refuse_the_other_stages(variant):
-    meaning = variant.semantics.removeprefix("nsa_paper_")
-    own = meaning if meaning in STAGES else "attention"
-    kernels = {"heads": 32, "kv_heads": 2, "dtype": "bf16", "gated": False, "indexer_heads": 8}
-    w = AttentionWorkload(seq=512, varlen=variant.name == "nsa_mslk_padded", **kernels)
-    for stage in sorted({*STAGES} - {own}):
-        for build in (variant, ATTENTION.semantics[variant.semantics].refuse):
-            with pytest.raises(Unsupported, match=f"stage={stage}: this .*; use stage={own}"):
-                build(replace(w, stage=stage))
-
-
-@pytest.mark.parametrize("variant", vars(variants.TOPK).values(), ids=lambda variant: variant.name)
-def test_an_implementation_of_topk_has_the_shapes_of_its_own_stage_alone(variant):
-    """Nothing that selects from given scores is put to an indexer's inputs, nor the other way round."""
-    first = variant.name.split("_")[0]
-    own = first if first in {"indexer", "attention"} else "select"
-    for stage in ("select", "indexer", "attention"):
-        w = TopkWorkload(stage=stage, seq=4096)
-        if stage == own:
-            assert TOPK.shapes_of(variant.semantics, w) == TOPK.shapes(w)
-        else:
-            with pytest.raises(Unsupported, match=f"use stage={own}"):
-                TOPK.shapes_of(variant.semantics, w)

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.topk._expected_recall import expected_recall
 from impls.topk.family import FAMILY, TopkWorkload
 from tests.impls.judgements import assert_failed, assert_passed
@@ -43,17 +42,6 @@ def test_exact_variants_tell_doubles_apart_that_are_one_float():
     largest = set(np.argsort(-scores[0, 0])[:8].tolist())
     results = on_jax(V.exact, w, scores), V.partition(w)(scores=scores), on_torch(V.torch_topk, w, scores)
     assert [set(indices[0, 0].tolist()) for _, indices in results] == [largest] * 3
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal"])
-def test_two_stage_reaches_its_recall(dtype, distribution):
-    w = TopkWorkload(rows=16, seq=4096, topk=64, recall=0.9, dtype=dtype, distribution=distribution)
-    scores = draw(w)
-    judgement = judged("recall", w, scores, on_jax(V.two_stage, w, scores, buckets=256, keep=2))
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["recall"] >= 0.9
 
 
 @pytest.mark.jax
@@ -124,24 +112,6 @@ def test_approx_falls_back_to_the_exact_result_on_cpu(dtype):
     result = on_jax(V.approx, w, scores)
     assert judged("exact", w, scores, result).passed
     assert judged("recall", w, scores, result).figures["recall"] == 1.0
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize(
-    ("buckets", "keep", "refused"),
-    [
-        (3000, 2, "does not divide"),
-        (4096, 5, "a bucket has 4 scores"),
-        (512, 17, "more than 16"),
-        (512, 2, "fewer than topk 2048"),
-        (1024, 2, "promise recall 0.747"),
-        (0, 2, "0 buckets"),
-        (4096, 0, "of 0"),
-    ],
-)
-def test_refused_options(buckets, keep, refused):
-    with pytest.raises(Unsupported, match=refused):
-        V.two_stage(TopkWorkload(seq=16384), buckets=buckets, keep=keep)
 
 
 def test_two_stage_shows_its_options():

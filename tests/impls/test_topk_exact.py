@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from harness.catalog.arrays import short_name
 from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
 from tests.impls.judgements import assert_passed
@@ -129,20 +128,3 @@ def test_edges_leave_no_nan_behind():
     values, indices = V.maxima_tree(TopkWorkload(rows=1, seq=256, topk=2), fanout=2)(scores=scores)
     assert 17 + 128 in indices
     assert 5 in values
-
-
-@pytest.mark.parametrize(
-    ("variant", "seq", "topk", "options", "refused"),
-    [
-        (V.block_maxima, 4096, 64, {"block": 48}, "does not divide into blocks of 48"),
-        (V.block_maxima, 4096, 64, {"block": 0}, "blocks of 0"),
-        (V.block_maxima, 4096, 64, {"block": 64}, "no more than topk 64"),
-        (V.maxima_tree, 4096, 64, {"fanout": 16}, "no 16th of seq 4096"),
-        (V.maxima_tree, 4097, 4, {}, "no 8th of seq 4097"),
-        (V.maxima_tree, 4096, 64, {"fanout": 1}, "groups of 1"),
-    ],
-)
-def test_refusals_name_the_remedy(variant, seq, topk, options, refused):
-    pytest.importorskip("torch")
-    with pytest.raises(Unsupported, match=refused):
-        variant(TopkWorkload(seq=seq, topk=topk), **options)

@@ -1,14 +1,12 @@
 """Selections by threshold, digits and merging: their guesses, what rounding loses, and what they refuse."""
 
 import math
-from dataclasses import replace
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.topk.approximate import radix_f16
 from impls.topk.exact import _sample_threshold
 from impls.topk.family import TopkWorkload
@@ -95,27 +93,6 @@ def test_digits_that_skip_a_bin_are_seen_by_the_contract(monkeypatch):
     assert judged("exact", w, scores, V.radix(w)(scores=scores)).passed
     monkeypatch.setitem(shared.KEYS, "f32", "i4")  # truncated to whole numbers: the first digits tie
     assert not judged("exact", w, scores, V.radix(w)(scores=scores)).passed
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize(
-    ("build", "refused"),
-    [
-        (lambda w: V.chunked_merge(w, blocks=12), "power of two"),
-        (lambda w: V.chunked_merge(w, blocks=0), "power of two"),
-        (lambda w: V.chunked_merge(w, blocks=8192), "into 8192 blocks"),
-        (lambda w: V.sharded(w, shards=3), "into 3 shards"),
-        (lambda w: V.sharded(w, shards=0), "into 0 shards"),
-        (lambda w: V.approx_override(w, shards=3), "into 3 shards"),
-        (lambda w: V.approx_override(w, shards=8), "a shard has 512"),
-        (lambda w: radix_f16.radix_f16(replace(w, recall=0.99)), "recall 0.99"),
-        (lambda w: radix_f16.radix_f16(replace(w, dtype="bf16")), "bf16"),
-        (lambda w: radix_f16.radix_f16(replace(w, distribution="narrow", topk=3000)), "chance"),
-    ],
-)
-def test_refusals(build, refused):
-    with pytest.raises(Unsupported, match=refused):
-        build(TopkWorkload(seq=4096))
 
 
 @pytest.mark.jax

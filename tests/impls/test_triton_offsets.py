@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.impls.interpreted import KERNELS, ROOT, assert_right, interpret
+from tests.impls.interpreted import KERNELS, ROOT
 
 pytestmark = KERNELS
 
@@ -72,18 +72,3 @@ def test_lengths_and_offsets_are_the_pairwise_masks(scene):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.long
-def test_a_run_judges_its_answers(tmp_path):
-    records = interpret(
-        tmp_path, "offsets", "triton_segments", "777,4999", kind="bottom_right", layout="cross"
-    )
-    assert_right(records, 2)
-
-
-@pytest.mark.long
-def test_a_window_is_refused(tmp_path):
-    (record,) = interpret(tmp_path, "offsets", "triton_segments", "256", kind="sliding")
-    assert record["status"] == "unsupported"
-    assert "torch_unique" in record["reason"]

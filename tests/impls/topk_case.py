@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from harness import Evidence
 from impls.topk.family import FAMILY
+from tests.impls import judgements
 from tests.impls.jax_case import call
 
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -55,10 +56,7 @@ def wide(inputs):
     return {name: array.astype(np.float64) for name, array in inputs.items()}
 
 
-def verdict(semantics, w, inputs, result, rows=None):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, rows)(**wide(inputs))
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, rows))
+verdict = partial(judgements.verdict, FAMILY)
 
 
 def values_at(scores, indices):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import ml_dtypes
 import numpy as np
 
-from harness import Evidence
 from harness.catalog.arrays import short_name, walk
 
 
@@ -81,31 +80,6 @@ def gradients(function, inputs, cotangent, wide=False):
         torch.zeros_like(leaf) if g is None else g for g, leaf in zip(found, leaves.values(), strict=True)
     ]
     return array(result), array(dict(zip(leaves, filled, strict=True)))
-
-
-def judged(family, implementation, w, seed=0, backward=False, rows=None, answer=None, pull=None):
-    """The judgement of the forward contract, or of the gradients' under a seeded cotangent.
-
-    `answer` and `pull` call another framework's implementation, as `run` and `gradients` call torch's.
-    """
-    inputs = family.inputs(w, np.random.default_rng(seed))
-    meaning = family.semantics[implementation.semantics]
-    function, reference = implementation(w), meaning.reference(w, rows)
-    expected = run(reference, inputs, wide=True)
-    ambiguous = None
-    if meaning.ambiguous is not None:
-        ambiguous = run_marks(meaning.ambiguous(w, rows), inputs)
-    if not backward:
-        result = (answer or run)(function, inputs)
-        result = result if rows is None else result[:, rows]
-        return meaning.contract.judge(Evidence(w, inputs, result, expected, rows, ambiguous))
-    cotangent = np.random.default_rng(seed + 1).standard_normal(expected.shape)
-    cotangent = array(tensor(cotangent).to(tensor(next(iter(inputs.values()))).dtype))
-    if ambiguous is not None:
-        cotangent[ambiguous] = 0
-    _, wanted = gradients(reference, inputs, cotangent, wide=True)
-    _, got = (pull or gradients)(function, inputs, cotangent)
-    return meaning.gradient.judge(Evidence(w, inputs, got, wanted))
 
 
 def run_marks(function, inputs):

@@ -5,6 +5,8 @@ from pkgutil import walk_packages
 from types import SimpleNamespace
 
 from harness.catalog.loading import implementations_in
+from harness.core.case import split_label
+from harness.core.workload import fields_of
 
 
 def variants(family):
@@ -18,3 +20,24 @@ def variants(family):
 
 
 ATTENTION, MASK, MLA, OFFSETS, TOPK = map(variants, ("attention", "mask", "mla", "offsets", "topk"))
+HOMES = {"attention": ATTENTION, "mask": MASK, "mla": MLA, "offsets": OFFSETS, "topk": TOPK}
+
+
+def labelled(family, text):
+    """The implementation and the options of a label such as `dense_chunked[chunk=64]`."""
+    name, written = split_label(text)
+    own = getattr(HOMES[family], name)
+    return own, {
+        field.name: field.parse(written[field.name]) if field.name in written else field.default
+        for field in own.options
+    }
+
+
+FAMILIES = {name: import_module(f"impls.{name}.family").FAMILY for name in HOMES}
+
+
+def parsed(family, fields):
+    """The workload whose fields have these values, as bench.yaml has them."""
+    kind = FAMILIES[family].workload
+    known = {field.name: field for field in fields_of(kind)}
+    return kind(**{name: known[name].parse(value) for name, value in fields.items()})

@@ -1,0 +1,80 @@
+"""Every variant at every point of points.yaml: contracts, gradients and checks, in this process."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.core.case import split_list
+from impls.mla.family import CONFIGS
+from tests.impls.judgements import assert_passed, judged, said_by_checks
+from tests.impls.mla_trial import NARROW, UNEVEN
+from tests.impls.trials import failures
+from tests.impls.variants import FAMILIES, labelled, parsed
+
+SUITES = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text())
+# Of a bound rounding takes less: one that an answer nearly breaks says that its derivation is wrong.
+MARGIN = 0.7
+pytestmark = [
+    *(pytest.mark.torch, pytest.mark.jax),
+    pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning"),
+]
+
+
+def workloads(family, fields):
+    """One for each combination of the values that its fields have."""
+    values = [value if isinstance(value, list) else [value] for value in fields.values()]
+    return [parsed(family, dict(zip(fields, chosen, strict=True))) for chosen in product(*values)]
+
+
+def cases(*kinds):
+    """(family, entry, label, workload, kind of the list it stands in) of every point."""
+    for name, entries in SUITES.items():
+        for entry in entries:
+            marks = [pytest.mark.full] if entry.get("slow") else []
+            for kind in kinds:
+                for label, fields in product(split_list(entry["impls"]), entry.get(kind, ())):
+                    for w in workloads(name, {**entry.get("base", {}), **fields}):
+                        shown = "-".join(f"{field}={value}" for field, value in fields.items())
+                        yield pytest.param(
+                            name, entry, label, w, kind, id=f"{name}/{label}-{shown}", marks=marks
+                        )
+
+
+@pytest.fixture
+def surroundings(monkeypatch, one_thread):
+    """What an entry says of its surroundings: other widths of mla, FlexAttention by plain operators."""
+
+    def arrange(entry):
+        widths = {"model": {}, "uneven": UNEVEN}.get(entry.get("widths"), NARROW)
+        for name, config in widths.items():
+            monkeypatch.setitem(CONFIGS, name, config)
+        if entry.get("uncompiled"):
+            monkeypatch.setattr("torch.compile", lambda function, **_: function)
+
+    return arrange
+
+
+@pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("points", "gradients")])
+def test_a_variant_keeps_its_contract(surroundings, family, entry, label, w, kind):
+    surroundings(entry)
+    variant, options = labelled(family, label)
+    for backward in (False, True) if kind == "gradients" else (False,):
+        figures = assert_passed(judged(FAMILIES[family], variant, w, backward=backward, **options)).figures
+        assert figures.get("largest_error_of_allowed", 0) < MARGIN
+        assert figures.get("relative_rms", 0) <= MARGIN * figures.get("relative_rms_bound", 1)
+
+
+@pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("checks", "checks_bwd")])
+def test_a_variant_fails_the_checks_that_it_declares_and_no_other(
+    surroundings, family, entry, label, w, kind
+):
+    surroundings(entry)
+    variant, options = labelled(family, label)
+    mode = "bwd" if kind == "checks_bwd" else "fwd"
+    said = said_by_checks(FAMILIES[family], variant, w, mode=mode, **options)
+    declared = variant.fails(w, options).keys()
+    assert said
+    assert declared <= {check.name for check in FAMILIES[family].checks}
+    assert failures(said).keys() == declared & said.keys()
