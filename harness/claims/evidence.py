@@ -82,7 +82,7 @@ def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResu
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
-    from harness.catalog.analytic_cost import CostQuestion, costs
+    from harness.catalog.family_questions import CostQuestion, costs
 
     questions: list[CostQuestion] = []
     for need in wanted:
