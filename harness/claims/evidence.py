@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.claims.model import ClaimEvidence, Judged, Need
 from harness.core.record import Cost
-from harness.sweep.case_schedule import schedule_cases
+from harness.sweep.schedule import schedule_cases
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
