@@ -10,9 +10,8 @@ from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config, SuiteConfig
-from harness.sweep.missing_frameworks import leave_out_missing
 from harness.sweep.overrides import Overrides
-from harness.sweep.select import select
+from harness.sweep.select import leave_out_missing, select
 from harness.sweep.settings import Settings
 from harness.sweep.shard import Shard
 from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields

@@ -28,7 +28,7 @@ def planned(tmp_path, monkeypatch):
 
     def plan_without(*packages, names=(), installed=True, **flags):
         monkeypatch.setattr(
-            "harness.sweep.missing_frameworks.version_of",
+            "harness.sweep.select.version_of",
             lambda name: None if name in packages else version_of(name),
         )
         return plan(config, CATALOG(), names, Overrides(**flags), installed=installed)
