@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.run.compile import CompileRequest, CompileResult
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
-    from harness.sweep.shard import Shard
+    from harness.sweep.select import Shard
 
 REPORTED = 10  # programs compiled between two lines of progress
 

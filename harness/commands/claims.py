@@ -22,7 +22,7 @@ from harness.core.version import version_of
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.store.atomic import write_files
 from harness.sweep.project import Project
-from harness.sweep.shard import Shard
+from harness.sweep.select import Shard
 
 FOLDER = Path("docs")
 

@@ -11,9 +11,8 @@ from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
-from harness.sweep.select import leave_out_missing, select
+from harness.sweep.select import Shard, leave_out_missing, select
 from harness.sweep.settings import Settings
-from harness.sweep.shard import Shard
 from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
 from harness.sweep.yaml.nodes import Entry, Scalar, at
 

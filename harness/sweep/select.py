@@ -1,14 +1,19 @@
 """Selection of the suites that a command runs, and of their implementations."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from harness.catalog.catalog import LISTING, Catalog
 from harness.catalog.framework_traits import Package
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
+from harness.core.plain_data import digest
 from harness.core.version import version_of
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
@@ -210,3 +215,33 @@ def _sentence(package: Package, variants: Sequence[Variant]) -> str:
     judged = [*own.values()].count(False)
     count = f"{len(own)}, {judged} of them for a reference" if judged else f"{len(own)}"
     return f"implementations that need {package.name}, which is not installed: {count}; {package.remedy}"
+
+
+_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `index`, from 1, of the `count` parts of a sweep; `sweep` is equal for all of them."""
+
+    index: int
+    count: int
+    sweep: str
+
+    @classmethod
+    def parse(cls, text: str, sweep: Mapping[str, Any]) -> Shard:
+        """The part of a sweep that `3/8` names. UsageError where it names none."""
+        match = _SHARD.fullmatch(text.strip())
+        index, count = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not 1 <= index <= count:
+            raise UsageError(f'--shard: "{text}" is no part of a whole; write 1/8 to 8/8')
+        return cls(index, count, digest(sweep))
+
+    def part(self, groups: Iterable[str]) -> frozenset[str]:
+        """The groups of the sweep that fall to this part: in its order, each `count`-th.
+
+        Lengths ascend in that order, so each part has short and long ones; a hash of the names would leave
+        some parts of a small sweep empty. All implementations of a point stay together: no speedup is over
+        two machines.
+        """
+        return frozenset(tuple(dict.fromkeys(groups))[self.index - 1 :: self.count])
