@@ -12,9 +12,8 @@ from harness.core.paths import PACKAGE
 from harness.core.units import parse_count
 from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
-from harness.sweep.margins import GateMargins, margins_of
 from harness.sweep.model_points import MODEL_KEYS
-from harness.sweep.settings import Settings
+from harness.sweep.settings import GateMargins, Settings, margins_of
 from harness.sweep.yaml.nodes import (
     Entry,
     Node,
