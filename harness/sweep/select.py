@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from harness.catalog.catalog import LISTING, Catalog
-from harness.catalog.framework_traits import Package
-from harness.catalog.known_frameworks import packages_of, traits_of
+from harness.catalog.known_frameworks import Package, packages_of, traits_of
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
