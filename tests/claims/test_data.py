@@ -10,7 +10,7 @@ import yaml
 from harness.catalog.accelerators import target
 from harness.claims.model import AGAINST, ANY, ClaimEvidence, Need, Verdict, Word
 from harness.claims.needs import needs
-from harness.claims.page import HEADLINES, page, parts
+from harness.claims.report import HEADLINES, page, parts
 from harness.claims.verdict import judge
 from impls.attention.family import FAMILY as ATTENTION
 from impls.mask.family import FAMILY as MASK
