@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.claims.evaluate import Evaluator, crossover, first_win, fit, growth
-from harness.claims.expression import parse
-from harness.claims.functions import ARGUMENTS, functions_in
+from harness.claims.expression import ARGUMENTS, functions_in, parse
 from harness.claims.model import Claim, ClaimEvidence, Judged, Missing, Need, OutsideTableError, Table
 from harness.core.case import Case
 from harness.core.errors import UsageError
