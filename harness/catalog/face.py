@@ -8,9 +8,8 @@ from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
 from harness.catalog.models import Model, ModelWorkload, Phase
 from harness.catalog.own_semantics import OwnSemantics
-from harness.catalog.packing import LENGTHS, PACKERS, packed_rows
-from harness.catalog.score_distributions import DISTRIBUTIONS as SCORE_DISTRIBUTIONS
-from harness.catalog.score_distributions import draw_scores
+from harness.catalog.packing import DISTRIBUTIONS as SCORE_DISTRIBUTIONS
+from harness.catalog.packing import LENGTHS, PACKERS, draw_scores, packed_rows
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage
