@@ -15,7 +15,10 @@ from harness.core.version import version_of
 
 
 class Multiprocessor(NamedTuple):
-    """The limits of one streaming multiprocessor."""
+    """The limits of one streaming multiprocessor of NVIDIA's GPUs.
+
+    They are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+    """
 
     warps: int
     blocks: int

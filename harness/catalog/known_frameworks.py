@@ -1,4 +1,4 @@
-"""Registry of frameworks: the traits of built-in ones, and of those that installed packages register."""
+"""Traits of frameworks, built-in and registered by installed packages, read without loading a framework."""
 
 from __future__ import annotations
 

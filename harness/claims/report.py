@@ -1,4 +1,8 @@
-"""Verdicts on published numbers as data, and as tables on a terminal."""
+"""Verdicts on published numbers as data, as tables on a terminal, and as pages.
+
+docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md hold nothing that a second run would change: no date, no duration,
+no machine. Figures of the host's compiler may differ on another processor; `alike` allows for it.
+"""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The wording of figures and verdicts."""
+"""The wording of figures and verdicts: numbers, arithmetic with numbers in the place of names, sentences."""
 
 import ast
 import copy

@@ -1,4 +1,4 @@
-"""Selection of the suites that a command runs, and of their implementations."""
+"""Selection of what a command runs: suites, implementations that can run here, and a shard of a sweep."""
 
 from __future__ import annotations
 
@@ -177,16 +177,16 @@ def leave_out_missing(
     remaining: list[SuiteAxes] = []
     left: dict[Package, list[Variant]] = {}
     for grid in grids:
-        needed = {variant: _needed_frameworks(grid, variant, overrides) for variant in grid.variants}
+        needed = {one: _needed_frameworks(grid, one, overrides) for one in grid.variants}
         lacking = {each: package for each, names in needed.items() if (package := missing_package(names))}
-        for variant, package in lacking.items():
-            if overrides.impls or (overrides.baseline and variant == grid.baseline):
-                what = "" if _is_its_own(variant, package) else " for its reference"
+        for one, package in lacking.items():
+            if overrides.impls or (overrides.baseline and one == grid.baseline):
+                what = "" if _is_its_own(one, package) else " for its reference"
                 raise UsageError(
-                    f"{variant.label} needs {package.name}{what}, which is not installed; {package.remedy}"
+                    f"{one.label} needs {package.name}{what}, which is not installed; {package.remedy}"
                 )
-            left.setdefault(package, []).append(variant)
-        if here := [variant for variant in grid.variants if variant not in lacking]:
+            left.setdefault(package, []).append(one)
+        if here := [one for one in grid.variants if one not in lacking]:
             remaining.append(grid.narrowed(here))
     sentences = tuple(_sentence(package, variants) for package, variants in left.items())
     if grids and not remaining:

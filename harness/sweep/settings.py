@@ -1,4 +1,12 @@
-"""Settings of a suite's measurement: time budget, limits, threads, precision and seed."""
+"""Settings of a suite: time budget, limits, threads, precision and seed, and the margins of its gate.
+
+delta: 5%                                                   # the slowdown to catch
+accept:                                                     # the intended changes
+  mask/scatter@*: writes rows whole, for the sake of TPUs   # every figure of these cases
+  "topk/two_stage[buckets=64,keep=2]@*":                    # this figure only; brackets need quotes
+    temp_bytes: keeps both stages' candidates
+  "mask/*rows=128*": {case: 32 rows take their place}       # these cases may go: only `case` allows that
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Packing documents into rows: lengths drawn from a distribution, then first-fit or best-fit decreasing.
+"""Inputs that several families draw: documents packed into rows, and the scores that a selection reads.
+
+Lengths are drawn from a distribution, then packed first-fit or best-fit decreasing.
 
 `pretrain` is a published histogram of the lengths of 13 463 214 documents: MagiAttention (2c64135,
 exps/dist_attn/benchmark/datasets/default/doc_length_distribution.csv, Apache-2.0). Within a bin all lengths
@@ -103,7 +105,7 @@ def best_fit_decreasing(documents: list[int], capacity: int) -> list[list[int]]:
     return rows
 
 
-DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "narrow", "zeros")
+SCORE_DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "narrow", "zeros")
 PERIOD = 2048
 
 
