@@ -1,4 +1,4 @@
-"""Implementations: the decorator that registers one way to compute an answer, and semantics of its author.
+"""Implementations: the decorator that registers one way to compute an answer, and semantics of its author."""
 
 import dataclasses
 import inspect
