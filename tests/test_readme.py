@@ -6,7 +6,7 @@ import re
 import pytest
 
 from harness.catalog import discovery
-from harness.catalog.derive import derive
+from harness.catalog.family_questions import derive
 from harness.catalog.models import model
 from harness.core.units import format_count
 from tests.cli.forked import ROOT, call_forked

@@ -39,7 +39,6 @@ SHARED = {
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
     "options": {"commands": "of every command", "gate": "of the gate"},
     "output": {"commands": "of a run", "gate": "of a gate"},
-    "page": {"claims": "docs/CLAIMS.md", "report/charts/drawing": "of a chart"},
     "progress": {"report": "of a run", "gate/report": "of a gate"},
     "report": {"claims": "of claims", "profile": "of profiles"},
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},

@@ -1,16 +1,42 @@
 """Accelerators and compilation targets; each accelerator has a data file that cites its source."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from harness.catalog.multiprocessors import CAPABILITIES
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
+
+
+class Multiprocessor(NamedTuple):
+    """The limits of one streaming multiprocessor of NVIDIA's GPUs.
+
+    They are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+    """
+
+    warps: int
+    blocks: int
+    shared_bytes: int  # for all blocks together
+    shared_block_bytes: int  # for one block, once it has asked for more than 48 KiB
+
+
+KIB = 1024
+CAPABILITIES: Mapping[str, Multiprocessor] = {
+    "8.0": Multiprocessor(64, 32, 164 * KIB, 163 * KIB),
+    "8.6": Multiprocessor(48, 16, 100 * KIB, 99 * KIB),
+    "8.7": Multiprocessor(48, 16, 164 * KIB, 163 * KIB),
+    "8.9": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
+    "9.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "10.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "10.3": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "12.0": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
+}
 
 HOST = "host"
 # GPUs named by compute capability alone, as NVIDIA's compilers name them.

@@ -11,9 +11,8 @@ from harness.catalog import loading
 from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.bounds import Promise, contract_of
 from harness.catalog.family import Family, Semantics
-from harness.catalog.implementation import Implementation
+from harness.catalog.implementation import Implementation, OwnSemantics
 from harness.catalog.named_inputs import named_inputs
-from harness.catalog.own_semantics import OwnSemantics
 from harness.core.case import Case
 from harness.core.errors import Unsupported, family_code
 from harness.core.plain_data import plain

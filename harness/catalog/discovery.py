@@ -22,7 +22,7 @@ from harness.catalog.bounds import Promise, limit_of
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
-from harness.catalog.implementation import Implementation
+from harness.catalog.implementation import REFERENCES, Implementation, OwnSemantics
 from harness.catalog.known_frameworks import traits_of
 from harness.catalog.loading import (
     families_in,
@@ -34,7 +34,6 @@ from harness.catalog.loading import (
     module_of,
     require_source,
 )
-from harness.catalog.own_semantics import REFERENCES, OwnSemantics
 from harness.catalog.source_hash import source_hash
 from harness.core.declared import WORD
 from harness.core.errors import SideError, UsageError, nearest

@@ -5,12 +5,9 @@ from harness.catalog.bounds import recall, within
 from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
-from harness.catalog.implementation import implementation
+from harness.catalog.generated_inputs import LENGTHS, PACKERS, SCORE_DISTRIBUTIONS, draw_scores, packed_rows
+from harness.catalog.implementation import OwnSemantics, implementation
 from harness.catalog.models import Model, ModelWorkload, Phase
-from harness.catalog.own_semantics import OwnSemantics
-from harness.catalog.packing import LENGTHS, PACKERS, packed_rows
-from harness.catalog.score_distributions import DISTRIBUTIONS as SCORE_DISTRIBUTIONS
-from harness.catalog.score_distributions import draw_scores
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.stage import stage

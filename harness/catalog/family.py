@@ -7,8 +7,8 @@ from typing import Any
 from harness.catalog.arrays import Array, Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
+from harness.catalog.implementation import COST, OwnSemantics
 from harness.catalog.models import Model, ModelWorkload, Phase
-from harness.catalog.own_semantics import COST, OwnSemantics
 from harness.core.declared import Rule, is_word, require_usable
 from harness.core.errors import UsageError
 from harness.core.plain_data import plain

@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 from harness.analysis.scaling import crossing_lengths
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
-from harness.claims import functions
-from harness.claims.expression import Expression, FunctionCall, Value, parse
+from harness.claims.expression import (
+    ANALYTIC,
+    COLUMNS,
+    DEVICE,
+    EXPONENT,
+    FACT,
+    IDENTITY,
+    JUDGED,
+    TESTED,
+    TRACED,
+    Expression,
+    FunctionCall,
+    Value,
+    parse,
+)
 from harness.claims.model import Claim, ClaimEvidence, Judged, Missing, Need, OutsideTableError
 from harness.claims.needs import ends_of, need_of
 from harness.run.compile.request import CompileResult
@@ -97,8 +110,8 @@ MACHINE_FAILURES: Mapping[str, str] = {  # statuses that may be due to the machi
 ORIGINS: Mapping[str, str] = {  # what was not compiled for its target
     "status": "its contract, run here",
     "check": "its check, run here",
-    functions.TRACED: "traced here over fake tensors",
-    functions.FACT: "a fact of the case, read here",
+    TRACED: "traced here over fake tensors",
+    FACT: "a fact of the case, read here",
 }
 
 
@@ -127,12 +140,12 @@ class Evaluator:
     @property
     def tested(self) -> bool:
         """Whether anything was compiled or run for it."""
-        return bool(self.calls & functions.TESTED)
+        return bool(self.calls & TESTED)
 
     @property
     def bounded_by_hardware(self) -> bool:
         """Whether it rests on a device, on a count of work, or on what was compiled."""
-        return bool(self.calls & {*functions.TESTED, *functions.DEVICE, *functions.ANALYTIC})
+        return bool(self.calls & {*TESTED, *DEVICE, *ANALYTIC})
 
     def value(self, expression: Expression, names: Mapping[str, Value]) -> Value:
         """The expression's value. Missing where a part of it has none; ValueError where it is invalid."""
@@ -142,20 +155,20 @@ class Evaluator:
         """The value of a function call; notes what it was read from."""
         call = FunctionCall(name, arguments, keywords)
         self.calls.add(name)
-        if name in functions.COLUMNS:
+        if name in COLUMNS:
             return self._column_value(call)
-        if name in functions.DEVICE:
+        if name in DEVICE:
             self.by["the device's file"] = None
             return _of_device(name, str(arguments[0]))
-        if name == functions.EXPONENT:
+        if name == EXPONENT:
             return self._exponent(call)
         wanted = need_of(call, self.claim, self.catalog)
-        if name in functions.ANALYTIC:
+        if name in ANALYTIC:
             self.by["the family's cost formula"] = None
             return self._cost(name, wanted)
         self.targets[wanted.target or accelerators.HOST] = None
         self.by[ORIGINS.get(name) or f"compiled for {wanted.target}"] = None
-        value_of = self._judged_value if name in functions.JUDGED else self._compiled_value
+        value_of = self._judged_value if name in JUDGED else self._compiled_value
         return value_of(call, wanted)
 
     def _exponent(self, call: FunctionCall) -> Value:
@@ -176,19 +189,19 @@ class Evaluator:
         if compiled.transient:
             raise Missing(compiled.reason or compiled.status, incomplete=True)
         _refuse_machine_failure(wanted, compiled)
-        if name == functions.FACT:
+        if name == FACT:
             if (fact := compiled.facts.get(str(call.arguments[1]))) is None:
                 facts = ", ".join(compiled.facts) or "none"
                 raise Missing(f'{wanted.id} has no fact "{call.arguments[1]}"; it has {facts}')
             return fact
-        figure = "temp_bytes" if name == functions.TRACED else name
+        figure = "temp_bytes" if name == TRACED else name
         if static.body_only and figure in COUNTED:
             raise Missing(f"{figure} of {wanted.id} count a loop's body once")
-        value: Value | None = getattr(static, "program" if name in functions.IDENTITY else figure)
+        value: Value | None = getattr(static, "program" if name in IDENTITY else figure)
         if value is None and compiled.status != "ok" and compiled.reason:
             raise Missing(f"{wanted.id}: {compiled.reason}")
         if value is None:
-            missing = "program" if name in functions.IDENTITY else figure
+            missing = "program" if name in IDENTITY else figure
             raise Missing(f"{missing} of {wanted.id}: {static.unavailable.get(missing, 'not given')}")
         if name == "calls":
             return call.arguments[2] in static.custom_calls

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.claims.model import ClaimEvidence, Judged, Need
 from harness.core.record import Cost
-from harness.sweep.case_schedule import schedule_cases
+from harness.sweep.schedule import schedule_cases
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.run.compile import CompileRequest, CompileResult
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
-    from harness.sweep.shard import Shard
+    from harness.sweep.select import Shard
 
 REPORTED = 10  # programs compiled between two lines of progress
 
@@ -82,7 +82,7 @@ def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResu
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
-    from harness.catalog.analytic_cost import CostQuestion, costs
+    from harness.catalog.family_questions import CostQuestion, costs
 
     questions: list[CostQuestion] = []
     for need in wanted:

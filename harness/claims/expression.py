@@ -10,10 +10,12 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.core.errors import nearest
+from harness.core.static_figures import STATIC_FIGURES
 from harness.core.units import parse_count
 
 Value = int | float | bool | str
@@ -180,3 +182,60 @@ class _Powers(ast.NodeTransformer):
 def _power(base: float, exponent: float) -> Any:
     """The power; of whole numbers exact, but for those that would grow for minutes."""
     return (float(base) if exponent > EXACT_EXPONENT or abs(base) > LARGEST else base) ** exponent
+
+
+# Without the compiler's estimates of time, which are no evidence of a time.
+COMPILED = (*STATIC_FIGURES, "generated_code_bytes", "planned_bytes")
+IDENTITY = ("program", "calls", "ops")
+TRACED, FACT = "trace_bytes", "fact"
+ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
+JUDGED = ("status", "check")
+DEVICE = ("memory", "peak", "bandwidth", "vector_ops")
+COLUMNS = ("first_win", "crossover", "growth", "fit")
+EXPONENT = "exponent"
+TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED})  # answered by compiling or running
+
+NUMBER = "number"  # the kind of a numeric argument; every other kind is in quotes
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(COMPILED, ("implementation", "target")),
+    "program": ("implementation", "target"),
+    "calls": ("implementation", "target", "custom call"),
+    "ops": ("implementation", "target", "opcode"),
+    TRACED: ("implementation",),
+    FACT: ("implementation", "name"),
+    **dict.fromkeys(ANALYTIC, ("implementation",)),
+    "status": ("implementation",),
+    "check": ("family/check", "implementation"),
+    **dict.fromkeys(DEVICE, ("target",)),
+    "first_win": ("column", "column"),
+    "crossover": ("column", "column"),
+    "growth": ("column", NUMBER),
+    "fit": ("column", NUMBER),
+    EXPONENT: ("figure", "implementation", "target", NUMBER, NUMBER),
+}
+COST_EXPONENT = ("figure", "implementation", NUMBER, NUMBER)  # of a formula, which has no target
+KEYWORDS: Mapping[str, tuple[str, ...]] = {"fit": ("start", "square")}  # of functions that compile nothing
+
+
+def require_arguments(name: str, arguments: tuple[object, ...]) -> None:
+    """ValueError where a call has other arguments than the function takes."""
+    kinds = ARGUMENTS[name]
+    if name == EXPONENT and arguments and str(arguments[0]) in ANALYTIC:
+        kinds = COST_EXPONENT
+    given = [isinstance(value, str) for value in arguments]
+    if given != [kind != NUMBER for kind in kinds]:
+        listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in kinds)
+        raise ValueError(f"{name}({listed}) was given {len(arguments)} arguments, or not of that kind")
+
+
+def functions_in(expression: Expression) -> frozenset[str]:
+    """Every function that a value depends on, including those in quoted columns and an exponent's figure."""
+    functions = set(expression.functions())
+    for name, words in expression.quoted_arguments():
+        if name == EXPONENT:
+            functions.update(words[:1])
+        elif name in COLUMNS:
+            for word in words:
+                with suppress(ValueError):  # needs.py refuses a column that is not arithmetic
+                    functions |= functions_in(parse(word))
+    return frozenset(functions)

@@ -5,8 +5,24 @@ from collections.abc import Iterator, Mapping
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
-from harness.claims import functions
-from harness.claims.expression import MATHS, Expression, FunctionCall, Value, parse
+from harness.claims.expression import (
+    ANALYTIC,
+    ARGUMENTS,
+    COLUMNS,
+    COMPILED,
+    DEVICE,
+    EXPONENT,
+    FACT,
+    JUDGED,
+    KEYWORDS,
+    MATHS,
+    TRACED,
+    Expression,
+    FunctionCall,
+    Value,
+    parse,
+    require_arguments,
+)
 from harness.claims.model import Claim, Figure, Need
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
@@ -44,12 +60,12 @@ def _of_expression(expression: Expression, claim: Claim, figure: Figure, catalog
 
 
 def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
-    functions.require_arguments(call.name, call.arguments)
-    if call.name in functions.DEVICE:
+    require_arguments(call.name, call.arguments)
+    if call.name in DEVICE:
         accelerators.target(str(call.arguments[0]))
-    elif call.name in functions.COLUMNS:
+    elif call.name in COLUMNS:
         yield from _of_columns(call, claim, catalog)
-    elif call.name == functions.EXPONENT:
+    elif call.name == EXPONENT:
         yield from (need_of(end, claim, catalog) for end in ends_of(call))
     else:
         yield need_of(call, claim, catalog)
@@ -58,7 +74,7 @@ def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Nee
 def _of_columns(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
     if claim.table is None:
         raise ValueError(f"{call.name}(…) reads a table, and this claim has none")
-    known = functions.KEYWORDS.get(call.name, ())
+    known = KEYWORDS.get(call.name, ())
     for name in sorted(call.keywords.keys() - known):
         raise ValueError(f'{call.name}(…) takes no "{name}"{nearest(name, known)}')
     every_row = Figure(call.name, "", each=True)
@@ -67,8 +83,8 @@ def _of_columns(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[
 
 
 def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> None:
-    for name in sorted(expression.functions() - functions.ARGUMENTS.keys()):
-        raise ValueError(f'unknown function "{name}"{nearest(name, {*functions.ARGUMENTS, *MATHS})}')
+    for name in sorted(expression.functions() - ARGUMENTS.keys()):
+        raise ValueError(f'unknown function "{name}"{nearest(name, {*ARGUMENTS, *MATHS})}')
     columns = claim.table.columns if claim.table and per_row else ()
     known = {*claim.names(), *columns}
     for name in sorted(expression.names() - known):
@@ -89,14 +105,14 @@ def need_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> Need:
         if check not in catalog.checks():
             raise ValueError(f'unknown check "{check}"{nearest(check, catalog.checks())}')
         return Need(Need.JUDGE, case, check=check)
-    if name in functions.JUDGED:
+    if name in JUDGED:
         return Need(Need.JUDGE, case)
-    if name in functions.ANALYTIC:
+    if name in ANALYTIC:
         return Need(Need.COST, case)
     framework = catalog.implementation(case.implementation).framework
-    if name == functions.TRACED and not traits_of(framework).traces_calls:
+    if name == TRACED and not traits_of(framework).traces_calls:
         raise ValueError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
-    if name in {functions.TRACED, functions.FACT}:
+    if name in {TRACED, FACT}:
         return Need(Need.COMPILE, case, accelerators.HOST)
     target = str(arguments[1])
     accelerators.target(target)
@@ -106,8 +122,8 @@ def need_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> Need:
 def ends_of(call: FunctionCall) -> tuple[FunctionCall, ...]:
     """The calls at both lengths of an exponent."""
     figure, *rest, low, high = call.arguments
-    if figure not in {*functions.COMPILED, *functions.ANALYTIC}:
-        hint = nearest(str(figure), functions.COMPILED)
+    if figure not in {*COMPILED, *ANALYTIC}:
+        hint = nearest(str(figure), COMPILED)
         raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{hint}')
     if not 0 < float(low) < float(high):
         raise ValueError(f"exponent(…) goes from a length to a longer one, not from {low} to {high}")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.claims.expression import Expression, parse
-from harness.claims.functions import COLUMNS, functions_in
+from harness.claims.expression import COLUMNS, Expression, functions_in, parse
 from harness.claims.model import Citation, Figure, Source, Table
 from harness.core.errors import UsageError, nearest
 from harness.core.units import parse_share

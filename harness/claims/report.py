@@ -1,6 +1,13 @@
-"""Verdicts on published numbers as data, and as tables on a terminal."""
+"""Verdicts on published numbers as data, as tables on a terminal, and as pages.
 
-from collections.abc import Sequence
+docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md hold nothing that a second run would change: no date, no duration,
+no machine. Figures of the host's compiler may differ on another processor; `alike` allows for it.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -8,8 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.claims.model import AGAINST, VERDICTS, Reading, Verdict, Word
+from harness.catalog.accelerators import HOST, target
+from harness.claims import wording
+from harness.claims.model import AGAINST, VARIES, VERDICTS, Claim, Reading, Verdict, Word
 from harness.claims.wording import column_texts, tolerance_text
+from harness.core.grouped import collected, grouped
+from harness.core.shown_text import clean_text
+from harness.core.units import format_count
+from harness.core.workload import canonical
+from harness.report.templates import fill, without_gaps
 
 COLUMNS = ("figure", "published", "follows from it", "found here")
 
@@ -128,3 +142,134 @@ def _figure_data(reading: Reading) -> dict[str, Any]:
         **_fields_of(reading, "targets", "missing"),
         "tolerance": tolerance_text(reading) or None,
     }
+
+
+TEMPLATE = Path(__file__).with_name("page.md.j2")
+PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # page → whether it is context
+ABSENT = "–"
+HEADLINES = 10  # sentences at the head of the page
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would hand on as HTML
+DRIFT = 0.05  # the share by which a number of the host's compiler may differ between processors
+_PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
+_VARYING = re.compile(rf"{VARIES}(-?\d[\d\u202f]*(?:\.\d+)?(?:e-?\d+)?)(?: ([KMGT]iB|B)\b)?")
+_SCALES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_SENTENCE = "- verdict: "
+_TOLERANCE = re.compile(r" \| (\d+(?:\.\d+)?) %(?: \([^|]*\))? \| [^|]* \|$")
+
+
+def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: bool = False) -> str:
+    """The text of the claims page, or of the context page.
+
+    `versions` are those that the figures are exact for, by name: of compilers, and torch.
+    """
+    shown = [verdict for verdict in verdicts if verdict.claim.context == context]
+    doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Word.VACUOUS)]
+    headlined = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
+    others = [verdict for verdict in shown if verdict not in headlined]
+    text = fill(
+        TEMPLATE,
+        str,  # the texts of a claims.yaml are Markdown
+        context=context,
+        verdicts=shown,
+        exact_for=", ".join(f"{name} {version}" for name, version in versions.items()),
+        headlined=headlined,
+        others_with=lambda *words: [verdict for verdict in others if verdict.word in words],
+        missing=collected((why, verdict.claim) for verdict in shown if (why := _open_question(verdict))),
+        families=grouped(shown, lambda verdict: verdict.claim.family),
+        count=[verdict.word for verdict in shown].count,
+        drift=f"{100 * DRIFT:g} %",
+        totals=totals,
+        disagreement=wording.disagreement,
+        anchor=_anchor,
+        shape=_shape,
+        extras=_extras,
+        cells=_cells,
+        cell=_cell,
+    )
+    return TAG.sub("&lt;", clean_text(without_gaps(text))) + "\n"
+
+
+def _open_question(verdict: Verdict) -> str:
+    """The question that would settle a claim; empty where it is settled."""
+    is_open = verdict.word == Word.NOT_CHECKABLE
+    return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
+
+
+def _anchor(name: str) -> str:
+    """The anchor that Markdown viewers give a heading: letters, digits, `-` and `_` stay."""
+    return re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-")
+
+
+def _shape(claim: Claim) -> str:
+    values = {name: claim.shape[name] for name in claim.given}
+    return ", ".join(
+        f"{name} {format_count(value) if type(value) is int else canonical(value)}"
+        for name, value in values.items()
+    )
+
+
+def _extras(verdict: Verdict) -> str:
+    """The install extras of this package that a claim's figures need."""
+    kinds = {target(name).kind for reading in verdict.readings for name in reading.targets} - {HOST}
+    return ",".join(sorted(kinds))
+
+
+def _cells(reading: Reading) -> tuple[str, ...]:
+    figure = reading.figure
+    name = f"{figure.name}, at {reading.row}" if reading.row else figure.name
+    columns = [*wording.column_texts(reading)]
+    if reading.missing:
+        columns[2] = f"none: {reading.missing}"
+    if reading.agrees is False:
+        blamed = 1 if reading.against == Word.INCONSISTENT and columns[1] else 2
+        columns[blamed] += " ✗"
+    by = wording.method_text(reading) if reading.by or figure.decides else ABSENT
+    return name, *columns, wording.tolerance_text(reading), by
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"[ \t\r\n]+", " ", text.strip()).replace("|", "\\|") or ABSENT
+
+
+def parts(text: str) -> dict[str, str]:
+    """A page's text by claim; the text before a family's first claim is under the family's name."""
+    texts: dict[str, str] = {}
+    for section in re.split(r"(?m)^(?=## )", text):
+        pieces = _PART.split(section)
+        heading = re.match(r"## (.+)", section)
+        texts[heading[1] if heading else ""] = pieces[0].strip()
+        texts |= {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return texts
+
+
+def alike(known: str, new: str) -> bool:
+    """Whether two texts of a page are equal except for what another processor may change.
+
+    Verdicts, words, published numbers and numbers for accelerators must match exactly; numbers with a ≈ may
+    differ by their row's tolerance, or by a twentieth where that is more. A verdict's sentence quotes one of
+    the rows below it, so there they may differ by the widest of these.
+    """
+    lines = known.split("\n"), new.split("\n")
+    if len(lines[0]) != len(lines[1]):
+        return False
+    widest = max(map(_tolerance, lines[1]))
+    return all(
+        _alike(before, after, widest if after.startswith(_SENTENCE) else _tolerance(after))
+        for before, after in zip(*lines, strict=True)
+    )
+
+
+def _tolerance(line: str) -> float:
+    stated = _TOLERANCE.search(line)
+    return max(DRIFT, float(stated[1]) / 100 if stated else 0.0)
+
+
+def _alike(known: str, new: str, share: float) -> bool:
+    if _VARYING.sub(VARIES, known) != _VARYING.sub(VARIES, new):
+        return False
+    pairs = zip(_VARYING.findall(known), _VARYING.findall(new), strict=True)
+    return all(math.isclose(_amount(*a), _amount(*b), rel_tol=share) for a, b in pairs)
+
+
+def _amount(number: str, unit: str) -> float:
+    return float(number.replace("\u202f", "")) * _SCALES[unit]

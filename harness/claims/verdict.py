@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
-from harness.claims.arithmetic import arithmetic_text, varies
 from harness.claims.evaluate import Evaluator
 from harness.claims.expression import Value
 from harness.claims.model import (
@@ -21,7 +20,7 @@ from harness.claims.model import (
     Verdict,
     Word,
 )
-from harness.claims.wording import sentence
+from harness.claims.wording import arithmetic_text, sentence, varies
 from harness.core.errors import UsageError
 from harness.core.units import format_count
 

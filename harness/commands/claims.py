@@ -10,9 +10,8 @@ from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.evidence import Workplace, compile_part, gather
 from harness.claims.model import AGAINST, Claim, Need, Verdict
 from harness.claims.needs import needs
-from harness.claims.page import PAGES, alike, page, parts
 from harness.claims.read_yaml import claims_of
-from harness.claims.report import claims_data, print_claims
+from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import judge
 from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import console, print_json, progress_of
@@ -22,7 +21,7 @@ from harness.core.version import version_of
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.store.atomic import write_files
 from harness.sweep.project import Project
-from harness.sweep.shard import Shard
+from harness.sweep.select import Shard
 
 FOLDER = Path("docs")
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from harness.catalog.child_process import NoAnswer
-from harness.catalog.semantics_info import semantics_info
+from harness.catalog.family_questions import semantics_info
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import plan
 
 
 def describe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:
-    """(a family's semantics as :mod:`harness.catalog.semantics_info` describes them, why there are none).
+    """(a family's semantics as :mod:`harness.catalog.family_questions` describes them, why there are none).
 
     They are described at the shortest workload of a suite, because bench.yaml says which sizes make sense.
     UsageError, with the nearest name, where there is no such family.

@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from harness.catalog.catalog import Catalog
-from harness.catalog.derive import derive
+from harness.catalog.family_questions import derive
 from harness.catalog.models import PHASES, Model, ModelWorkload, model, names
 from harness.commands import output
 from harness.core.errors import UsageError

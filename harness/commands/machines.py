@@ -20,7 +20,7 @@ from harness.machines.ray_cluster import RayCluster
 from harness.machines.sweep import SweepOutcome, admit, measure_on
 from harness.run.session import Done
 from harness.store.runs import RunFolder
-from harness.sweep.machine_pool import MachinePool
+from harness.sweep.config import MachinePool
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import identity

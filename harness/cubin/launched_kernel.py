@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.catalog.accelerators import Target
-from harness.catalog.multiprocessors import CAPABILITIES
+from harness.catalog.accelerators import CAPABILITIES, Target
 from harness.core.kernel_figures import KernelFigures
 from harness.cubin.machine_code import MachineCode
 from harness.cubin.occupancy import Occupancy, occupancy, on_device

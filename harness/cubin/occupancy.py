@@ -9,8 +9,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from harness.catalog.accelerators import Target
-from harness.catalog.multiprocessors import CAPABILITIES, Multiprocessor
+from harness.catalog.accelerators import CAPABILITIES, Multiprocessor, Target
 from harness.core.kernel_figures import KernelFigures
 
 THREADS_PER_WARP = 32

@@ -19,10 +19,9 @@ from harness.report.progress import Progress
 from harness.run.group.records import was_cut_short
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import run_and_delete
-from harness.sweep.case_schedule import schedule_cases
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
-from harness.sweep.schedule import Schedule
+from harness.sweep.schedule import Schedule, schedule_cases
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
 SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging

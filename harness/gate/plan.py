@@ -14,8 +14,8 @@ from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
 from harness.gate.sides.same_code import SAME_CODE
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.sweep.margins import Accept, why_accepted
 from harness.sweep.schedule import Group, Schedule
+from harness.sweep.settings import Accept, why_accepted
 
 
 @dataclass(frozen=True)

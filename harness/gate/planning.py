@@ -17,9 +17,9 @@ from harness.gate.sides.same_code import cases_of_same_code
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
-from harness.sweep.margins import CASE, Accept
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule, plan
+from harness.sweep.settings import CASE, Accept
 from harness.sweep.suite import Suite
 
 DELTA, QUICK_DELTA = 0.05, 0.10

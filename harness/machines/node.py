@@ -24,8 +24,8 @@ from harness.store.find import all_runs
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import part_of, plan
+from harness.sweep.select import Shard
 from harness.sweep.settings import Settings
-from harness.sweep.shard import Shard
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.core.errors import MachineError, SeqsweepError
 from harness.machines.node import MeasuredShard, MeasuringNode, SweepOrder
-from harness.sweep.machine_pool import MachinePool
+from harness.sweep.config import MachinePool
 
 ASK_SECONDS = 180.0
 POLL_SECONDS = 1.0  # after which Ctrl-C is looked for

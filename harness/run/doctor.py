@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.framework_traits import Package
-from harness.catalog.known_frameworks import known, packages_of
+from harness.catalog.known_frameworks import Package, known, packages_of
 from harness.core.errors import MachineError
 from harness.core.units import format_bytes
 from harness.core.version import version_of

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.catalog.catalog import FamilyInfo
-from harness.catalog.derive import NotDerivableError, derive
+from harness.catalog.family_questions import NotDerivableError, derive
 from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count

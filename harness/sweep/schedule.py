@@ -5,17 +5,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
-from harness.core.case import Case
+from harness.core.case import Case, split_id
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
-from harness.sweep.config import Config
-from harness.sweep.missing_frameworks import leave_out_missing
+from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
-from harness.sweep.select import select
+from harness.sweep.select import Shard, leave_out_missing, select
 from harness.sweep.settings import Settings
-from harness.sweep.shard import Shard
 from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
+from harness.sweep.yaml.nodes import Entry, Scalar, at
 
 
 @dataclass(frozen=True)
@@ -213,3 +212,30 @@ def _row(case: Case) -> tuple[object, ...]:
     """A key that is equal for groups that differ in sequence length only."""
     rest = tuple(pair for pair in case.workload if pair[0] != "seq")
     return (case.family, rest, case.mode, case.device)
+
+
+def schedule_cases(
+    ids: Sequence[str], catalog: Catalog, config: Config, overrides: Overrides | None = None
+) -> Schedule:
+    """A suite for each id; those of one point share a group. UsageError where there is no such case."""
+    suites = {case: _suite(case) for case in ids}
+    chosen = replace(config, default=tuple(suites), suites=suites)
+    schedule = plan(chosen, catalog, (), overrides or Overrides())
+    for suite in schedule.suites:
+        if [case.id for case in suite.cases] != [suite.name]:
+            raise UsageError(f"{suite.name}: is called {suite.cases[0].id} by this version")
+    return schedule
+
+
+def _suite(case: str) -> SuiteConfig:
+    with at(case):
+        parts = split_id(case)
+    return SuiteConfig(
+        name=case,
+        where=case,
+        family=Scalar.given(case, parts.label.partition("/")[0]),
+        impls=(Scalar.given(case, parts.label),),
+        axes={name: Entry(case, Scalar.given(case, value)) for name, value in parts.fields.items()},
+        modes=(parts.mode,),
+        devices=(parts.device,),
+    )

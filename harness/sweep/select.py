@@ -1,11 +1,19 @@
-"""Selection of the suites that a command runs, and of their implementations."""
+"""Selection of what a command runs: suites, implementations that can run here, and a shard of a sweep."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from harness.catalog.catalog import LISTING, Catalog
+from harness.catalog.known_frameworks import Package, packages_of, traits_of
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
+from harness.core.plain_data import digest
+from harness.core.version import version_of
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.suite import SuiteAxes, for_family, understand
@@ -156,3 +164,83 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
 
 def _with_variants(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:
     return replace(grid, variants=tuple(dict.fromkeys(variants)))
+
+
+def leave_out_missing(
+    grids: Sequence[SuiteAxes], overrides: Overrides
+) -> tuple[list[SuiteAxes], tuple[str, ...]]:
+    """(the suites with what can run here, a sentence for each package that is not installed).
+
+    UsageError where a flag names what cannot run, or nothing is left.
+    """
+    missing_package = cache(_missing_package)
+    remaining: list[SuiteAxes] = []
+    left: dict[Package, list[Variant]] = {}
+    for grid in grids:
+        needed = {one: _needed_frameworks(grid, one, overrides) for one in grid.variants}
+        lacking = {each: package for each, names in needed.items() if (package := missing_package(names))}
+        for one, package in lacking.items():
+            if overrides.impls or (overrides.baseline and one == grid.baseline):
+                what = "" if _is_its_own(one, package) else " for its reference"
+                raise UsageError(
+                    f"{one.label} needs {package.name}{what}, which is not installed; {package.remedy}"
+                )
+            left.setdefault(package, []).append(one)
+        if here := [one for one in grid.variants if one not in lacking]:
+            remaining.append(grid.narrowed(here))
+    sentences = tuple(_sentence(package, variants) for package, variants in left.items())
+    if grids and not remaining:
+        raise UsageError(f"nothing is left to run: {'; '.join(sentences)}")
+    return remaining, sentences
+
+
+def _needed_frameworks(grid: SuiteAxes, variant: Variant, overrides: Overrides) -> frozenset[str]:
+    info = variant.info
+    judge = info.reference_framework or grid.family.reference_framework
+    return frozenset({info.framework} if overrides.compiled_only else {info.framework, judge})
+
+
+def _missing_package(frameworks: frozenset[str]) -> Package | None:
+    packages = (package for package in packages_of(frameworks) if not package.gives)
+    return next((package for package in packages if version_of(package.name) is None), None)
+
+
+def _is_its_own(variant: Variant, package: Package) -> bool:
+    return package in traits_of(variant.info.framework).packages
+
+
+def _sentence(package: Package, variants: Sequence[Variant]) -> str:
+    own = {variant.info.id: _is_its_own(variant, package) for variant in variants}
+    judged = [*own.values()].count(False)
+    count = f"{len(own)}, {judged} of them for a reference" if judged else f"{len(own)}"
+    return f"implementations that need {package.name}, which is not installed: {count}; {package.remedy}"
+
+
+_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `index`, from 1, of the `count` parts of a sweep; `sweep` is equal for all of them."""
+
+    index: int
+    count: int
+    sweep: str
+
+    @classmethod
+    def parse(cls, text: str, sweep: Mapping[str, Any]) -> Shard:
+        """The part of a sweep that `3/8` names. UsageError where it names none."""
+        match = _SHARD.fullmatch(text.strip())
+        index, count = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not 1 <= index <= count:
+            raise UsageError(f'--shard: "{text}" is no part of a whole; write 1/8 to 8/8')
+        return cls(index, count, digest(sweep))
+
+    def part(self, groups: Iterable[str]) -> frozenset[str]:
+        """The groups of the sweep that fall to this part: in its order, each `count`-th.
+
+        Lengths ascend in that order, so each part has short and long ones; a hash of the names would leave
+        some parts of a small sweep empty. All implementations of a point stay together: no speedup is over
+        two machines.
+        """
+        return frozenset(tuple(dict.fromkeys(groups))[self.index - 1 :: self.count])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.catalog.derive import NotDerivableError
+from harness.catalog.family_questions import NotDerivableError
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest

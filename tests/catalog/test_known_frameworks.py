@@ -5,10 +5,11 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from harness.catalog import known_frameworks
-from harness.catalog.framework_traits import FrameworkTraits, Package
 from harness.catalog.known_frameworks import (
     BUILT_IN,
     UNKNOWN_FRAMEWORK,
+    FrameworkTraits,
+    Package,
     known,
     packages_of,
     require_framework,

@@ -7,8 +7,7 @@ from harness.catalog.bounds import Limit, Promise
 from harness.catalog.build import with_own_semantics, with_promise
 from harness.catalog.catalog import Catalog
 from harness.catalog.discovery import plugin
-from harness.catalog.implementation import implementation
-from harness.catalog.own_semantics import OwnSemantics
+from harness.catalog.implementation import OwnSemantics, implementation
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 from impls.topk.family import FAMILY, TopkWorkload

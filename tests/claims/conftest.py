@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import discovery
-from harness.claims.needs import needs
 from harness.claims.read_yaml import claims_of, load
-from harness.claims.verdict import judge
 from tests.claims import planted
 
 
@@ -38,16 +36,3 @@ def read(tmp_path, monkeypatch):
         return load(Path("claims.yaml"), family, planted.CATALOG)
 
     return claims
-
-
-@pytest.fixture
-def verdict(read):
-    """The verdict on a claim with these figures; `planted.document` and `planted.evidence` take the rest."""
-
-    def of(*figures, temp=1, absent="", lost=(), answers=None, **written):
-        claim = read(planted.document(*figures, **written))[-1]
-        wanted = needs(claim, planted.CATALOG)
-        found = planted.evidence(wanted, temp=temp, absent=absent, lost=lost, **(answers or {}))
-        return judge(claim, planted.CATALOG, found)
-
-    return of

@@ -4,7 +4,6 @@ import pytest
 
 from harness.claims.model import Need
 from harness.claims.needs import needs
-from harness.core.errors import UsageError
 from tests.claims.planted import CATALOG, document
 
 TABLE = "t: {source: paper, columns: [n, dense, nsa], rows: [[64, 1, 2], [128, 2, OOM], [256, 4, 3]]}"
@@ -86,51 +85,3 @@ def test_an_exponent_asks_for_both_lengths(read_needs):
 def test_only_what_has_to_be_compiled_is_asked_for_row_by_row(read_needs, text, each, lengths):
     found = read_needs(text, each=each, more="table: t", tables=TABLE)
     assert [need.case.seq for need in found] == lengths
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("rows * sq", r'claims.yaml:\d+: unknown name "sq"; nearest: "seq"'),
-        ('tmp_bytes("a", "host")', 'unknown function "tmp_bytes"; nearest: "temp_bytes"'),
-        ('__import__("os")', 'unknown function "__import__"'),
-        ('largest("rows")', 'unknown function "largest"'),
-        ('temp_bytes("mask/c", "host")', 'unknown implementation "mask/c"'),
-        ('temp_bytes("wide/a", "host")', "wide/a is not of family mask"),
-        ('temp_bytes("mask/a", "tpu:v5")', 'unknown target "tpu:v5"; nearest: "tpu:v5'),
-        ('temp_bytes("mask/a")', r'temp_bytes\("implementation", "target"\) was given 1 arguments'),
-        ('temp_bytes("mask/a", 1)', "was given 2 arguments, or not of that kind"),
-        ('temp_bytes("mask/a", "host", row=1)', 'unknown workload field "row".*"rows"'),
-        ('temp_bytes("mask/a", "host", rows=0.5)', "not a whole number"),
-        ('temp_bytes("mask/a", "host", mode="up")', 'unknown mode "up"'),
-        ('temp_bytes("mask/b[keap=1]", "host")', 'unknown option "keap"'),
-        ('temp_bytes(status("mask/a"), "host")', r"status\(…\) cannot stand here"),
-        ('ops("mask/a", "host")', r'ops\("implementation", "target", "opcode"\) was given 2'),
-        ('check("mask/ordr", "mask/a")', 'unknown check "mask/ordr"; nearest: "mask/order"'),
-        ('check("mask/a", "mask/order")', 'unknown check "mask/a"|unknown implementation'),
-        ('trace_bytes("mask/a")', "mask/a is of jax, whose calls are not traced; ask temp_bytes"),
-        ('exponent("temp_byte", "mask/a", "host", 1, 2)', 'not of "temp_byte"; nearest: "temp_bytes"'),
-        ('exponent("program", "mask/a", "host", 1, 2)', r'exponent\(…\) is of a figure, not of "program"'),
-        ('exponent("flops", "mask/a", "host", 2, 2)', "goes from a length to a longer one, not from 2 to 2"),
-        ('exponent("flops", "mask/a", 1, 2)', r"exponent\(.*\) was given 4 arguments"),
-        ('exponent("cost_flops", "mask/a", "host", 1, 2)', r"exponent\(.*\) was given 5 arguments"),
-        ('memory("cuda:h20")', 'unknown target "cuda:h20"; nearest: "cuda:h200"'),
-        ('growth("dens", 128)', 'unknown name "dens"; nearest: "dense"'),
-        ('growth("dense")', r'growth\("column", number\) was given 1'),
-        ("growth(dense, 128)", "dense is a column; add each: true"),
-        ('fit("dense", 128, from=64)', "not arithmetic"),
-        ('fit("dense", 128, begin=64)', r'fit\(…\) takes no "begin"'),
-        ('growth("dense", 128, start=64)', r'growth\(…\) takes no "start"'),
-        ('crossover("dense", 2)', "was given 2 arguments, or not of that kind"),
-        ('growth("dense(", 128)', "is not arithmetic"),
-        ('growth("tmp_bytes(1)", 128)', 'unknown function "tmp_bytes"'),
-    ],
-)
-def test_what_does_not_exist_is_an_error_with_its_place(read_needs, text, why):
-    with pytest.raises(UsageError, match=why):
-        read_needs(text, more="table: t", tables=TABLE)
-
-
-def test_columns_are_those_of_a_table(read_needs):
-    with pytest.raises(UsageError, match=r"growth\(…\) reads a table, and this claim has none"):
-        read_needs('growth("rows", 1)')

@@ -13,7 +13,7 @@ from harness.analysis.compare_runs import SideBySide
 from harness.analysis.suite_results import results_of
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import Verdict, Word
-from harness.claims.page import page
+from harness.claims.report import page
 from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app

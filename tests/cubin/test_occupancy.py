@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog.accelerators import accelerators
-from harness.catalog.multiprocessors import CAPABILITIES
+from harness.catalog.accelerators import CAPABILITIES, accelerators
 from harness.cubin.occupancy import occupancy, waves
 
 ROWS = [

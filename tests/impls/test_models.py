@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from harness.catalog import discovery, models
-from harness.catalog.derive import derive
+from harness.catalog.family_questions import derive
 from harness.core.errors import UsageError
 from harness.core.workload import canonical
 

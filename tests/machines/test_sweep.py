@@ -22,7 +22,7 @@ from harness.machines.ray_cluster import NodeAnswer, RayCluster, seats
 from harness.machines.sweep import measure_on
 from harness.run.session import Done, new_folder
 from harness.store.find import all_runs
-from harness.sweep.machine_pool import ACCELERATOR, MachinePool
+from harness.sweep.config import ACCELERATOR, MachinePool
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import identity

@@ -53,8 +53,7 @@ TOPK = family(
 )
 
 
-@pytest.fixture
-def catalog():
+def planted_catalog():
     return catalog_of(
         [MASK, TOPK],
         [
@@ -66,6 +65,11 @@ def catalog():
             implementation("topk/two_stage", options=[option("buckets", 4096), option("keep", 2)]),
         ],
     )
+
+
+@pytest.fixture
+def catalog():
+    return planted_catalog()
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
+"""`machines:` of bench.yaml: which nodes of which cluster, and errors with their line."""
+
 from pathlib import Path
 
 import pytest
 
 from harness.core.errors import UsageError
 from harness.sweep import config as config_module
-from harness.sweep.config import above, configuration, load
+from harness.sweep.config import ACCELERATOR, MachinePool, above, configuration, load
 from harness.sweep.settings import Settings
 
 WHOLE = """\
@@ -60,60 +62,6 @@ def test_defaults_alone_are_enough_of_a_file(bench):
     assert bench("suites: {}\n").given == frozenset()
 
 
-TYPOS = [
-    ("defualt: mask", 1, 'unknown key "defualt" at the top level; nearest: "default"'),
-    ("default: [mask, maks]", 1, 'unknown default "maks"; nearest: "mask"'),
-    ("default: [mask, mask]", 1, "default lists mask twice"),
-    ("default: []", 1, "default is an empty list"),
-    ("default: {mask: 1}", 1, "default takes a value or a list of values"),
-    ("defaults:\n  budgets: 2s", 2, 'unknown key "budgets" under defaults; nearest: "budget"'),
-    ("defaults:\n  budget: 2s\n  memory: 3GB2", 3, 'memory: "3GB2" is not a quantity'),
-    ("defaults:\n  threads: on", 2, 'threads: "on" is not a quantity'),
-    ("defaults:\n  budget:", 2, "budget needs one value"),
-    ("defaults:\n  budget: [1s, 2s]", 2, "budget needs one value"),
-    ("defaults: 4s", 1, "defaults must be a mapping"),
-    ("plugins: missing.py", 1, "plugin missing.py: no such file"),
-    (
-        "plugins:\n- ../../etc/passwd",
-        2,
-        "plugin ../../etc/passwd is neither a file whose name ends in .py nor",
-    ),
-    ("plugins: [[a]]", 1, "plugins takes a value or a list of values"),
-    ("suite: {}", 1, 'unknown key "suite" at the top level; nearest: "suites"'),
-]
-
-
-SUITE_TYPOS = [
-    ("famly: mask", 2, "suite mask names no family"),
-    ("seq: 4Ki", 2, "suite mask names no family"),
-    ("family: [mask, topk]", 3, "family needs one value"),
-    ("family:", 3, "family needs one value"),
-    ("family: mask\n    mode: [fwd,\n      backward]", 5, 'unknown mode "backward"; known: bwd, fwd'),
-    ("family: mask\n    mode: fwd_bdw", 4, 'unknown mode "fwd_bdw"; nearest: "fwd_bwd"'),
-    ("family: mask\n    mode: [fwd, fwd]", 4, "mode lists fwd twice"),
-    ("family: mask\n    device: cudda", 4, 'unknown device "cudda"; nearest: "cuda"'),
-    ("family: mask\n    timeout: 5 sec", 4, 'timeout: unknown unit "sec"'),
-    ("family: mask\n    impls: []", 4, "impls is an empty list"),
-    ("family: mask\n    seq: 1\n    family: topk", 5, 'duplicate key "family"'),
-]
-SHAPES = [
-    ("- a\n- b\n", 1, "bench.yaml must be a mapping"),
-    ("mask\n", 1, "bench.yaml must be a mapping"),
-    ("suites:\n  mask:\n", 2, "suite mask must be a mapping"),
-    ("suites: [mask]\n", 1, "suites must be a mapping"),
-    ("suites:\n  a/b: {family: x}\n", 2, '"a/b" cannot name a suite'),
-]
-SLIPS = [(f"{line}\nsuites:\n  mask: {{family: mask}}\n", *rest) for line, *rest in TYPOS]
-SLIPS += [(f"suites:\n  mask:\n    {lines}\n", *rest) for lines, *rest in SUITE_TYPOS]
-
-
-@pytest.mark.parametrize(("text", "number", "message"), [*SHAPES, *SLIPS])
-def test_slips_are_told_with_their_line(bench, text, number, message):
-    with pytest.raises(UsageError) as caught:
-        bench(text)
-    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
-
-
 def test_the_nearest_file_upward_is_found(bench, tmp_path, monkeypatch):
     bench("suites: {a: {family: x}}\n")
     deep = tmp_path / "one" / "two"
@@ -155,3 +103,16 @@ def test_errors_name_the_file_as_it_can_be_opened_from_here(bench, tmp_path, mon
     monkeypatch.chdir(tmp_path / "sub")
     with pytest.raises(UsageError, match=r"^\.\./bench\.yaml:1: "):
         load(tmp_path / "bench.yaml")
+
+
+def test_a_pool_is_a_cluster_and_labels(bench):
+    config = bench("""\
+machines:
+  pool: {}
+  h200: {address: "10.0.0.1:6379", accelerator: H200, labels: {rack: b}, exclusive: false}
+""")
+    assert config.machines == {
+        "pool": MachinePool("pool"),
+        "h200": MachinePool("h200", "10.0.0.1:6379", {"rack": "b", ACCELERATOR: "H200"}, False),
+    }
+    assert (MachinePool("pool").address, MachinePool("pool").exclusive) == ("auto", True)

@@ -1,7 +1,5 @@
 """Models in a plan: their fields become the workload's, several may share a case, and each ends somewhere."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.catalog import discovery
@@ -122,18 +120,6 @@ def test_of_unlike_models_each_suite_takes_those_that_it_has_something_of(config
     assert [why.split(": ")[0] for why in schedule.left_out] == ["mla of qwen3-30b", "attention of glm-5"]
 
 
-def test_nothing_left_is_an_error_with_every_reason(config):
-    with pytest.raises(UsageError, match=r"--model: mla of qwen3-30b: .*; --model: mla of llama-3.1-8b: "):
-        planned(config, "mla", **of_models("qwen3-30b", "llama-3.1-8b"))
-
-
-def test_a_list_in_bench_yaml_names_no_model_that_the_family_has_nothing_of(tmp_path):
-    file = tmp_path / "bench.yaml"
-    file.write_text("suites:\n  mla: {family: mla, seq: 64, model: [glm-5, qwen3-30b], impls: [naive]}\n")
-    with pytest.raises(UsageError, match=r"bench\.yaml:2: mla of qwen3-30b"):
-        plan(load(file), CATALOG, [], Overrides())
-
-
 def test_for_targets_that_are_not_at_hand_a_model_takes_what_can_be_planned_there(config):
     (mla,) = planned(config, "mla", **of_models("glm-5"), elsewhere=True).suites
     assert {"mla/naive_jax", "mla/absorb_jax", "mla/triton_prefill"} <= set(mla.implementations)
@@ -149,33 +135,3 @@ def test_for_targets_that_are_not_at_hand_a_model_takes_what_can_be_planned_ther
     asked = of_models("qwen3-30b", phase=("decode",))
     (decode,) = planned(config, "attention", **asked, elsewhere=True).suites
     assert decode.implementations == ("attention/dense_decode_jax",)  # the paper's decode is of torch alone
-
-
-@pytest.mark.parametrize(
-    ("suite", "models", "said"),
-    [
-        ("attention", {"tp": ("8",)}, "--tp: tp is a model's; name one, as in --model deepseek-v3.2"),
-        ("attention", {"model": ("qwen-30b",)}, '--model: unknown model "qwen-30b"; nearest: "qwen3-30b"'),
-        ("attention", {"model": ("qwen3-30b",), "tp": ("3",)}, "--tp: 32 heads do not divide over 3 devices"),
-        ("attention", {"model": ("qwen3-30b",), "tp": ("0",)}, "--tp: tp 0: must be at least 1"),
-        ("attention", {"model": ("glm-5",)}, "--model: attention of glm-5: it attends latents"),
-        (
-            "mla",
-            {"model": ("deepseek-v4-pro",)},
-            "--model: mla of deepseek-v4-pro: its configuration names no",
-        ),
-        ("mla", {"model": ("glm-5",), "phase": ("chnk",)}, '--phase: unknown phase "chnk"; nearest: "chunk"'),
-        ("mla", {"model": ("glm-5",), "phase": ("prefill", "decode")}, "--phase: a suite is of one phase"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_with_its_place(config, suite, models, said):
-    with pytest.raises(UsageError) as caught:
-        planned(config, suite, models=models)
-    assert str(caught.value).startswith(said)
-
-
-def test_a_mistake_in_bench_yaml_has_its_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("bench.yaml").write_text(BENCH.replace("glm-5.2", "glm-52"))
-    with pytest.raises(UsageError, match=r'bench.yaml:4: unknown model "glm-52"; nearest: "glm-5\.2"'):
-        planned(load(Path("bench.yaml")), "mask")

@@ -56,13 +56,6 @@ def test_groups_ascend_in_length_within_a_series(config, catalog):
     ]
 
 
-def test_lengths_ascend_however_they_are_written(bench, catalog):
-    config = bench("suites:\n  t: {family: topk, seq: [64, 16, 32], k: 8, impls: exact}\n")
-    schedule = plan(config, catalog, [], NONE)
-    assert schedule.suites[0].axes["seq"] == [16, 32, 64]
-    assert [group.cases[0].seq for group in schedule.groups] == [16, 32, 64]
-
-
 def test_modes_run_forward_first(bench, catalog):
     config = bench("suites: {t: {family: topk, seq: [16, 8], k: 8, impls: exact, mode: [fwd_bwd, bwd, fwd]}}")
     cases = plan(config, catalog, [], NONE).suites[0].cases
@@ -189,13 +182,6 @@ def test_a_case_of_two_suites_is_measured_once(bench, catalog):
     assert shared.baselines == {broadcast: (broadcast,), scatter: (broadcast, scatter), rowwise: (scatter,)}
 
 
-def test_suites_that_share_cases_must_agree_on_threads(bench, catalog):
-    config = bench(SHARED.replace("budget: 1s", "threads: 1").replace("budget: 3s", "threads: 2"))
-    with pytest.raises(UsageError, match=r"suites one and two both measure .*threads is 1 in one and 2"):
-        plan(config, catalog, [], NONE)
-    assert plan(config, catalog, ["two"], NONE).suites[0].settings.threads == 2
-
-
 def test_run_json_lists_suites_as_plain_data(config, catalog):
     info = suite_info(plan(config, catalog, ["topk_small"], NONE))
     assert list(info) == ["topk_small"]
@@ -203,67 +189,6 @@ def test_run_json_lists_suites_as_plain_data(config, catalog):
     assert info["topk_small"]["modes"] == ["fwd"]
     assert info["topk_small"]["axes"]["seq"] == [512]
     assert info["topk_small"]["cases"][0] == "topk/exact@" + TOPK.format(8, 512)
-
-
-SLIPS = [
-    ("family: msk", 3, 'unknown family "msk"; nearest: "mask"'),
-    ("family: mask\n    rowz: 4", 4, 'unknown key "rowz" of suite s; nearest: "rows"'),
-    ("family: mask\n    basline: scatter", 4, 'unknown key "basline" of suite s; nearest: "baseline"'),
-    ("family: mask\n    budgt: 1s", 4, 'unknown key "budgt" of suite s; nearest: "budget"'),
-    ("family: mask\n    baseline: scater", 4, 'unknown implementation "scater" of family mask; nearest'),
-    ("family: mask\n    impls: [scatter,\n      brodcast]", 5, 'unknown implementation "brodcast"'),
-    ("family: mask\n    impls: [scatter, mask/scatter]", 4, "impls lists mask/scatter twice"),
-    ("family: mask\n    impls: [topk/exact]", 4, "topk/exact is not of family mask"),
-    ("family: mask\n    impls: [{scatter: {}, broadcast: {}}]", 4, "an entry of impls names one"),
-    ("family: mask\n    impls: [[scatter]]", 4, "an entry of impls needs one value"),
-    ("family: mask\n    impls: ['scatter[']", 4, '"scatter[" is not an implementation'),
-    ("family: mask\n    impls: ['scatter[a=1]']", 4, 'unknown option "a" of mask/scatter'),
-    ("family: mask\n    seq: [4Ki,\n      4Kx]", 5, 'unknown unit "Kx" in "4Kx"'),
-    ("family: mask\n    seq: [4Ki, 4096]", 4, "seq lists 4096 twice"),
-    ("family: mask\n    seq: []", 4, "seq is an empty list"),
-    ("family: mask\n    seq:", 4, "seq needs a value"),
-    ("family: mask\n    seq: 0", 4, "seq must be at least 1, not 0"),
-    ("family: mask\n    seq: 1e30", 4, "seq is too large: 1e30"),
-    ("family: mask\n    seq: on", 4, '"on" is not a quantity'),
-    ("family: mask\n    seq: {from: 1}", 4, "seq takes a value or a list of values"),
-    ("family: mask\n    dtype: f31", 4, 'unknown dtype "f31"; nearest: "f32"'),
-    ("family: topk\n    sorted: maybe", 4, 'sorted must be true or false, not "maybe"'),
-    ("family: topk\n    recall: high", 4, 'recall must be a number, not "high"'),
-    ("family: topk\n    recall: .nan", 4, 'recall must be a number, not ".nan"'),
-    ("family: topk\n    recall: nan", 4, "recall must be a finite number"),
-    ("family: topk\n    impls:\n      - two_stage:\n          bucketz: 4", 6, 'unknown option "bucketz"'),
-    ("family: topk\n    impls:\n      - two_stage:\n         keep: [1,\n        1]", 7, "keep lists 1 twice"),
-    ("family: topk\n    impls: [{two_stage: 4}]", 4, "options of two_stage are written"),
-    ("family: topk\n    impls: ['two_stage[keep=1,keep=2]']", 4, 'option "keep" stands twice'),
-    ("family: topk\n    impls: ['two_stage[keep]']", 4, 'option "keep" in "two_stage[keep]" has no value'),
-    (
-        "family: topk\n    impls: ['two_stage[keep=1]', 'two_stage[keep=3]']\n    baseline: two_stage",
-        5,
-        "baseline two_stage could be topk/two_stage[buckets=4096,keep=1] or topk/two_stage[buckets=4096",
-    ),
-    ("family: topk\n    baseline: {two_stage: {keep: [1, 2]}}", 4, "a baseline is one variant"),
-    ("family: topk\n    baseline: [exact]", 4, "baseline needs one value"),
-]
-
-
-@pytest.mark.parametrize(("lines", "number", "message"), SLIPS)
-def test_slips_are_told_with_line_and_nearest_name(bench, catalog, lines, number, message):
-    """Also in a suite that is not run."""
-    config = bench(f"suites:\n  s:\n    {lines}\n  fine: {{family: mask, seq: 1, rows: 1}}\ndefault: fine\n")
-    with pytest.raises(UsageError) as caught:
-        plan(config, catalog, [], NONE)
-    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
-    assert caught.value.exit_code == 2
-
-
-def test_a_required_field_without_value(bench, catalog):
-    config = bench("suites:\n  s: {family: mask, topk: 1}\n")
-    with pytest.raises(UsageError) as caught:
-        plan(config, catalog, [], NONE)
-    says = "bench.yaml:2: s needs rows and seq; add --set rows=VALUE --seq N, or write them in bench.yaml"
-    assert str(caught.value) == says
-    given = Overrides(seqs=("1Ki",), fields={"rows": ("4",)})
-    assert plan(config, catalog, [], given).suites[0].cases[0].seq == 1024
 
 
 def test_axes_that_make_more_cases_than_can_be_meant_are_refused(bench, catalog):
@@ -280,15 +205,6 @@ def test_axes_that_make_more_cases_than_can_be_meant_are_refused(bench, catalog)
     assert refused.value.exit_code == 2
 
 
-def test_replicates_count_among_the_cases(bench, catalog):
-    config = bench("suites: {m: {family: mask, impls: [broadcast], seq: [1Ki, 2Ki], rows: 4}}")
-    assert plan(config, catalog, [], Overrides(replicates=50_000)).replicates == 50_000
-    with pytest.raises(
-        UsageError, match=r"has 100002 cases \(seq 2 × replicates 50001\), and at most 100000"
-    ):
-        plan(config, catalog, [], Overrides(replicates=50_001))
-
-
 def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, catalog):
     values = list(range(1, 401))
     text = (
@@ -297,12 +213,6 @@ def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, ca
     )
     with pytest.raises(UsageError, match=r"^bench.yaml:7: the options of two_stage make 160000 cases"):
         plan(bench(text), catalog, [], NONE)
-
-
-def test_as_many_cases_as_are_allowed_are_planned(bench, catalog, monkeypatch):
-    monkeypatch.setattr(axes, "MOST_CASES", 6)
-    config = bench("suites: {m: {family: mask, seq: [1, 2, 3], rows: 4, impls: [broadcast, scatter]}}")
-    assert len(plan(config, catalog, [], NONE).suites[0].cases) == 6
 
 
 def test_no_variant_is_compared_with_another_while_they_are_listed(bench, catalog, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.core.machine import usable_cores, usable_memory
-from harness.sweep.settings import Settings
+from harness.sweep.settings import Accept, GateMargins, Settings, why_accepted
 
 GIB = 2**30
 
@@ -65,3 +65,60 @@ def test_what_changes_the_figures_must_agree(name):
     other = dataclasses.replace(settings, **{name: 5})
     with pytest.raises(ValueError, match=name):
         settings.shared_with(other)
+
+
+CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
+STAGED = "topk/two_stage[buckets=64,keep=2]@batch=1,seq=4096:fwd:cpu"
+
+WHOLE = """\
+suites:
+  mask:
+    family: mask
+    delta: 5%
+    accept:
+      mask/scatter@*: a rewrite that trades bytes for time
+      "topk/two_stage[buckets=64,keep=2]@*":
+        temp_bytes: keeps both stages
+        time: is slower for it
+  plain: {family: mask}
+"""
+
+
+def test_what_a_suite_says_to_the_gate(bench):
+    suites = bench(WHOLE).suites
+    staged = "topk/two_stage[buckets=64,keep=2]@*"
+    assert suites["mask"].gate == GateMargins(
+        0.05,
+        (
+            Accept("bench.yaml:6", "mask/scatter@*", None, "a rewrite that trades bytes for time"),
+            Accept("bench.yaml:8", staged, "temp_bytes", "keeps both stages"),
+            Accept("bench.yaml:9", staged, "time", "is slower for it"),
+        ),
+    )
+    assert suites["plain"].gate == GateMargins()
+
+
+def test_which_figures_are_accepted(bench):
+    accepts = bench(WHOLE).suites["mask"].gate.accept
+    assert why_accepted(CASE, "flops", accepts) == "a rewrite that trades bytes for time"
+    assert why_accepted(STAGED, "temp_bytes", accepts) == "keeps both stages"
+    assert why_accepted(STAGED, "flops", accepts) is None
+    assert why_accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
+
+
+def test_a_figures_own_reason_comes_before_one_for_all():
+    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "flops", "its own")
+    assert why_accepted(CASE, "flops", (blanket, own)) == "its own"
+    assert why_accepted(CASE, "time", (blanket, own)) == "all"
+
+
+def test_that_a_case_may_go_is_said_of_itself():
+    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "case", "it moved")
+    assert why_accepted(CASE, "case", (blanket,)) is None
+    assert why_accepted(CASE, "case", (blanket, own)) == "it moved"
+
+
+def test_layers_are_a_positive_count(bench):
+    text = "suites:\n  mask:\n    family: mask\n    layers: {}\n"
+    assert bench(text.format(58)).suites["mask"].layers == 58
+    assert bench("suites:\n  mask: {family: mask}\n").suites["mask"].layers is None

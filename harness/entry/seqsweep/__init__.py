@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
-    from harness.catalog.framework_traits import FrameworkTraits as FrameworkTraits
-    from harness.catalog.framework_traits import Package as Package
+    from harness.catalog.known_frameworks import FrameworkTraits as FrameworkTraits
+    from harness.catalog.known_frameworks import Package as Package
     from harness.frames.load import load as load
 
 # This file lies beside `harness` in an installed wheel, and inside it in a checkout.
@@ -40,8 +40,8 @@ def describe_foreign(*packages: str) -> str | None:
 
 OFFERED = {  # name → the module that has it, loaded once it is asked for
     "load": "harness.frames.load",
-    "FrameworkTraits": "harness.catalog.framework_traits",
-    "Package": "harness.catalog.framework_traits",
+    "FrameworkTraits": "harness.catalog.known_frameworks",
+    "Package": "harness.catalog.known_frameworks",
 }
 
 

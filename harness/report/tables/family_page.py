@@ -19,7 +19,7 @@ def family_page(
     *,
     contracts: bool = False,
 ) -> Group:
-    """A section each. `semantics` are as :mod:`harness.catalog.semantics_info` has them.
+    """A section each. `semantics` are as :mod:`harness.catalog.family_questions` has them.
 
     `reason` says why there are none. With `contracts` also their contracts and inputs, and whole sentences.
     """

@@ -48,7 +48,7 @@ class Patience:
 class Framework(Protocol):
     """One framework on one device; the defaults are for a framework that compiles nothing.
 
-    Its :class:`~harness.catalog.framework_traits.FrameworkTraits`, which are known without loading it, name
+    Its :class:`~harness.catalog.known_frameworks.FrameworkTraits`, which are known without loading it, name
     the class as their `runner`. A process has one object of it, and calls in this order: `preload`, before
     the process is forked; `start`, `enter`, `on_compilation`, `prepare`; then `put`, the prepared `bind`, its
     call, `sync` and `get`. A tree is an array, or a dict, tuple or list of trees; lists come back as

@@ -25,7 +25,7 @@ from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_reasons
 from harness.run.case.case_state import KernelsRun
 from harness.run.case.samples import KnownCall
-from harness.sweep.margins import Accept
+from harness.sweep.settings import Accept
 from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import pair_of
 from tests.run.plans import case, catalog, schedule

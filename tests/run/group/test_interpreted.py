@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalog import known_frameworks
-from harness.catalog.framework_traits import FrameworkTraits
+from harness.catalog.known_frameworks import FrameworkTraits
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure

@@ -1,6 +1,6 @@
 """jax: compiled programs, and the trace of its profiler."""
 
-from harness.catalog.framework_traits import XLA, FrameworkTraits, Package
+from harness.catalog.known_frameworks import XLA, FrameworkTraits, Package
 
 TRAITS = FrameworkTraits(
     runner="harness.worker.frameworks.jax.framework:Jax",

@@ -1,6 +1,6 @@
 """numpy on the host."""
 
-from harness.catalog.framework_traits import FrameworkTraits, Package
+from harness.catalog.known_frameworks import FrameworkTraits, Package
 
 TRAITS = FrameworkTraits(
     runner="harness.worker.frameworks.numpy.framework:Numpy",

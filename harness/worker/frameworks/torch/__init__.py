@@ -1,6 +1,6 @@
 """torch, eager: its calls, their clocks and counts, and static figures from a trace over fake tensors."""
 
-from harness.catalog.framework_traits import FrameworkTraits, Package
+from harness.catalog.known_frameworks import FrameworkTraits, Package
 
 TRAITS = FrameworkTraits(
     runner="harness.worker.frameworks.torch.framework:Torch",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.catalog.framework_traits import Package
+from harness.catalog.known_frameworks import Package
 from harness.worker.frameworks.torch import TRAITS as TORCH
 
 TRAITS = replace(

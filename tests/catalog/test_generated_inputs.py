@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.catalog.packing import PACKERS, best_fit_decreasing, first_fit, packed_rows
+from harness.catalog.generated_inputs import PACKERS, best_fit_decreasing, first_fit, packed_rows
 from harness.core.errors import Unsupported
 from harness.core.length_table import identify_table, parse_table
 from harness.core.paths import PACKAGE

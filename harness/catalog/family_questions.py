@@ -1,0 +1,150 @@
+"""Questions to a family's own code: a model's workload, analytic costs, and its semantics for a list.
+
+A plugin's import may do anything, so its family answers in a child process:
+`python -m harness.catalog.family_questions WHAT QUESTION` prints the answer as JSON.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.catalog import child_process, loading
+from harness.catalog.catalog import FamilyInfo
+from harness.catalog.contract import Contract, leaves
+from harness.catalog.family import Family, Semantics
+from harness.catalog.models import PHASES, ModelWorkload, model
+from harness.core.errors import MachineError, Unsupported, UsageError
+from harness.core.plain_data import from_plain
+from harness.core.record import Cost
+from harness.core.workload import Value
+
+SECONDS = 60.0
+AT_ONCE = 500  # costs per child: its command line passes the questions
+Point = Mapping[str, Any]
+
+
+class NotDerivableError(UsageError):
+    """A family derives no workload from a model; the message says why in one sentence."""
+
+
+def derive(family: FamilyInfo, name: str, phase: str) -> ModelWorkload:
+    """A model's workload in a phase. NotDerivableError where the family derives none."""
+    question = {"module": family.module, "family": family.name, "model": name, "phase": phase}
+    if family.module.startswith("impls."):
+        return _derive(question)
+    try:
+        return from_plain(ModelWorkload, _ask("workload", question))
+    except child_process.NoAnswer as error:
+        raise NotDerivableError(str(error)) from None
+
+
+def _derive(question: Mapping[str, str]) -> ModelWorkload:
+    family, preset = _family(question), model(question["model"])
+    if family.of_model is None:
+        raise NotDerivableError(f"{family.name} has nothing that follows from a model; leave the model out")
+    try:
+        return family.of_model(preset, PHASES[question["phase"]])
+    except Unsupported as error:
+        raise NotDerivableError(f"{family.name} of {preset.name}: {error}") from None
+
+
+@dataclass(frozen=True)
+class CostQuestion:
+    """The cost of a family's semantics at a workload; `module` declares the family."""
+
+    module: str
+    family: str
+    semantics: str
+    workload: tuple[tuple[str, Value], ...]
+
+
+def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
+    """The least work for each question, or why there is none. MachineError if a family's code fails."""
+    answers: list[Cost | str] = []
+    for start in range(0, len(questions), AT_ONCE):
+        try:
+            replies = _ask("costs", [asdict(question) for question in questions[start : start + AT_ONCE]])
+        except child_process.NoAnswer as error:
+            raise MachineError(f"the families' costs are not to be had: {error}") from None
+        answers += [reply if isinstance(reply, str) else Cost(**reply) for reply in replies]
+    return answers
+
+
+def _cost(question: Mapping[str, Any]) -> dict[str, Any] | str:
+    family = _family(question)
+    try:
+        workload = family.workload(**dict(question["workload"]))
+        family.shapes_of(question["semantics"], workload)
+        return asdict(family.cost_of(question["semantics"], workload))
+    except Unsupported as refusal:
+        return str(refusal)
+
+
+def semantics_info(family: FamilyInfo, points: Sequence[Point]) -> list[dict[str, Any]]:
+    """What :func:`describe_semantics` says of a registered family. NoAnswer where its code says nothing."""
+    question = {"module": family.module, "family": family.name, "points": points}
+    if family.module.startswith("impls."):
+        return _semantics(question)
+    return _ask("semantics", question)
+
+
+def _semantics(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return describe_semantics(_family(question), question["points"])
+
+
+def describe_semantics(family: Family, points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Every semantics: its contract, and its inputs at a point of the workload; nothing is drawn.
+
+    The point is the first of `points` for which the family's shapes and the semantics' `refuse` say that it
+    is defined; without one, `reason` says why. An input has `name` (its path), `shape`, and `dtype` (`f32`).
+    """
+    return [_describe(family, meaning, points) for meaning in family.semantics.values()]
+
+
+def _describe(family: Family, meaning: Semantics, points: Sequence[Point]) -> dict[str, Any]:
+    fields = {
+        "name": meaning.name,
+        "sentence": meaning.sentence,
+        "reference": meaning.framework,
+        "contract": _contract_text(meaning.contract),
+        "gradient": meaning.gradient and _contract_text(meaning.gradient),
+        "layout": meaning.layout,
+    }
+    reason = "no suite of bench.yaml measures this family"
+    for point in points:
+        try:
+            inputs = _inputs(family, meaning, family.workload(**point))
+        except Exception as error:  # a family's code may raise anything
+            reason = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
+        else:
+            return {**fields, "point": point, "inputs": inputs, "reason": ""}
+    return {**fields, "point": None, "inputs": [], "reason": reason}
+
+
+def _inputs(family: Family, meaning: Semantics, workload: Any) -> list[dict[str, Any]]:
+    shapes = leaves(dict(family.shapes_of(meaning.name, workload)))
+    return [{"name": name, "dtype": array.dtype, "shape": array.shape} for name, array in shapes]
+
+
+def _contract_text(contract: Contract) -> str:
+    return f"{contract.name}: {contract.bound}" if contract.bound else contract.name
+
+
+def _family(question: Mapping[str, Any]) -> Family:
+    return loading.family_called(loading.load(question["module"]), question["family"])
+
+
+def _ask(what: str, question: object) -> Any:
+    return child_process.ask([__spec__.name, what, json.dumps(question)], SECONDS)
+
+
+ANSWERS: Mapping[str, Callable[[Any], Any]] = {
+    "workload": lambda question: asdict(_derive(question)),
+    "costs": lambda questions: [_cost(question) for question in questions],
+    "semantics": _semantics,
+}
+
+if __name__ == "__main__":
+    child_process.answer(lambda: ANSWERS[sys.argv[1]](json.loads(sys.argv[2])))
