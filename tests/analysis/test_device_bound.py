@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.analysis.device_bound import device_bound
 from harness.core.record import Cost
+from harness.report.tables.bounds_table import device_bound
 from tests.report.charts.suites import record, static
 
 K = 1024

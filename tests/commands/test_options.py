@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands import gate_options, measuring_options, options, stored_options
+from harness.commands import measuring_options, options, stored_options
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides
@@ -77,7 +77,7 @@ def test_a_part_of_a_run_is_a_selection():
 
 def test_a_gate_gives_its_budget_to_each_case():
     overrides = combine(options.LimitFlags(seed="1"))
-    flags = gate_options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml"))
+    flags = measuring_options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml"))
     gate = flags.options(["mask"], overrides)
     assert (gate.suites, gate.cases, gate.junit, gate.budget_s) == (("mask",), ("a@*",), Path("j.xml"), 20.0)
     assert gate.overrides.settings == {"seed": "1", "budget": "20s"}
@@ -86,4 +86,4 @@ def test_a_gate_gives_its_budget_to_each_case():
 @pytest.mark.parametrize(("budget", "says"), [("0", "--budget 0 s: must be longer"), ("x", "--budget: ")])
 def test_a_gate_needs_a_budget(budget, says):
     with pytest.raises(UsageError, match=says):
-        gate_options.GateFlags(budget=budget).options((), Overrides())
+        measuring_options.GateFlags(budget=budget).options((), Overrides())

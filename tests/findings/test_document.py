@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.findings.blocks import fill_blocks, whole_page
-from harness.findings.compose import TITLES, compose
+from harness.findings.compose import TITLES, compose, fill_blocks, whole_page
 from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
 from tests.commands.test_text_of_others import LONE, NASTY, assert_shown

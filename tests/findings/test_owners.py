@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.peak_owners import Owner, Owners
 from harness.findings.compose import compose
-from harness.findings.html.to_html import to_html
+from harness.findings.html import to_html
 from tests.findings.kept import K, store_kept_run, sweep
 from tests.findings.test_document import page
 from tests.records import static_of

@@ -11,10 +11,9 @@ import pytest
 
 from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
-from harness.report.charts import draw_run, draw_suite
+from harness.report.charts import draw_run, draw_suite, suite_figures
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.model import ScatterChart
-from harness.report.charts.suite import suite_figures
 from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of, words_of
 
 K = 1024

@@ -1,10 +1,14 @@
 """The table of bounds: known answers from a device's documented rates."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.core.record import Cost
-from harness.report.tables.bounds_table import bound_lines, bounds_table
+from harness.report.console import TextConsole
+from harness.report.tables.bounds_table import bound_lines, bounds_table, print_roofline, sentences
 from tests.report.charts.suites import record, static, suite
+from tests.rooflines import machine
 
 K = 1024
 LENGTHS = (K, 4 * K, 16 * K)
@@ -56,3 +60,23 @@ def test_bounds_in_a_sentence_say_from_where_one_is_below_the_baselines():
     )
     assert bound_lines(suite(costing("broadcast", K, None))) == []
     assert bound_lines(suite(costing("broadcast", K, 1e12), costing("sparse", K, 1e12))) == []
+
+
+def test_where_the_roofs_meet_and_a_busy_machine_says_so():
+    (sentence,) = sentences(machine(), 2)
+    assert sentence == (
+        "Products of f32 reach 100 GFLOP/s and streams from DRAM 10 GB/s: "
+        "what does fewer than 10 FLOPs for a byte of DRAM is bound by memory."
+    )
+    busy = sentences(replace(machine(), load=9.24), 2)[1]
+    assert busy.startswith("The load average was 9.2 on 2 cores")
+    assert busy.endswith("measure again when it has ended.")
+
+
+def test_a_row_per_ceiling_and_a_datasheets_peak_is_called_one(capsys):
+    facts = {"gpu": {"name": "NVIDIA H100 80GB HBM3"}, "cores": 2}
+    print_roofline(TextConsole(width=100), facts, machine())
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "f32 100 GFLOP/s 90 GFLOP/s [80, 100] matrix product, n = 512" in rows
+    assert "DRAM 10 GB/s 9.0 GB/s [8.0, 10.0] copy, 16.0 MiB" in rows
+    assert "bf16 989 TFLOP/s datasheet, not measured" in rows

@@ -8,8 +8,8 @@ from harness.analysis.roofline import UNMEASURED
 from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
 from harness.core.record import Correctness, Cost
-from harness.report.tables.footnotes import Footnotes
 from harness.report.tables.suite import CHOICES, check_columns, suite_table, suite_tables, summary_table
+from harness.report.tables.table_data import Footnotes
 from tests.report.charts.suites import FINGERPRINT
 from tests.report.charts.suites import record as record_on_machine
 from tests.report.charts.suites import suite as suite_on_machine

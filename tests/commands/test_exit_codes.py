@@ -4,8 +4,7 @@ import pytest
 import typer.main
 
 from harness.commands.app import app
-from harness.commands.exit_codes import call_app
-from harness.commands.former_words import FORMER_WORDS
+from harness.commands.exit_codes import FORMER_WORDS, call_app
 
 COMMANDS = vars(typer.main.get_command(app))["commands"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.static_owners import print_owners, print_since
+from harness.commands.static_suites import print_owners, print_since
 from harness.core.errors import UsageError
 from harness.core.peak_owners import Owner, Owners
 from harness.core.static_figures import Static

@@ -1,19 +1,25 @@
-"""`list models`: the presets that there are, and all that families derive from one."""
+"""`list FAMILY` and `list models`: one family as its process describes it, and the presets of models."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Group
 from rich.text import Text
 
 from harness.catalog.catalog import Catalog
+from harness.catalog.child_process import NoAnswer
 from harness.catalog.derive import derive
 from harness.catalog.models import PHASES, Model, ModelWorkload, model, names
+from harness.catalog.semantics_info import semantics_info
 from harness.commands import output
 from harness.core.errors import UsageError
 from harness.core.units import format_count
 from harness.core.workload import canonical
 from harness.report.format import ABSENT
 from harness.report.tables.listing import plain_table
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
+from harness.sweep.schedule import plan
 
 Derived = tuple[str, str, ModelWorkload | str]  # family, phase, and the workload or why there is none
 
@@ -121,3 +127,19 @@ def _as_data(preset: Model) -> dict[str, object]:
     words = {"attention": attention_words(preset), "selection": selection_words(preset)}
     numbers = {"layers": preset.layers, "positions": preset.positions}
     return {"name": preset.name, **words, **numbers, "source": preset.source, "fields": preset.raw}
+
+
+def describe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:
+    """(a family's semantics as :mod:`harness.catalog.semantics_info` describes them, why there are none).
+
+    They are described at the shortest workload of a suite, because bench.yaml says which sizes make sense.
+    UsageError, with the nearest name, where there is no such family.
+    """
+    family, config = project.catalog.family(name), project.config
+    suites = [suite.name for suite in config.suites.values() if suite.family.text == name]
+    planned = plan(config, project.catalog, suites, Overrides()).suites if suites else ()
+    shortest = [min(suite.cases, key=lambda case: case.seq) for suite in planned]
+    try:
+        return semantics_info(family, [dict(case.workload) for case in shortest]), ""
+    except NoAnswer as error:
+        return [], f"{family.file} does not say what its semantics are: {error}"
