@@ -17,13 +17,6 @@ def costing(name, seq, flops, bytes_, **more):
     )
 
 
-def test_the_slower_of_the_two_rates_bounds_a_call():
-    by_flops = device_bound(costing("flash", K, 989e12, 1), "cuda:h100")
-    assert by_flops == (pytest.approx(1.0), "FLOPs")
-    by_bytes = device_bound(costing("flash", K, 1.0, 3_352_320_000_000), "cuda:h100")
-    assert by_bytes == (pytest.approx(1.0), "bytes")
-
-
 @pytest.mark.parametrize("target", ["host", "cuda:sm_90", "tpu:v5p:4x4x8"])
 def test_what_is_no_single_device_has_none(target):
     assert device_bound(costing("flash", K, 1.0, 1), target) is None

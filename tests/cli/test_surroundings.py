@@ -92,11 +92,3 @@ def test_a_deleted_folder_is_a_sentence(tmp_path):
         5,
         "seqsweep: the current folder has been removed; change to another one\n",
     )
-
-
-def test_a_configuration_without_an_end_is_a_sentence():
-    done = call("run", "--config", "/dev/zero")
-    assert done.returncode == 2
-    assert done.stderr == (
-        b"seqsweep: /dev/zero: more than 16.0 MiB: no file of this kind; name another with --config\n"
-    )

@@ -52,18 +52,6 @@ def test_data_has_every_machine_with_its_facts(machines):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["topk"], 'no run has a suite "topk"; known: mask'),
-        (["--impl", "base"], "--impl does not go with --across"),
-    ],
-)
-def test_what_does_not_exist_or_fit_is_refused(machines, words, says):
-    result = CliRunner().invoke(app, ["compare", "--across", "--results", str(machines), *words])
-    assert says in str(result.exception)
-
-
 def compare_kernels(tmp_path, before, after, *words, target="cuda:h100", kind="kernels"):
     for place, kernels in enumerate((before, after)):
         static = {target: replace(static_of(temp_bytes=1), **{kind: kernels})}

@@ -77,13 +77,6 @@ def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
 
 
-@pytest.mark.parametrize("service", ["bencher", "github-action-benchmark"])
-def test_the_form_of_a_service_is_refused_with_the_columns_that_it_is_made_of(export, service):
-    code, out, err = export("--to", service)
-    assert (code, out) == (2, "")
-    assert f"export {service} was removed: export --to csv has time_s" in err
-
-
 def test_markdown_says_what_show_says(export):
     code, out, _ = export("--to", "markdown", "--mode", "fwd")
     assert code == 0
@@ -110,28 +103,6 @@ def test_nothing_of_others_is_markdown_or_html(export, tmp_path, results):
     _, out, _ = export("--to", "csv")
     assert "\x1b" not in out
     assert len(list(csv.reader(io.StringIO(out)))) == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (["--to", "cvs"], 2, '--to: unknown form "cvs"; nearest: "csv"'),
-        ([], 2, "Missing option"),
-        (["--to", "parquet"], 2, "--to parquet: is no text; name a file with --out"),
-        (["--to", "markdown", "--samples"], 2, "--samples: alone, with --to csv or parquet"),
-        (["--to", "csv", "--samples", "--static"], 2, "--samples: alone"),
-        (["--to", "csv", "--impl", "scater"], 2, '--impl: the run has no "scater"; nearest: "scatter"'),
-        (["--to", "csv", "--baseline", "bse"], 2, '--baseline: the run has no "bse"; nearest: "base"'),
-        (["1999", "--to", "csv"], 2, 'no run "1999"'),
-        (["--to", "csv", "--out", "/dev/null"], 2, "--out /dev/null: is no file"),
-        (["--to", "csv", "--out", "/dev/null/x.csv"], 5, "cannot be written"),
-    ],
-)
-def test_a_mistake_is_a_sentence(export, words, code, says):
-    said = export(*words)
-    assert (said[0], said[1]) == (code, "")
-    assert says in said[2]
-    assert said[2].count("\n") == 1
 
 
 def test_a_full_disk_is_a_sentence(export, tmp_path, monkeypatch):

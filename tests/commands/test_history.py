@@ -71,31 +71,6 @@ def test_json_has_every_figure(results, capsys):
     assert case["medians"][2]["ratio"][0] == 1.5
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["mask/aa@batch=1,dtype=f32,seq=4096:fwd:cpu"], f'nearest: "{CASE}"'),
-        (["mask/compiled@*"], 'CASES: no case matches "mask/compiled@*"'),
-    ],
-)
-def test_a_case_that_nothing_timed_is_a_sentence(results, capsys, words, says):
-    assert call_app(app, ["runs", *words, "--results", str(results)]) == 2
-    assert says in capsys.readouterr().err
-
-
-def test_several_patterns_have_a_table_per_case(results, capsys):
-    assert call_app(app, ["runs", "mask/b@*", "mask/a@*", "--json", "--results", str(results)]) == 0
-    cases = json.loads(capsys.readouterr().out)["cases"]
-    assert [case["case"].partition("@")[0] for case in cases] == ["mask/a", "mask/b"]
-
-
-def test_no_runs_and_the_former_command_are_sentences(tmp_path, capsys):
-    assert call_app(app, ["runs", "*", "--results", str(tmp_path)]) == 2
-    assert "make one with: seqsweep run" in capsys.readouterr().err
-    assert call_app(app, ["history", CASE]) == 2
-    assert "history was removed: runs CASE shows a case" in capsys.readouterr().err
-
-
 def test_what_cannot_be_read_is_told_and_left_out(results):
     records = results / "runs" / RUNS[3] / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])

@@ -50,11 +50,6 @@ def test_a_suite_is_planned_over_all_distributions_unless_it_lists_some(project)
     }
 
 
-def test_a_flag_lists_others(project):
-    overrides = Overrides(fields={"distribution": ("zeros", "narrow")})
-    assert distributions(plan_distributions(project, ["some"], overrides)) == {"some": ["zeros", "narrow"]}
-
-
 def test_one_distribution_is_refused_before_anything_is_measured(project):
     overrides = Overrides(fields={"distribution": ("tied",)})
     with pytest.raises(UsageError, match="one distribution has nothing to differ from; name two, or none"):
@@ -139,19 +134,6 @@ def stored(results, *distributions):
         ],
         interleaved="distribution",
     )
-
-
-def test_a_run_of_one_distribution_is_refused_with_the_command_that_measures_more(tmp_path, capsys):
-    stored(tmp_path, "iid")
-    assert call_app(app, ["sensitivity", "mask", "--run", "latest", "--results", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert "no suite with two distributions; measure them: seqsweep sensitivity mask" in said
-
-
-@pytest.mark.parametrize("words", [("--factor", "2"), ("--run", "latest", "--quick")])
-def test_flags_that_mean_nothing_are_refused(tmp_path, words):
-    stored(tmp_path, "iid", "tied")
-    assert call_app(app, ["sensitivity", "mask", *words, "--results", str(tmp_path)]) == 2
 
 
 def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):

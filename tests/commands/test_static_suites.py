@@ -20,20 +20,6 @@ PEAK = Owners(36 * MIB, 0, 0, (PAIRS, INPUT), (0, 0))
 SMALL = Owners(4 * MIB, 0, 0, (INPUT,), (0, 0))
 
 
-@pytest.mark.parametrize(
-    ("words", "refusal"),
-    [
-        (["--kernels"], "--owners does not go with --kernels"),
-        (["--kernels", "--on", "lab"], "--owners does not go with --kernels"),
-        (["--max-seq"], "--max-seq does not go with --owners"),
-        (["--columns", "time"], "--columns does not go with --owners"),
-    ],
-)
-def test_it_has_pages_of_its_own(words, refusal, capsys):
-    assert call_app(app, ["static", "mask", "--owners", *words]) == 2
-    assert refusal in capsys.readouterr().err
-
-
 def case(name, seq, found, **unavailable):
     figures = static(MIB)
     return record(

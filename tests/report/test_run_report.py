@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from harness.analysis.results import panel_of
-from harness.core.record import Correctness, Record
+from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
-from tests.records import PASSED, record_of, timing_of
+from tests.records import timing_of
 from tests.report.conftest import page
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
@@ -34,10 +34,6 @@ def test_a_terminal_gets_colours(info, run):
     out = io.StringIO()
     print_run(Console(file=out, width=120, force_terminal=True, color_system="standard"), info, run)
     assert "\x1b[32m" in out.getvalue()
-
-
-def test_footnotes_of_hidden_columns_are_not_shown(info, run):
-    assert "\n¹  negative: −1" not in page(info, run, 80, notes=True)
 
 
 def test_a_column_is_explained_where_it_is_shown(info, run):
@@ -92,18 +88,6 @@ def test_time_that_no_part_accounts_for_is_shown_too():
     assert overhead_line({"wall_s": None}) == ""
 
 
-def test_remedies_fit_what_went_wrong(record, describe):
-    wrong = {"correctness": Correctness("exact", False, "whole")}
-    incorrect = record("c", 4096, "incorrect", options={"k": 1}, **wrong)
-    records = [record("a", 4096, "oom"), record("b", 4096, "timeout"), incorrect]
-    lines = page(describe(records, None), records).splitlines()[-4:]
-    assert lines[0] == "not as registered: seqsweep check 'mask/c[k=1]'"
-    static = "what every length plans: seqsweep static mask"
-    assert lines[1] == f"out of memory (1 case): raise --memory; {static}"
-    assert lines[2] == "timed out (1 case): raise --timeout, or take shorter lengths with --seq"
-    assert lines[3] == "next: seqsweep show --run 20261120T113000Z-1a2b3c4 --json"
-
-
 def test_a_run_without_records_says_so():
     assert page({"suites": {}}, []) == "nothing was run: seqsweep run --dry-run says why\n"
 
@@ -120,9 +104,3 @@ def test_the_longest_contexts_of_models_are_told_once(info, run):
     text = page({**info, "largest": [found], "targets": ["tpu:v5p"]}, run)
     assert "longest context that fits" in text
     assert "largest length that fits" not in text
-
-
-def timed(name: str, seq: int, device_us: float, latency_us: float | None, **more: float) -> Record:
-    known = {} if latency_us is None else {"latency_s": 1e-6 * latency_us, "latency_low_s": 1e-6 * latency_us}
-    timing = timing_of([1e-6 * device_us] * 6, **{"method": "cupti", "cache": "flushed", **known, **more})
-    return record_of(name, seq, timing=timing, correctness=PASSED, device="cuda")

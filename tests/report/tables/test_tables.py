@@ -139,7 +139,7 @@ def test_suites():
                 why) in enumerate(ENDS, 1)
         )),
         "only checked": tables_of(
-            record_of("a", 4 * K), baseline=None, *[record_of("b", 4 * K, "incorrect", correctness=UNCOUNTED)]
+            record_of("a", 4 * K), record_of("b", 4 * K, "incorrect", correctness=UNCOUNTED), baseline=None
         ),
         "no baseline": tables_of(*PAIR, *(timed(r, 1.0, 8 * K) for r in ("broadcast", "scatter")),
             baseline=None),
