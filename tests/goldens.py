@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,3 +25,8 @@ def assert_golden(name: str, text: str) -> None:
 def scenes(texts: Mapping[str, str]) -> str:
     """Several outputs as one text, each below its name."""
     return "".join(f"=== {name}\n{text.rstrip()}\n\n" for name, text in texts.items())
+
+
+def without_hashes(text: str) -> str:
+    """The text with every hash of ten digits or more as HASH: another field of a record changes them."""
+    return re.sub(r"\b[0-9a-f]{10,64}\b", "HASH", text)
