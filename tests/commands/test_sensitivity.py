@@ -1,24 +1,20 @@
 """`sensitivity`: which cases it plans, and what it says of a stored run."""
 
-import io
-import json
-
 import pytest
 
 from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import sensitivities
 from harness.commands.app import app
 from harness.commands.exit_codes import STOPPED, call_app
-from harness.commands.sensitivity import plan_distributions, print_sensitivities, sentence
+from harness.commands.sensitivity import plan_distributions, sentence
 from harness.core.errors import UsageError
-from harness.report.console import TextConsole
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import suite_info
-from tests.records import FAILED, PASSED, record_of, timing_of
+from tests.records import PASSED, record_of, timing_of
 from tests.report.conftest import info_of
 from tests.stores import RUNS, store
 
@@ -136,18 +132,6 @@ def stored(results, *distributions):
     )
 
 
-def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
-    stored(tmp_path, "iid", "tied")
-    words = ["sensitivity", "mask", "--run", "latest", "--json"]
-    assert call_app(app, [*words, "--results", str(tmp_path)]) == 0
-    data = json.loads(capsysbinary.readouterr().out)
-    base, x = data["sensitivities"]
-    assert base["sentence"].startswith("base: its time differs most on tied at 4Ki: 1.000× [")
-    assert x["sentence"].startswith("x: its speedup over base differs most on tied at 4Ki: 1.000× [")
-    assert [case["speedup"] for case in x["cases"]] == [2.0, 2.0]
-    assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]
-
-
 def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     folder = RunFolder.create(tmp_path / "results", RUNS[0], {"suites": {}, "depth": "run"})
     done = Done(folder, RunOutcome((), interrupted=True, overhead={}))
@@ -188,16 +172,6 @@ def against(**seconds):
     ]
 
 
-def test_the_largest_change_is_named_with_its_interval():
-    said = sentences_of(*against(iid=0.25, tied=0.5, zeros=0.4))
-    assert said == {
-        "mask/scatter": "scatter: its speedup over broadcast differs most on tied at 4Ki: "
-        "0.5000× [0.5000, 0.5000] of that on iid",
-        "mask/broadcast": "broadcast: its time differs most on tied at 4Ki: "
-        "1.000× [1.000, 1.000] of that on iid (about the same)",
-    }
-
-
 def test_what_has_no_interval_says_why():
     brief = {"timing": timing_of([1.0] * 3), "correctness": PASSED}
     few = [record("broadcast", data, **brief) for data in ("iid", "tied")]
@@ -208,18 +182,3 @@ def test_what_has_no_time_on_two_distributions_says_so():
     failed = [record(name, "tied", status="crashed", reason="why") for name in ("broadcast", "scatter")]
     for said in sentences_of(*against(iid=0.5), *failed).values():
         assert said.endswith("is not timed on two distributions of one length, iid and another")
-
-
-@pytest.mark.parametrize("width", [80, 160])
-def test_sentences_come_before_the_table(width):
-    wrong = record("scatter", "ties", status="incorrect", reason="12 columns are open", correctness=FAILED)
-    found = sensitivities_of([*against(iid=0.25, tied=0.5), record("broadcast", "ties", 1.0), wrong])
-    out = io.StringIO()
-    print_sensitivities(TextConsole(file=out, width=width), found)
-    lines = out.getvalue().splitlines()
-    assert lines[0] == "mask: batch=1 dtype=f32, fwd on cpu"
-    assert lines[1].startswith("scatter: its speedup over broadcast")
-    assert lines[2].startswith("broadcast: its time")
-    assert "distribution" in lines[3]
-    assert width == 80 or sum("exact" in line for line in lines[4:]) >= 4
-    assert any("12 columns are open" in line for line in lines[4:])
