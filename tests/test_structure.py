@@ -33,7 +33,6 @@ SHARED = {
         "worker/frameworks/pallas": "Pallas's",
         "worker/frameworks/triton": "Triton's",
     },
-    "history": {"analysis": "of a case", "report/tables": "the table of it"},
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
@@ -45,7 +44,7 @@ SHARED = {
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
     "scaling": {"analysis": "exponents and crossovers", "report/charts": "the chart of exponents"},
     "sensitivity": {"analysis": "its ratios", "commands": "the command"},
-    "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
+    "suite": {"sweep": "its cases", "report/tables": "its table"},
     "trace": {"worker/frameworks/torch": "over fake tensors", "worker/frameworks/jax": "of jax's profiler"},
     "wording": {"claims": "of claims", "gate/report": "of gates"},
 }

@@ -6,12 +6,12 @@ more than 10 % often enough that every usual test would raise a false alarm in a
 of comparisons; no interval covers the drift between two runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from harness.analysis.compare import NOT_EQUIVALENT
-from harness.analysis.kernel_pairs import kernel_pairs
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import FASTER, SAME, SLOWER, Estimate, ratio, read_interval, time_of
@@ -24,6 +24,41 @@ from harness.core.record import Record, state_bound
 from harness.core.static_figures import AnyKernel
 from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.store.run_summary import RunSummary
+
+
+class Labelled(Protocol):
+    """A kernel in one configuration of its autotuner, which its label names."""
+
+    @property
+    def label(self) -> str: ...
+
+
+Kernel = TypeVar("Kernel", bound=Labelled)
+
+
+class KernelPair(NamedTuple, Generic[Kernel]):
+    """One kernel in one configuration on both sides."""
+
+    target: str
+    before: Kernel
+    now: Kernel
+
+
+def kernel_pairs(
+    before: Mapping[str, Sequence[Kernel]], now: Mapping[str, Sequence[Kernel]]
+) -> list[KernelPair[Kernel]]:
+    """The kernels that both sides have, by target; those of one label are paired in the order of the call."""
+    known = dict(_by_place(before))
+    return [KernelPair(at[0], known[at], kernel) for at, kernel in _by_place(now) if at in known]
+
+
+def _by_place(by_target: Mapping[str, Sequence[Kernel]]) -> Iterator[tuple[tuple[str, str, int], Kernel]]:
+    for target, kernels in by_target.items():
+        counts: Counter[str] = Counter()
+        for kernel in kernels:
+            yield (target, kernel.label, counts[kernel.label]), kernel
+            counts[kernel.label] += 1
+
 
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"

@@ -26,13 +26,13 @@ def list_(
     """List what can be run, or all about one family. Families, implementations, options, targets, models."""
     project = replace(place.project(), hashed=json)
     if family == MODELS:
-        from harness.commands.list_models import list_models
+        from harness.commands.list_catalog import list_models
 
         list_models(project.catalog, name, json=json)
     elif family is None:
         output.print_catalog(project.catalog, json=json)
     else:
-        from harness.commands.list_family import describe_family
+        from harness.commands.list_catalog import describe_family
 
         semantics, reason = describe_family(project, family)
         output.print_family(project.catalog, family, semantics, reason, contracts=contracts, json=json)
@@ -85,7 +85,7 @@ def doctor(
     """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
     if roofline:
         from harness.commands.measured_rooflines import measure_rooflines, roofline_data
-        from harness.report.tables.ceilings_table import print_roofline
+        from harness.report.tables.bounds_table import print_roofline
 
         found = measure_rooflines(place.project(), output.print_note)
         if json:

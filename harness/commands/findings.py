@@ -18,8 +18,7 @@ from harness.core.record import Record
 from harness.core.regular_file import NOT_REGULAR, read_regular
 from harness.core.shown_text import escape_json
 from harness.core.utf8 import decode_utf8
-from harness.findings.blocks import fill_blocks, whole_page
-from harness.findings.compose import compose
+from harness.findings.compose import compose, fill_blocks, whole_page
 from harness.findings.document import Document
 from harness.findings.kept_run import KeptRun, read_kept
 from harness.findings.receipt import Receipt, receipt_of, require_picture_url
@@ -64,7 +63,7 @@ def print_document(document: Document, *, json: bool) -> None:
 
 def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
     """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
-    from harness.findings.html.to_html import MISSING, datatables, to_html
+    from harness.findings.html import MISSING, datatables, to_html
 
     bundle = datatables()
     if bundle is None:

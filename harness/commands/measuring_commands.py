@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import typer
 
-from harness.commands import gate_options, measuring_options, options, output
+from harness.commands import measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
 from harness.commands.option_groups import REQUIRED, argument, option
@@ -212,7 +212,7 @@ def sensitivity(
 def gate(
     suites: Words = measuring_options.SUITES,
     *,
-    flags: gate_options.GateFlags,
+    flags: measuring_options.GateFlags,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     place: options.PlaceFlags,

@@ -169,7 +169,7 @@ def print_family(
         listed = {"implementations": [asdict(info) for info in members], "reason": reason}
         print_json({**asdict(family), "semantics": semantics, **listed})
     else:
-        from harness.report.tables.family_page import family_page
+        from harness.report.tables.listing import family_page
 
         console().print(family_page(family, members, semantics, reason, contracts=contracts))
 
@@ -191,15 +191,15 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
 def print_machine_speedups(found: Sequence[MachineSpeedups], *, json: bool) -> None:
     """Print every comparison by machine, and the facts of each machine as data."""
     from harness.core.fingerprint_identity import hashed_facts
-    from harness.report.tables import machine_speedups_table
+    from harness.report.tables import compare_runs
 
     if json:
         machines = {machine.fingerprint: machine for one in found for machine in one.machines}
         facts = {fingerprint: hashed_facts(machine.facts) for fingerprint, machine in machines.items()}
-        data = [{**one.to_json(), "sentence": machine_speedups_table.sentence(one)} for one in found]
+        data = [{**one.to_json(), "sentence": compare_runs.sentence(one)} for one in found]
         print_json({"comparisons": data, "fingerprints": facts})
     else:
-        machine_speedups_table.print_machine_speedups(console(), found)
+        compare_runs.print_machine_speedups(console(), found)
 
 
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:

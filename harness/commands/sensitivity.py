@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+from rich.text import Text
+
 from harness.analysis.results import by_suite
-from harness.analysis.sensitivity import FIELD, count_ratios, level_of, sensitivities
+from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity, count_ratios, level_of, sensitivities
+from harness.analysis.stats import read_interval
 from harness.commands.output import console, print_json, print_problems
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
+from harness.core.units import format_count
+from harness.report import format as fmt
+from harness.report.tables.cells import ABSENT, Cell, sentences
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
 from harness.sweep.schedule import interleave
 
 if TYPE_CHECKING:
@@ -42,8 +51,6 @@ def _all_else(case: Case) -> tuple[object, ...]:
 
 def print_sensitivity(project: Project, stored: Stored, *, json: bool) -> None:
     """Print the sensitivities of a run's suites. UsageError where none has two distributions."""
-    from harness.report.tables.sensitivity_table import print_sensitivities, sentence
-
     print_problems(stored)
     suites = by_suite(stored.info, stored.records)
     known = project.catalog.families
@@ -60,3 +67,80 @@ def print_sensitivity(project: Project, stored: Stored, *, json: bool) -> None:
         print_json({"sensitivities": [{**one.to_json(), "sentence": sentence(one)} for one in members]})
     else:
         print_sensitivities(console(), members)
+
+
+RATIO = (
+    "to the first: the speedup, or the baseline's time, over that on the first distribution; these intervals "
+    "hold together at 95 %."
+)
+ERROR = "error: RMS of the difference from the reference over that of the reference; exact: nothing differs."
+RECALL = "recall: mean over rows of the share of the largest that was found."
+COLUMNS = (
+    Column("seq"),
+    Column("implementation", right=False, folds=True),
+    Column(FIELD, right=False),
+    Column("time"),
+    Column("95 %", rank=2),
+    Column("speedup, 95 %", right=False),
+    Column("to the first", right=False, caption=RATIO),
+    Column("error", rank=1, caption=ERROR),
+    Column("recall", rank=1, caption=RECALL),
+    Column("status", right=False, rank=3),
+)
+
+
+def print_sensitivities(console: Console, found: Sequence[Sensitivity]) -> None:
+    """Print per setting a sentence for each implementation, candidates first; then the table."""
+    for (suite, setting), members in grouped(found, lambda member: (member.suite, member.setting)).items():
+        console.print(Text(f"{suite}: {setting}", style="bold"), soft_wrap=True)
+        for member in sorted(members, key=lambda member: member.implementation == member.baseline):
+            console.print(Text(sentence(member)), soft_wrap=True)
+        print_tables(console, _table(members))
+
+
+def sentence(member: Sensitivity) -> str:
+    """`partition: its speedup over exact differs most on zeros at 16Ki: 0.045× [0.041, 0.050] of …`."""
+    name, largest = fmt.short_label(member.implementation), member.largest
+    if largest is None:
+        return f"{name} is not timed on two distributions of one length, {member.first} and another"
+    is_baseline = member.implementation == member.baseline
+    what = "time" if is_baseline else f"speedup over {fmt.short_label(member.baseline)}"
+    ratio = largest.ratio
+    doubt = ratio.reason if ratio.low is None else read_interval(ratio)
+    return (
+        f"{name}: its {what} differs most on {largest.distribution} at {format_count(largest.record.seq)}: "
+        f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} of that on {member.first}"
+        f"{'' if largest.is_told_apart else f' ({doubt})'}"
+    )
+
+
+def _table(members: Sequence[Sensitivity]) -> TableData:
+    sections = [
+        ((format_count(seq), fmt.short_label(member.implementation)), [_row(case) for case in cases])
+        for seq in sorted({case.record.seq for member in members for case in member.cases})
+        for member in members
+        if (cases := [case for case in member.cases if case.record.seq == seq])
+    ]
+    return TableData.of_sections("", COLUMNS, sections)
+
+
+def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
+    record, time, compared = case.record, case.time, case.compared
+    text, bounds = (ABSENT, ABSENT) if time.value is None else fmt.seconds(time.value, time.low, time.high)
+    speedup = Cell(ABSENT, sentences(record.reason))
+    if compared is not None:
+        notes = sentences(record.reason, compared.reason, *compared.notes)
+        value = compared.speedup
+        speedup = Cell(ABSENT if value is None else fmt.speedup(value, compared.low, compared.high), notes)
+    ratio = case.ratio
+    change = ABSENT if ratio.value is None else fmt.speedup(ratio.value, ratio.low, ratio.high)
+    return case.distribution, text, bounds, speedup, change, *_errors(case), record.status
+
+
+def _errors(case: DrawnCase) -> Iterator[str]:
+    """The error and the recall of a case, where its contract has such figures."""
+    verdict = case.record.correctness
+    figures = verdict.figures if verdict else {}
+    rms, recall, different = (figures.get(name) for name in ("relative_rms", "recall", "mismatches"))
+    yield f"{rms:.1e}" if isinstance(rms, float) else "exact" if different == 0 else ABSENT
+    yield f"{recall:.4f}" if isinstance(recall, (int, float)) else ABSENT

@@ -1,11 +1,20 @@
 """`static`: a run that compiles and runs nothing, and the pages that show it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from harness.commands import output
 from harness.commands import run as stages
 from harness.commands.measuring_options import PageFlags
+from harness.commands.output import console, print_json, print_note, stored_of
+from harness.commands.streams import print_line
+from harness.core.record import Record
+from harness.gate.outcome import GateOutcome
+from harness.gate.report.table import gate_data, print_static_changes
+from harness.gate.static.base_figures import BaseFigures, changes_since
+from harness.report.run_json import run_data
+from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
+from harness.report.tables.render import print_tables
 from harness.run.session import Done
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
@@ -49,8 +58,6 @@ def compile_and_print(
     )
     changed = 0
     if pages.owners or base is not None:
-        from harness.commands.static_owners import print_plans
-
         changed = print_plans(done, targets, base, owners=pages.owners, json=json)
     else:
         _print_pages(done, targets, pages, columns, notes=notes, json=json)
@@ -64,3 +71,61 @@ def _print_pages(
         output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=notes)
+
+
+def print_plans(
+    done: Done, targets: Sequence[str], base: BaseFigures | None, *, owners: bool, json: bool
+) -> int:
+    """Print what changed since a base, then the owners, or both as JSON; the exit code that a base gives."""
+    stored = stored_of(done)
+    records = stored.records
+    for problem in stored.problems:
+        print_note(problem)
+    outcomes = [] if base is None else [changes_since(base, records, target) for target in targets]
+    if json:
+        data = run_data(stored.info, stored.records)
+        print_json({**data, **({} if base is None else {"base": _base_data(base, outcomes)})})
+    else:
+        for outcome in outcomes:
+            print_static_changes(console(), outcome)
+        if base is not None and owners:
+            print_since(records, targets, base)
+        if owners:
+            print_owners(records, targets)
+    return max((outcome.exit_code for outcome in outcomes), default=0)
+
+
+def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFigures) -> None:
+    """Print how much each planned peak grew since a base, and which buffers did."""
+    for record in records:
+        for target in targets:
+            before = base.figures.get((record.case, target))
+            for line in since_lines(record, target, before, base.name) if before else ():
+                print_line(line)
+
+
+def _base_data(base: BaseFigures, outcomes: Sequence[GateOutcome]) -> dict[str, object]:
+    figures = [
+        {"case": case, "target": target, **asdict(static)} for (case, target), static in base.figures.items()
+    ]
+    return {"name": base.name, "figures": figures, "changes": [gate_data(outcome) for outcome in outcomes]}
+
+
+def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
+    """Print the owners of every planned peak: the answers first, then tables of the longest lengths."""
+    for target in targets:
+        for line in (line for record in records for line in owners_lines(record, target)):
+            print_line(line)
+        for line in comparison_lines(records, target):
+            print_line(line)
+    longest = {(r.implementation, str(r.options), r.mode): r for r in sorted(records, key=lambda r: r.seq)}
+    found = (
+        (record, target, figures.owners)
+        for record in longest.values()
+        for target in targets
+        if (figures := record.static.get(target)) is not None
+    )
+    pages = [owners_table(record, target, owners) for record, target, owners in found if owners is not None]
+    if pages:
+        print_line("")
+        print_tables(console(), *pages)

@@ -1,12 +1,22 @@
-"""Stored runs: the part of one that `show` and `chart` select, the list of all, and a case over all."""
+"""Stored runs: the part of one that `show` and `chart` select, the list of all, and a case run after run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 from harness.analysis.filter import Selection, rebase
+from harness.analysis.history import CaseHistory, RunMedian
 from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
+from harness.core.grouped import collected
+from harness.core.quick_run import QUICK, QUICK_NOTE
+from harness.report import format as fmt
+from harness.report.tables.cells import ABSENT, Cell, sentences
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
 from harness.store.find import all_runs, find
 from harness.store.run_summary import RunSummary, summarise
 from harness.store.stored_run import Stored, without_collector
@@ -36,7 +46,7 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
     Published curves of the run's families are drawn with its own.
     """
     from harness.analysis.suite_results import results_of
-    from harness.profile.charts.draw import draw_profiles
+    from harness.profile.charts import draw_profiles
     from harness.report.charts import draw_run
     from harness.report.charts.model import published_curves
     from harness.store.atomic import write_files
@@ -58,7 +68,6 @@ def print_trends(results: Path, cases: Sequence[str], *, json: bool) -> None:
     """Print the medians of cases, run after run on one machine."""
     from harness.analysis.history import read_histories
     from harness.commands.compare import TREND
-    from harness.report.tables.history import print_histories
 
     histories = read_histories(results, cases, print_note)
     heading = f"a trend, {TREND}"
@@ -66,3 +75,42 @@ def print_trends(results: Path, cases: Sequence[str], *, json: bool) -> None:
         print_json({"trend": True, "heading": heading, "cases": [asdict(case) for case in histories]})
     else:
         print_histories(console(), histories, heading)
+
+
+DIRTY = "+: with uncommitted changes."
+COLUMNS = (
+    Column("run", right=False),
+    Column("started, UTC", rank=3, right=False),
+    Column("commit", rank=2, right=False, caption=DIRTY),
+    Column("time"),
+    Column("95 %", rank=1),
+    Column("of the time before", right=False),
+    Column("", right=False, folds=True),
+)
+
+
+def print_histories(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
+    """Print a table per case, under a heading that says how far its times can be compared.
+
+    Below it the runs that are noisy, and those of other machines by what differs.
+    """
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    for history in histories:
+        rows = tuple(_cells(median) for median in history.medians)
+        print_tables(console, TableData(history.case, COLUMNS, rows))
+        whys = [(QUICK_NOTE, median.run) for median in history.medians if median.quick]
+        whys += [(f"left out, of another fingerprint: {why}", run) for run, why in history.left_out.items()]
+        for why, ids in collected(whys).items():
+            console.print(Text(f"{len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"))
+
+
+def _cells(median: RunMedian) -> tuple[Cell, ...]:
+    time, ratio = median.time, median.ratio
+    status = " ".join([median.status] * (median.status != "ok") + [QUICK] * median.quick)
+    heads = (Cell(median.run), Cell(fmt.minute(median.started)), Cell(median.commit or ABSENT))
+    if time.value is None:
+        return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, sentences(median.reason)))
+    text, bounds = fmt.seconds(time.value, time.low, time.high)
+    change = ABSENT if ratio.value is None else fmt.speedup(ratio.value, ratio.low, ratio.high)
+    why = sentences(f"no interval: {time.reason}" if time.low is None else None, *time.warnings)
+    return (*heads, Cell(text, why), Cell(bounds), Cell(change), Cell(status))

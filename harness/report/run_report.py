@@ -7,20 +7,20 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.compare_runs import SideBySide
-from harness.analysis.results import HOST, label_of
+from harness.analysis.results import HOST, SuiteRecords, label_of, representative
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.grouped import collected
 from harness.core.quick_run import quick_notes
 from harness.core.record import Record
+from harness.core.units import format_count, format_seconds
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
+from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
-from harness.report.tables.detail import detail_table
 from harness.report.tables.kernels import kernel_lines, kernels_table
-from harness.report.tables.launch_lines import launch_lines
 from harness.report.tables.listing import origin
 from harness.report.tables.max_seq import (
     largest_table,
@@ -32,12 +32,39 @@ from harness.report.tables.max_seq import (
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
-from harness.report.tables.target_lines import (
+from harness.report.tables.targets import (
     collective_lines,
+    detail_table,
+    growth_table,
     program_lines,
+    targets_table,
 )
-from harness.report.tables.targets import growth_table, targets_table
 from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
+
+BOUND = 1.25  # times its time on the device that a call takes from dispatch to result
+MOST = 4  # implementations that a sentence names
+
+
+def launch_lines(suite: SuiteRecords) -> list[str]:
+    """`Launch-bound: dense below 16Ki (at 4Ki 134 µs on the device, 190 µs from call to result).`"""
+    timed = collected(
+        (records.label, (records[0].seq, timing))
+        for records in suite.by_case.values()
+        if (timing := representative(records).timing) is not None and timing.latency_s is not None
+    )
+    texts: list[str] = []
+    for label, cases in timed.items():
+        bound = [each for each in cases if (each[1].latency_low_s or 0.0) > BOUND * each[1].median_s]
+        if bound:
+            seq, timing = max(bound, key=lambda each: each[0])
+            longer = [other for other, _ in cases if other > seq]
+            where = f"below {format_count(min(longer))}" if longer else f"up to {format_count(seq)}"
+            took = f"{format_seconds(timing.median_s)} on the device"
+            latency = f"{format_seconds(timing.latency_s or 0.0)} from call to result"
+            texts.append(f"{short_label(label)} {where} (at {format_count(seq)} {took}, {latency})")
+    more = f"; and {len(texts) - MOST} more" if len(texts) > MOST else ""
+    return [f"Launch-bound: {'; '.join(texts[:MOST])}{more}."] if texts else []
+
 
 WORK = ("compile", "warmup", "contract", "samples")
 _TOTALS = {"wall_s", "work_s"}

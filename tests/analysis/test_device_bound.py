@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.analysis.device_bound import device_bound
 from harness.core.record import Cost
+from harness.report.tables.bounds_table import device_bound
 from tests.report.charts.suites import record, static
 
 K = 1024
@@ -15,13 +15,6 @@ def costing(name, seq, flops, bytes_, **more):
     return record(
         name, seq, status="planned", workload=BF16, static=figures, cost=Cost(flops, bytes_, None), **more
     )
-
-
-def test_the_slower_of_the_two_rates_bounds_a_call():
-    by_flops = device_bound(costing("flash", K, 989e12, 1), "cuda:h100")
-    assert by_flops == (pytest.approx(1.0), "FLOPs")
-    by_bytes = device_bound(costing("flash", K, 1.0, 3_352_320_000_000), "cuda:h100")
-    assert by_bytes == (pytest.approx(1.0), "bytes")
 
 
 @pytest.mark.parametrize("target", ["host", "cuda:sm_90", "tpu:v5p:4x4x8"])

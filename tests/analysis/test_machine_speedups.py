@@ -5,7 +5,7 @@ import pytest
 from harness.analysis.machine_speedups import OTHER_CODE, machine_speedups
 from harness.analysis.results import SuiteRecords
 from harness.analysis.stats import FASTER, NO_INTERVAL
-from harness.report.tables.machine_speedups_table import answer_of, describe_verdicts, sentence
+from harness.report.tables.compare_runs import answer_of, describe_verdicts, sentence
 from tests.records import PASSED, record_of, timing_of
 
 MACHINES = {

@@ -7,7 +7,7 @@ import yaml
 
 from harness.catalog import models
 from harness.catalog.models import ModelWorkload, model, names, read
-from harness.commands.list_models import attention_words, selection_words
+from harness.commands.list_catalog import attention_words, selection_words
 from harness.core.errors import UsageError
 
 # attention, selection, layers, positions: as the publishers' configurations were read by others, by hand

@@ -39,21 +39,6 @@ def test_every_check_that_concerns_a_case_is_made(whole):
     assert (failed["passed"], failed["reason"]) == (False, "a doubled one is not positive")
 
 
-def test_a_typo_names_the_nearest_check(in_process):
-    said = in_process("check", "doubled/posittive", "--seq", "8", "--plugin", PLUGIN)
-    assert said.code == 2
-    assert 'nearest: "doubled/positive"' in said.err
-
-
-def test_the_page_names_the_objection(in_process, whole):
-    said = in_process("show", "--run", whole.json["run"])
-    assert "checks of doubled" in said.out
-    assert "ones must not vanish (a reviewer)" in said.out
-    assert "2 of 4" in said.out
-    assert "1 expected to fail" in said.out
-    assert "doubled by: adding, elements: 8" in said.out
-
-
 def test_a_check_asks_for_another_workload(whole):
     found = by_name(whole)
     assert found["added"]["doubled/longer"]["figures"] == {"elements": 16}

@@ -1,54 +1,54 @@
-"""Wrong input: one sentence with file, line and the nearest name; exit 2; nothing runs."""
+"""Wrong input: one sentence with file, line and the nearest name; an exit code; nothing runs."""
+
+import shlex
 
 import pytest
 
+from tests.goldens import GOLDEN, assert_golden
+from tests.stores import store_two_runs
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["run", "maks"], 'unknown suite "maks"; nearest: "mask"'),
-        (["run", "--impl", "scater"], 'nearest: "scatter"'),
-        (["run", "--set", "rows"], "write FIELD=VALUE"),
-        (["run", "--figures"], "goes with --dry-run"),
-        (["run", "--graphs"], "--graphs: cpu has no CUDA graphs to replay; add --device cuda"),
-        (
-            ["run", "--graphs", "--on", "pool"],
-            "does not go with --on: graphs are tried on this machine alone",
-        ),
-        (
-            ["run", "--dry-run", "--on", "pool"],
-            '"pool" is none of the machines in bench.yaml, which names none',
-        ),
-        (["doctor", "--on", "pool"], '"pool" is none of the machines in bench.yaml, which names none'),
-        (["report", "--html", "."], "--html .: is no file; name one"),
-        (["report", "--into", "."], ".: it is no regular file; name a file"),
-        (["run", "--set", "dtype=f33"], 'nearest: "f32"'),
-        (["run", "--memory", "18GX"], "GX"),
-        (["run", "--plugin", "absent.py"], "absent.py"),
-        (["run", "--config", "absent.yaml"], "absent.yaml"),
-        (["run", "--no-such-flag"], "no-such-flag"),
-        (["static", "--target", "tpu:v9"], "tpu:v9"),
-        (["check", "mask/scater"], 'nearest: "mask/scatter"'),
-        (["check", "topkk"], 'nearest: "topk"'),
-        (["check", "scatter[x"], "name[option=value]"),
-        (["run", "--impl", "scatter[x"], "name[option=value]"),
-        (["show", "--run", "1999"], "1999"),
-        (["show", "--columns", "temp/bse"], 'unknown column "temp/bse"; nearest: "temp/base"; known: time,'),
-        (["run", "--columns", "colour"], 'unknown column "colour"; known: time, 95 %, speedup, FLOP/s,'),
-        (["show", "--baseline", "scater"], 'the run has no "scater"; nearest: "scatter"'),
-        (["chart", "--baseline", "scater"], 'the run has no "scater"; nearest: "scatter"'),
-        (["chart", "nosuite"], "nosuite"),
-        (["compare", "latest"], "--impl a,b"),
-        (["compare", "latest", "--impl", "scatter"], "name two implementations"),
-        (["compare", "latest", "--impl", "scatter,brodcast"], 'nearest: "broadcast"'),
-        (["nosuchcommand"], "nosuchcommand"),
-    ],
-)
-def test_a_typo_is_a_sentence(in_process, measured, words, says):
-    said = in_process(*words)
-    assert said.code == 2
-    assert says in said.err
-    assert said.out == ""
+FILE = GOLDEN / "mistakes.txt"
+COMMANDS = [line[2:] for line in FILE.read_text("utf-8").splitlines() if line.startswith("$ ")]
+BENCH = """\
+default: [mask]
+defaults: {budget: 50ms, timeout: 60s, memory: 4GiB}
+suites:
+  mask: {family: mask, seq: [256, 512], rows: 4, topk: 32, baseline: broadcast, impls: [broadcast, scatter]}
+  broken: {family: offsets, seq: [512], kind: causal, layout: cross, baseline: mask_quadratic}
+  mla: {family: mla, seq: [16, 32], config: small, baseline: naive, impls: [naive]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A project with two stored runs, a file mine.py, and nothing else."""
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    (tmp_path / "mine.py").write_text("")
+    store_two_runs(tmp_path / "results")
+    return tmp_path
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_mistake_is_the_sentence_that_was_read(in_process, folder):
+    """The golden file has the commands: add one as a line that begins with `$ `, and rewrite it."""
+    before, told = files(folder), []
+    for command in COMMANDS:
+        said = in_process(*shlex.split(command), folder=folder)
+        assert "Traceback" not in said.err, command
+        assert said.out == "", command
+        told.append(f"$ {command}\n{said.code}: {said.err}".replace(str(folder), "FOLDER"))
+    assert files(folder) == before
+    assert_golden("mistakes.txt", "".join(told))
+
+
+def test_a_mistake_is_one_line():
+    """Click's own sentences about arguments and options have a second line with the remedy."""
+    said = FILE.read_text("utf-8").splitlines()
+    assert len(said) == 2 * len(COMMANDS)
+    assert {answer.partition(": ")[0] for answer in said[1::2]} <= {"2", "3", "5"}
 
 
 @pytest.mark.parametrize(
@@ -64,19 +64,6 @@ def test_a_typo_in_bench_yaml_names_its_line(in_process, project, tmp_path, typo
     assert f"bench.yaml:{line}:" in said.err
     assert says in said.err
     assert not (tmp_path / "results").exists()
-
-
-def test_results_that_cannot_be_written(in_process, tmp_path):
-    (tmp_path / "file").write_text("")
-    said = in_process("run", "--results", str(tmp_path / "file"))
-    assert said.code == 5
-    assert str(tmp_path / "file") in said.err
-
-
-def test_resume_without_a_run(in_process, tmp_path):
-    said = in_process("run", "--resume", "--results", str(tmp_path))
-    assert said.code == 2
-    assert "--resume" in said.err
 
 
 def test_list_and_doctor(seqsweep, in_process):

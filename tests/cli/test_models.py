@@ -1,7 +1,5 @@
 """Presets on the command line: listed, derived, planned and measured."""
 
-import pytest
-
 PLUGIN = '''\
 """A family of one's own that says what it computes of a model."""
 from dataclasses import dataclass
@@ -61,24 +59,6 @@ def test_a_model_is_listed_with_what_follows(in_process):
     page = in_process("list", "models", "deepseek-v3.2").out
     assert "kv_lora_rank=512" in page
     assert "the model attends the 2048 tokens that it selects" in " ".join(page.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["list", "models", "glm5"], 'unknown model "glm5"; nearest: "glm-5"'),
-        (["list", "mask", "glm-5"], "only a model is named behind the list"),
-        (["list", "models", "--contracts"], "presets of models have no contracts"),
-        (["run", "broken", "--model", "glm-5"], "--model: offsets has nothing that follows from a model"),
-        (["static", "mask", "--model", "kimi-k2"], "--model: mask of kimi-k2: it selects no single tokens"),
-        (["check", "mask", "--tp", "8"], "--tp: tp is a model's; name one"),
-    ],
-)
-def test_what_a_model_does_not_have_is_a_sentence(in_process, words, says):
-    said = in_process(*words)
-    assert said.code == 2
-    assert says in said.err
-    assert said.out == ""
 
 
 def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):

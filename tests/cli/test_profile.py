@@ -144,20 +144,3 @@ def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
 @pytest.mark.full
 def test_a_run_goes_on_beside_a_stored_profile(folder, slept):
     assert call(folder, "run", "attention", "--seq", "16", "--mode", "fwd").code == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ([], "Missing argument"),
-        (["mla/naiv"], 'nearest: "mla/naive"'),
-        (["mla/naive", "--seq", "8Gx"], "8Gx"),
-        (["mla/naive", "--seq", "16", "--trace", "absent/call.json"], "absent/call.json: cannot be written"),
-        (["mla/naive", "--seq", "16,32", "--trace", "call.json"], "is of one case, these are 2"),
-        (["mla/naive", "--seq", "16", "--resume", "--results", "none"], "no run of mla is stored"),
-    ],
-)
-def test_a_slip_is_a_sentence(in_process, folder, words, why):
-    said = in_process("profile", *words, folder=folder)
-    assert said.code == 2
-    assert why in said.err

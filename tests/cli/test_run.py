@@ -68,13 +68,6 @@ def test_show_repeats_what_run_said(in_process, measured):
     assert "baseline" in said.out
 
 
-def test_show_keeps_what_is_asked_for(in_process, measured):
-    records = in_process("show", "mask", "--impl", "scatter", "--seq", "1Ki", "--json").json["records"]
-    assert [record["case"] for record in records] == [
-        "mask/scatter@batch=1,dtype=f32,rows=4,seq=1024,topk=32:fwd:cpu"
-    ]
-
-
 def test_charts_are_drawn_and_stay_the_same(in_process, measured, project):
     first = in_process("chart", "--run", measured.json["run"], "--json").json["charts"]
     assert [path.rsplit("/", 1)[1] for path in first] == [
@@ -159,16 +152,6 @@ def test_kill_then_resume(seqsweep, tmp_path, project, wait_until):
     assert sum('"append":[' in line for line in stored.read_text().splitlines()) == 9
 
 
-def test_compare_inside_a_run(in_process, measured):
-    said = in_process("compare", measured.json["run"], "--impl", "scatter,broadcast", "--json")
-    assert said.code == 0
-    assert said.json["trend"] is False
-    assert {change["of"] for change in said.json["comparisons"]} == {"mask/scatter"}
-    assert said.json["sides"]["run"]["run"] == measured.json["run"]
-    assert all(change["of_time"]["value"] > 0 for change in said.json["comparisons"])
-    assert "same rounds" in in_process("compare", "latest", "--impl", "scatter,broadcast").out
-
-
 def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, tmp_path, project):
     (run,) = [
         path for path in project.glob("results/runs/*") if path.name == measured.json["records"][0]["run"]
@@ -188,14 +171,6 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     assert refused.code == 2
     assert "cpu (" in refused.err
     assert in_process("compare", str(run), str(elsewhere), "--force").code == 0
-
-
-def test_runs_lists_what_was_stored(in_process, measured):
-    (run,) = (run for run in in_process("runs", "--json").json["runs"] if run["run"] == measured.json["run"])
-    assert (run["state"], run["cases"], run["planned"], run["statuses"]) == ("finished", 9, 9, {"ok": 9})
-    assert run["suites"] == ["mask"]
-    assert run["fingerprint"] in measured.json["fingerprints"]
-    assert measured.json["run"] in in_process("runs").out
 
 
 def test_pruning_names_what_goes_and_refuses_what_cannot_be_meant(in_process, tmp_path, project, measured):

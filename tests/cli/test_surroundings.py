@@ -10,7 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "results/reference/20261123T205009Z-c7f20ab"
 SHOW = ("show", "--run", str(KEPT))
-C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def call(*words, redirect="", cwd=ROOT, **environment):
@@ -23,20 +22,6 @@ def call(*words, redirect="", cwd=ROOT, **environment):
         timeout=120,
         check=False,
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "environment"),
-    [(SHOW, {"PYTHONIOENCODING": "ascii"}), (SHOW, C_LOCALE), (("run", "--dry-run"), C_LOCALE)],
-    ids=["show-ascii", "show-C", "run-C"],
-)
-def test_an_ascii_locale_loses_nothing(words, environment):
-    done = call(*words, **environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    done.stdout.decode("ascii")
-    if words is SHOW:
-        assert b"MB/s" in done.stdout
-        assert b"1.65x" in done.stdout, "a sign that ASCII lacks is spelled"
 
 
 @pytest.mark.parametrize("words", [(*SHOW, "--json"), SHOW], ids=["json", "show"])
@@ -91,12 +76,4 @@ def test_a_deleted_folder_is_a_sentence(tmp_path):
     assert (done.returncode, done.stderr) == (
         5,
         "seqsweep: the current folder has been removed; change to another one\n",
-    )
-
-
-def test_a_configuration_without_an_end_is_a_sentence():
-    done = call("run", "--config", "/dev/zero")
-    assert done.returncode == 2
-    assert done.stderr == (
-        b"seqsweep: /dev/zero: more than 16.0 MiB: no file of this kind; name another with --config\n"
     )

@@ -147,14 +147,6 @@ def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
 
 
 @pytest.mark.long
-def test_a_kernel_that_spills_says_so_first_and_where(tmp_path):
-    folder = written(tmp_path, "hungry", "(1,)", "BLOCK=64, num_warps=1")
-    done = call(folder, "static", "--target", "cuda:a100", "--seq", "256")
-    assert "255 registers a thread, spills" in done.out
-    assert "most at kernels.py:" in done.out
-
-
-@pytest.mark.long
 def test_a_kernel_that_does_not_compile_names_its_line(tmp_path):
     folder = written(tmp_path, "misspelt", "(1,)", "BLOCK=256")
     said = call(folder, "static", "--target", "cuda:h100", "--seq", "256")

@@ -3,14 +3,13 @@
 import csv
 import io
 import re
-from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from tests.records import PASSED, kernel_of, record_of, static_of, timing_of
+from tests.records import PASSED, record_of, timing_of
 from tests.stores import RUNS, store, store_two_runs
 
 NASTY = "a|b `c` <b>*x*</b> \x1b[31mred\x1b[0m\n[t](u) $m$ ~~s~~ #1"
@@ -32,39 +31,6 @@ def export(results, capsysbinary):
     return run
 
 
-def test_csv_has_the_documented_columns_and_every_digit(export, results):
-    code, out, _ = export(RUNS[0], "--to", "csv", "--impl", "scatter")
-    (row,) = csv.DictReader(io.StringIO(out))
-    assert code == 0
-    assert (row["label"], row["seq"], row["time_s"]) == ("mask/scatter[k=2]", "4096", "2.0")
-    assert (row["temp_bytes"], row["side"]) == ("", ""), "what is missing is no 0"
-    _, out, _ = export(RUNS[0], "--to", "csv", "--samples", "--impl", "scatter")
-    assert [float(row["sample_s"]) for row in csv.DictReader(io.StringIO(out))] == [1, 2, 2, 2, 2, 2, 3, 3]
-
-
-def test_kernels_are_rows_of_their_own_and_have_columns_of_a_target(export, results):
-    known = replace(static_of(temp_bytes=1), kernels=(kernel_of(configuration="BM=64"), kernel_of(warps=8)))
-    record = record_of("flash", 4096, static={"cuda:h100": known}, run=RUNS[0])
-    store(results, "20261122T113000Z-ccccccc", [record], "mask/flash")
-    _, out, _ = export("--to", "csv", "--kernels")
-    rows = [*csv.DictReader(io.StringIO(out))]
-    assert [(row["kernel"], row["configuration"], row["warps"]) for row in rows] == [
-        ("attn", "BM=64", "4"),
-        ("attn", "", "8"),
-    ]
-    assert {(row["target"], row["registers"], row["limiter"]) for row in rows} == {
-        ("cuda:h100", "168", "registers")
-    }
-    _, out, _ = export("--to", "csv", "--static")
-    (row,) = csv.DictReader(io.StringIO(out))
-    assert (row["kernels"], row["kernel"], row["blocks_per_sm"], row["waves"]) == (
-        "2",
-        "attn (BM=64)",
-        "3",
-        "1.29",
-    )
-
-
 def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     from harness.frames.load import load
 
@@ -75,27 +41,6 @@ def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
         name for name in frame if frame[name].isna().all()
     ]  # of what nothing is known pyarrow keeps no type
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
-
-
-@pytest.mark.parametrize("service", ["bencher", "github-action-benchmark"])
-def test_the_form_of_a_service_is_refused_with_the_columns_that_it_is_made_of(export, service):
-    code, out, err = export("--to", service)
-    assert (code, out) == (2, "")
-    assert f"export {service} was removed: export --to csv has time_s" in err
-
-
-def test_markdown_says_what_show_says(export):
-    code, out, _ = export("--to", "markdown", "--mode", "fwd")
-    assert code == 0
-    assert (
-        "- Fastest at 4Ki: scatter\\[k=2\\], 2.0 s \\[1.0, 3.0\\], 4.0× \\[2.7, 5.3\\] as fast as base" in out
-    )
-    assert "| 4Ki | base | 8.000 s | \\[8.000, 8.000\\] | baseline | ok |" in out
-    assert "|  | scatter\\[k=2\\] | 2.0 s<sup>1</sup> | \\[1.0, 3.0\\] | 4.0× \\[2.7, 5.3\\] | ok |" in out
-    assert "<details><summary>Notes</summary>" in out
-    assert "plans 33 GiB" in out
-    assert f"run {RUNS[1]}" in out
-    assert "exponents" not in out, "there are none"
 
 
 def test_nothing_of_others_is_markdown_or_html(export, tmp_path, results):
@@ -110,28 +55,6 @@ def test_nothing_of_others_is_markdown_or_html(export, tmp_path, results):
     _, out, _ = export("--to", "csv")
     assert "\x1b" not in out
     assert len(list(csv.reader(io.StringIO(out)))) == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (["--to", "cvs"], 2, '--to: unknown form "cvs"; nearest: "csv"'),
-        ([], 2, "Missing option"),
-        (["--to", "parquet"], 2, "--to parquet: is no text; name a file with --out"),
-        (["--to", "markdown", "--samples"], 2, "--samples: alone, with --to csv or parquet"),
-        (["--to", "csv", "--samples", "--static"], 2, "--samples: alone"),
-        (["--to", "csv", "--impl", "scater"], 2, '--impl: the run has no "scater"; nearest: "scatter"'),
-        (["--to", "csv", "--baseline", "bse"], 2, '--baseline: the run has no "bse"; nearest: "base"'),
-        (["1999", "--to", "csv"], 2, 'no run "1999"'),
-        (["--to", "csv", "--out", "/dev/null"], 2, "--out /dev/null: is no file"),
-        (["--to", "csv", "--out", "/dev/null/x.csv"], 5, "cannot be written"),
-    ],
-)
-def test_a_mistake_is_a_sentence(export, words, code, says):
-    said = export(*words)
-    assert (said[0], said[1]) == (code, "")
-    assert says in said[2]
-    assert said[2].count("\n") == 1
 
 
 def test_a_full_disk_is_a_sentence(export, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import typer
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.flag_conflicts import ALL_MODELS, KERNEL, MODELS, conflicts
+from harness.commands.sectioned_command import ALL_MODELS, KERNEL, MODELS, conflicts
 from harness.core.machine import usable_cores
 
 EXCLUSIONS = {command: exclusions for command, (exclusions, _) in conflicts().items()}

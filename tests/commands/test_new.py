@@ -129,44 +129,6 @@ def test_the_pages_show_what_is_written(new, tmp_path):
     assert len((tmp_path / "sums.py").read_text().splitlines()) <= 45
 
 
-def test_nothing_is_overwritten(new, tmp_path):
-    (tmp_path / "mine.py").write_text("precious")
-    code, out, err = new("mask", "mine")
-    assert (code, out) == (2, "")
-    assert "mine.py is there already, and stays as it is" in err
-    assert (tmp_path / "mine.py").read_text() == "precious"
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["msk", "mine"], 'unknown family "msk"; nearest: "mask"'),
-        (["mask", "my-own"], '"my-own" cannot name a function in Python'),
-        (["mask", "class"], '"class" cannot name a function in Python'),
-        (["mask", "scatter"], "mask/scatter is registered already; choose another name"),
-        (["mask", "json"], "json.py would hide the module json"),
-        (["--family", "topk"], "topk is registered already"),
-        (["mask", "mine", "--framework", "trton"], 'unknown framework "trton"; nearest: "triton"'),
-        (["--family", "sums", "--framework", "triton"], "--framework does not go with --family"),
-        (["mask"], "write seqsweep new FAMILY NAME"),
-        (["mask", "mine", "--family", "sums"], "or seqsweep new --family NAME"),
-    ],
-)
-def test_a_name_that_cannot_be_taken_is_wrong_usage(new, tmp_path, words, said):
-    code, out, err = new(*words)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_takes_no_file_is_a_sentence(new, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, _, err = new("mask", "mine", "--out", "file")
-    assert code == 5
-    assert err.startswith("seqsweep: file: cannot be written (a file stands where a folder is needed); ")
-    assert err.endswith("or --out\n")
-
-
 def test_a_full_disk_leaves_no_half_a_file(new, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

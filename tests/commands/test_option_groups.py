@@ -1,14 +1,14 @@
 """The decorator that turns dataclasses into flags: what typer sees of it, and what the command gets."""
 
 from dataclasses import FrozenInstanceError, dataclass
-from inspect import Parameter, signature
-from typing import Annotated, get_type_hints
+from inspect import signature
+from typing import Annotated
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.commands.option_groups import group_parameters, splice_groups
+from harness.commands.option_groups import splice_groups
 
 Words = Annotated[list[str] | None, typer.Option("--word")]
 
@@ -62,44 +62,12 @@ def test_typer_sees_the_fields_in_place_of_their_group():
     assert flat["words"].annotation is Words
 
 
-def test_signature_and_annotations_agree():
-    spliced = splice_groups(greet)
-    hints = get_type_hints(spliced, include_extras=True)
-    assert hints == {name: one.annotation for name, one in signature(spliced).parameters.items()}
-    assert (spliced.__name__, spliced.__doc__) == ("greet", "Greets.")
-
-
-def test_annotations_written_as_text_are_resolved():
-    def command(*, group: "Base", name: "str" = "x") -> None: ...
-
-    command.__annotations__ = {"group": Base, "name": "str"}
-    flat = signature(splice_groups(command)).parameters
-    assert [one.annotation for one in flat.values()] == [Words, group_parameters(Base)[1].annotation, str]
-
-
-def test_a_field_without_a_default_is_required(invoke):
-    assert signature(splice_groups(need)).parameters["name"].default is Parameter.empty
-    refused, calls = invoke("need")
-    assert (refused.exit_code, calls) == (2, [])
-    assert "Missing option '--name'" in refused.output
-    assert invoke("need", "--name", "x")[1] == [Named("x")]
-
-
-def test_the_command_gets_its_group_with_defaults(invoke):
-    assert invoke("greet")[1] == [("all", Wider(), False)]
-
-
 def test_the_command_gets_its_group_as_typed(invoke):
     done, calls = invoke("greet", "you", "--loud", "--count", "5", "--word", "a", "--last")
     assert done.exit_code == 0
     assert calls == [("you", Wider(["a"], 5, loud=True), True)]
     with pytest.raises(FrozenInstanceError):
         calls[0][1].count = 4
-
-
-def test_a_list_gathers_what_is_repeated_and_a_value_takes_the_last(invoke):
-    _, [(_, group, _)] = invoke("greet", "--word", "a", "--count", "1", "--word", "b,c", "--count", "2")
-    assert (group.words, group.count) == (["a", "b,c"], 2)
 
 
 @pytest.mark.parametrize("words", [["--name", "x"], ["--cuont", "3"], ["--count", "three"], ["--count"]])
@@ -113,13 +81,3 @@ def test_two_groups_with_one_field_are_a_mistake_of_the_command():
 
     with pytest.raises(TypeError, match="command: two parameters are named words"):
         splice_groups(command)
-
-
-def test_a_function_without_groups_stays_as_it_is():
-    def command(name: str = "x") -> None:
-        CALLS.append(name)
-
-    CALLS.clear()
-    spliced = splice_groups(command)
-    spliced(name="y")
-    assert (list(signature(spliced).parameters), CALLS) == (["name"], ["y"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands import gate_options, measuring_options, options, stored_options
+from harness.commands import measuring_options, options
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides
@@ -15,11 +15,6 @@ def test_words_come_with_commas_or_one_by_one():
     assert split_words(None) == ()
     with pytest.raises(UsageError, match='"," names nothing'):
         split_words(["4Ki", ","])
-
-
-def test_nothing_typed_changes_nothing():
-    groups = options.SelectionFlags(), options.LimitFlags(), measuring_options.RunFlags()
-    assert combine(*groups) == combine() == Overrides()
 
 
 def test_each_group_adds_its_own():
@@ -49,11 +44,6 @@ def test_each_group_adds_its_own():
     )
 
 
-def test_a_device_is_typed_or_the_host():
-    assert combine(options.SelectionFlags(device=["cuda"])).devices == ("cuda",)
-    assert combine(options.HostSelectionFlags()).devices == ("cpu",)
-
-
 @pytest.mark.parametrize("text", ["rows", "rows=", "rows= ,", "=", "=3", ""])
 def test_a_field_without_a_value_is_refused(text):
     with pytest.raises(UsageError) as caught:
@@ -61,23 +51,9 @@ def test_a_field_without_a_value_is_refused(text):
     assert str(caught.value) == f"--set: write FIELD=VALUE, not {text}"
 
 
-def test_a_place_is_a_project():
-    config, results = Path("b.yaml"), Path("r")
-    whole = options.PlaceFlags(config=config, results="r", plugin=["a.py,b.py"]).project()
-    assert (whole.config_path, whole.results_path, whole.given_plugins) == (config, results, ("a.py", "b.py"))
-    assert options.CatalogFlags(plugin=["a.py"]).project().given_plugins == ("a.py",)
-    assert options.ResultsFlags(config, "r").project().results_path == results
-
-
-def test_a_part_of_a_run_is_a_selection():
-    part = stored_options.StoredFlags(family=["mask"], seq=["1Ki,2Ki"], device=["cpu"]).part(["quick"])
-    assert (part.suites, part.families) == (("quick",), ("mask",))
-    assert (part.seqs, part.devices) == (("1Ki", "2Ki"), ("cpu",))
-
-
 def test_a_gate_gives_its_budget_to_each_case():
     overrides = combine(options.LimitFlags(seed="1"))
-    flags = gate_options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml"))
+    flags = measuring_options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml"))
     gate = flags.options(["mask"], overrides)
     assert (gate.suites, gate.cases, gate.junit, gate.budget_s) == (("mask",), ("a@*",), Path("j.xml"), 20.0)
     assert gate.overrides.settings == {"seed": "1", "budget": "20s"}
@@ -86,4 +62,4 @@ def test_a_gate_gives_its_budget_to_each_case():
 @pytest.mark.parametrize(("budget", "says"), [("0", "--budget 0 s: must be longer"), ("x", "--budget: ")])
 def test_a_gate_needs_a_budget(budget, says):
     with pytest.raises(UsageError, match=says):
-        gate_options.GateFlags(budget=budget).options((), Overrides())
+        measuring_options.GateFlags(budget=budget).options((), Overrides())

@@ -60,16 +60,11 @@ SHOWN = {
 }
 
 
+@pytest.mark.parametrize("made_by", ["run mask --quick", "run mask"])
 @pytest.mark.parametrize("words", SHOWN.values(), ids=SHOWN)
-def test_its_numbers_are_shown_with_the_sentence(call, words):
-    code, text = call("run mask --quick", words)
-    assert (code, says_noisy(text)) == (0, True)
-
-
-@pytest.mark.parametrize("words", SHOWN.values(), ids=SHOWN)
-def test_other_runs_are_shown_without_it(call, words):
-    code, text = call("run mask", words)
-    assert (code, says_noisy(text)) == (0, False)
+def test_the_numbers_of_a_quick_run_and_no_others_are_shown_with_the_sentence(call, words, made_by):
+    code, text = call(made_by, words)
+    assert (code, says_noisy(text)) == (0, "--quick" in made_by)
 
 
 def test_its_function_has_the_sentence_in_its_text(call, tmp_path):

@@ -84,33 +84,6 @@ def test_without_a_file_it_is_printed(call, tmp_path):
     assert call("report", "--json")[1].startswith('{"sections":[{"key":"verdict"')
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["report", "maks"], 'no run has a suite "maks"; nearest: "mask"'),
-        (["report", "--check"], "--check: goes with --into; it compares that file"),
-        (["report", "--pr", "--into", "x.md"], "--into does not go with --pr"),
-        (["report", "--pr", "--run", "one,one"], "a receipt is of one run, not of 2"),
-        (["report", "--chart", "https://e.org/a.svg"], "--chart: goes with --pr"),
-        (
-            ["report", "--pr", "--chart", "https://e.org/<b>"],
-            '--chart: "https://e.org/<b>" is no http(s) URL',
-        ),
-        (["report", "--run", "two"], 'no run "two"'),
-        (["verify", "none.md"], "none.md: does not exist"),
-        (["verify", "bench.yaml"], "bench.yaml: holds no whole receipt"),
-        (["verify", "bench.yaml", "--limit", "0"], "--limit 0 s: must be longer than 0 s"),
-        (["show", "--record", "wxyz"], '"wxyz" is no hash'),
-        (["show", "--record", "abc"], '"abc" is no hash; write 4 or more of its digits'),
-        (["show", "--record", "0000"], "none of 1 runs has a record"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(call, words, says):
-    code, out, err = call(*words)
-    assert (code, out) == (2, "")
-    assert says in err
-
-
 def test_a_record_is_printed_by_the_hash_in_a_row(call, tmp_path):
     row = next(line for line in call("report")[1].splitlines() if line.startswith("| 8Ki | sparse"))
     digest = row.split(" | ")[-1].removesuffix(" |")

@@ -1,12 +1,12 @@
 """`sensitivity`: which cases it plans, and what it says of a stored run."""
 
-import json
-
 import pytest
 
+from harness.analysis.results import by_suite
+from harness.analysis.sensitivity import sensitivities
 from harness.commands.app import app
 from harness.commands.exit_codes import STOPPED, call_app
-from harness.commands.sensitivity import plan_distributions
+from harness.commands.sensitivity import plan_distributions, sentence
 from harness.core.errors import UsageError
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
@@ -15,6 +15,7 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import suite_info
 from tests.records import PASSED, record_of, timing_of
+from tests.report.conftest import info_of
 from tests.stores import RUNS, store
 
 BENCH = """
@@ -43,11 +44,6 @@ def test_a_suite_is_planned_over_all_distributions_unless_it_lists_some(project)
         "some": ["iid", "tied"],
         "rows": ["iid", "unpadded", "padded", "long_run", "zeros"],
     }
-
-
-def test_a_flag_lists_others(project):
-    overrides = Overrides(fields={"distribution": ("zeros", "narrow")})
-    assert distributions(plan_distributions(project, ["some"], overrides)) == {"some": ["zeros", "narrow"]}
 
 
 def test_one_distribution_is_refused_before_anything_is_measured(project):
@@ -136,31 +132,6 @@ def stored(results, *distributions):
     )
 
 
-def test_a_run_of_one_distribution_is_refused_with_the_command_that_measures_more(tmp_path, capsys):
-    stored(tmp_path, "iid")
-    assert call_app(app, ["sensitivity", "mask", "--run", "latest", "--results", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert "no suite with two distributions; measure them: seqsweep sensitivity mask" in said
-
-
-@pytest.mark.parametrize("words", [("--factor", "2"), ("--run", "latest", "--quick")])
-def test_flags_that_mean_nothing_are_refused(tmp_path, words):
-    stored(tmp_path, "iid", "tied")
-    assert call_app(app, ["sensitivity", "mask", *words, "--results", str(tmp_path)]) == 2
-
-
-def test_a_stored_run_is_told_as_json(tmp_path, capsysbinary):
-    stored(tmp_path, "iid", "tied")
-    words = ["sensitivity", "mask", "--run", "latest", "--json"]
-    assert call_app(app, [*words, "--results", str(tmp_path)]) == 0
-    data = json.loads(capsysbinary.readouterr().out)
-    base, x = data["sensitivities"]
-    assert base["sentence"].startswith("base: its time differs most on tied at 4Ki: 1.000× [")
-    assert x["sentence"].startswith("x: its speedup over base differs most on tied at 4Ki: 1.000× [")
-    assert [case["speedup"] for case in x["cases"]] == [2.0, 2.0]
-    assert [case["distribution"] for case in x["cases"]] == ["iid", "tied"]
-
-
 def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     folder = RunFolder.create(tmp_path / "results", RUNS[0], {"suites": {}, "depth": "run"})
     done = Done(folder, RunOutcome((), interrupted=True, overhead={}))
@@ -171,3 +142,43 @@ def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path
     said = capsys.readouterr().err
     assert "resume with: " in said
     assert "no suite with two distributions" not in said
+
+
+STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
+
+
+def record(name, data, seconds=None, seq=4096, **more):
+    if seconds:
+        more |= {"timing": timing_of([seconds * s for s in STEADY]), "correctness": PASSED}
+    return record_of(name, seq, workload={"distribution": data}, **more)
+
+
+def sentences_of(*records):
+    return {one.implementation: sentence(one) for one in sensitivities_of(records)}
+
+
+def sensitivities_of(records):
+    info = info_of(records, "mask/broadcast")
+    info["suites"]["mask"]["interleaved"] = "distribution"
+    return sensitivities(by_suite(info, records), {})
+
+
+def against(**seconds):
+    """`scatter` at so many seconds on each distribution, where `broadcast` always takes one."""
+    return [
+        record(*each)
+        for data, s in seconds.items()
+        for each in (("broadcast", data, 1.0), ("scatter", data, s))
+    ]
+
+
+def test_what_has_no_interval_says_why():
+    brief = {"timing": timing_of([1.0] * 3), "correctness": PASSED}
+    few = [record("broadcast", data, **brief) for data in ("iid", "tied")]
+    assert "(needs ≥ 6 rounds; has 3)" in sentences_of(*few)["mask/broadcast"]
+
+
+def test_what_has_no_time_on_two_distributions_says_so():
+    failed = [record(name, "tied", status="crashed", reason="why") for name in ("broadcast", "scatter")]
+    for said in sentences_of(*against(iid=0.5), *failed).values():
+        assert said.endswith("is not timed on two distributions of one length, iid and another")

@@ -6,78 +6,60 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.findings.blocks import fill_blocks, whole_page
-from harness.findings.compose import TITLES, compose
+from harness.core.peak_owners import Owner, Owners
+from harness.findings.compose import compose, fill_blocks, whole_page
+from harness.findings.html import to_html
 from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
 from tests.commands.test_text_of_others import LONE, NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep
-from tests.records import record_of
+from tests.goldens import assert_golden, scenes, without_hashes
+from tests.records import record_of, static_of
 
 
 def page(*runs, **more):
     return whole_page(compose(runs, charts=False, **more), "Findings", "findings")
 
 
-def test_the_verdict_names_claim_interval_device_and_reach(tmp_path):
-    text = page(store_kept_run(tmp_path, sweep()))
-    verdict = text.partition("<!-- seqsweep:verdict -->")[2].partition("<!-- seqsweep:end -->")[0]
-    assert "sparse beats dense from 8Ki: 2.00×, 95 % \\[2.000, 2.000\\]; on cpu" in verdict
-    assert "holds at 8Ki" in verdict
-    assert "Crossover of sparse: between 4Ki and 8Ki, ≈ 5.66Ki by interpolation." in verdict
-    assert "Memory boundary: dense fits 8Ki, not 16Ki; what else ran fits to 16Ki." in verdict
+SCORE = Owner("fusion", "temp", 8 * K, "eq", "pred[8192]", "impls/mask/dense.py:22")
+PEAK = Owners(10 * K, 0, 2 * K, (SCORE,), (0, 0))
+OWNED = {"host": static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, owners=PEAK)}
 
 
-def test_times_of_different_clocks_have_no_verdict_and_are_drawn_as_they_are(tmp_path):
-    by_events = [
+@pytest.fixture
+def kept(tmp_path):
+    """Runs by name: a sweep, times of two clocks, a missing case, two machines, owners of peaks."""
+    here = store_kept_run(tmp_path / "here", sweep(), run="here")
+    slower = tuple(replace(record, run="there", fingerprint="sha256:bb") for record in sweep())
+    there = store_kept_run(tmp_path / "slower", slower, run="there")
+    for run, facts in ((here, MACHINE), (there, {"sha256:bb": {"cpu": "Xeon", "threads": 2}})):
+        run.info["fingerprints"] = facts
+    events = [
         replace(r, timing=replace(r.timing, method="cuda_events" if r.baseline else "wall"))
         for r in sweep()
         if r.seq < 16 * K
     ]
-    document = compose([store_kept_run(tmp_path, by_events)])
-    (verdict,) = document.sections[0].parts
-    assert verdict.lead == "No speedup over dense: timed by wall, the baseline by cuda_events."
-    assert verdict.sentences[-1] == "Memory boundary: whatever ran fits, to 8Ki at most."
-    assert list(document.pictures) == ["mask-latency.svg"]
+    cases = [*(r.case for r in sweep()), "mask/x@seq=1:fwd:cpu"]
+    owned = [replace(record, static=OWNED) if record.static else record for record in sweep()]
+    notes = {"notes": "- The clock was wrong.\n"}
+    return {
+        "a sweep": [store_kept_run(tmp_path / "sweep", sweep(), **notes)],
+        "times of two clocks": [store_kept_run(tmp_path / "clocks", events)],
+        "a case without a record": [
+            store_kept_run(tmp_path / "few", sweep(), suites={"mask": {"family": "mask", "cases": cases}})
+        ],
+        "two machines": [here, there],
+        "owners of peaks": [store_kept_run(tmp_path / "owners", owned)],
+    }
 
 
-def test_a_suite_on_several_machines_says_first_what_each_verdict_is(tmp_path):
-    here = store_kept_run(tmp_path / "here", sweep())
-    slower = [replace(record, run="two", fingerprint="sha256:bb") for record in sweep()]
-    there = store_kept_run(tmp_path / "there", slower, run="two")
-    for run, facts in ((here, MACHINE), (there, {"sha256:bb": {"cpu": "Xeon", "threads": 2}})):
-        run.info["fingerprints"] = facts
-    verdict = page(here, there).partition("<!-- seqsweep:verdict -->")[2]
-    said = "sparse against dense at 8Ki: faster on both machines; 2.000×"
-    assert 0 < verdict.index(said) < verdict.index("sparse beats dense")
-    again = [replace(record, run="two") for record in sweep()]
-    assert "machines agree" not in page(here, store_kept_run(tmp_path / "again", again, run="two"))
-
-
-def test_sections_stand_in_their_order_and_doubts_are_named(tmp_path):
-    text = page(
-        store_kept_run(tmp_path, sweep(), notes="- The clock was wrong.\n"), lock=Path("constraints.txt")
-    )
-    order = [text.index(f"<!-- seqsweep:{key} -->") for key in TITLES if f"seqsweep:{key} " in text]
-    assert order == sorted(order)
-    assert "A win at 4Ki already, which would move the crossover." in text
-    assert "A speedup at 16Ki, which has none." in text
-    assert "- The clock was wrong." in text
-    assert "git checkout c0ffee && pip install -c constraints.txt -e '.[all]' && seqsweep run" in text
-
-
-def test_an_empty_place_is_shown_with_its_kind(tmp_path):
-    run = store_kept_run(
-        tmp_path,
-        sweep(),
-        suites={"mask": {"family": "mask", "cases": [*[r.case for r in sweep()], "mask/x@seq=1:fwd:cpu"]}},
-    )
-    text = page(run)
-    row = next(line for line in text.splitlines() if line.startswith("| 16Ki | dense"))
-    assert "*none: oom*<sup>1</sup> | *none: oom*" in row
-    assert "*none: not compiled*" in row
-    assert "*none: not checked*" in row
-    assert "| mask/x@seq=1:fwd:cpu | *none: not measured*" in text
+def test_documents_are_those_that_were_read(kept):
+    pages = {name: without_hashes(page(*runs, lock=Path("constraints.txt"))) for name, runs in kept.items()}
+    assert_golden("findings.md", scenes(pages))
+    assert list(compose(kept["times of two clocks"]).pictures) == ["mask-latency.svg"]
+    owned = kept["owners of peaks"]
+    said = "dense at 8Ki on host: peak 10 KiB: 8 KiB is eq at impls/mask/dense.py:22"
+    assert said in to_html(compose(owned, charts=False), owned, "Findings", None)
 
 
 def test_every_row_names_its_record(tmp_path):

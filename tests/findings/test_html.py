@@ -5,7 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from harness.findings.compose import compose
-from harness.findings.html.to_html import inline_svg, sample_strip, to_html
+from harness.findings.html import inline_svg, sample_strip, to_html
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import K, store_kept_run, sweep
 from tests.records import record_of, timing_of

@@ -18,6 +18,7 @@ from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
 from tests.commands.test_text_of_others import NASTY, assert_shown
 from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
+from tests.goldens import assert_golden, scenes, without_hashes
 from tests.records import PASSED, kernel_of, record_of, static_of, timing_of
 
 
@@ -36,16 +37,63 @@ def receipt(tmp_path):
     return receipt_of(store_kept_run(tmp_path, records()))
 
 
+HMMA = kernel_of(instructions={"mma": 96})
+
+
 def visible_of(receipt):
     return to_text(receipt).partition(" -->\n")[2]
 
 
-def test_a_models_receipt_names_where_its_fields_come_from(receipt):
-    from_where = "Fields of m (tp 8): org/configs@0123456, c.json, sha256 ab."
-    told = replace(receipt, panels=(replace(receipt.panels[0], models=(from_where,)),))
-    assert f"\n\n{from_where}\n\n" in visible_of(told)
-    assert read_receipt(to_text(told), "it") == told
-    assert "Fields of" not in visible_of(receipt)
+def pair(seconds=1e-3, seqs=(4 * K,), **more):
+    return [
+        timed(name, seq, seconds, baseline=name == "dense", **more)
+        for seq in seqs
+        for name in ("dense", "sparse")
+    ]
+
+
+def rows_of(rows):
+    made = [replace(r, workload={**r.workload, "rows": rows}) for r in sweep()]
+    return [replace(r, case=r.case.replace("dtype", f"rows={rows},dtype")) for r in made]
+
+
+def test_receipts_are_those_that_were_read_and_read_back_as_they_were(receipt, tmp_path):
+    slow = static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, kernels=(HMMA,))
+    few = [replace(record, timing=timing_of([1e-3, 1.1e-3])) for record in pair()]
+    runs = {
+        "seven lengths": pair(seqs=[K << step for step in range(7)]),
+        "without an interval": few,
+        "two panels": [*rows_of(1), *rows_of(2)],
+        "warnings of kernels": [replace(record, static={"cuda:h100": slow}) for record in sweep()],
+    }
+    made = {"a sweep": receipt}
+    made |= {name: receipt_of(store_kept_run(tmp_path / name, records)) for name, records in runs.items()}
+    made["a chart"] = replace(receipt, chart="https://example.org/a_b.svg?raw=true")
+    fields = "Fields of m (tp 8): org/configs@0123456, c.json, sha256 ab."
+    made["a model"] = replace(receipt, panels=(replace(receipt.panels[0], models=(fields,)),))
+    assert_golden(
+        "receipts.md", scenes({name: without_hashes(visible_of(each)) for name, each in made.items()})
+    )
+    for each in made.values():
+        text = to_text(each)
+        for whole in (text, f"Prose.\n\n{text}\nMore.", text.replace("\n", "\r\n")):
+            assert read_receipt(whole, "r.md") == each
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://e.org/a",
+        "https://e.org/a b",
+        "https://e.org/a)b",
+        'https://e.org/"',
+        "https://é.org/",
+        "https://",
+    ],
+)
+def test_the_url_of_a_chart_has_plain_characters(url):
+    with pytest.raises(ValueError, match="no http"):
+        require_picture_url(url)
 
 
 def test_a_wide_interval_is_undecided_in_receipt_document_and_chart_title(tmp_path):
@@ -65,60 +113,10 @@ def test_a_wide_interval_is_undecided_in_receipt_document_and_chart_title(tmp_pa
     assert speedup(CaseGrid.of(run.suites[0])).title.startswith(undecided)
 
 
-def test_it_reads_answer_table_correctness_replay_machine_in_this_order(receipt):
-    text = visible_of(receipt)
-    expected = (
-        "**sparse beats dense from 8Ki: 2.00×, 95 % \\[2.000, 2.000\\].**",
-        "Shape: batch=1 dtype=f32.",
-        "| length | implementation | time | 95 % interval | speedup over dense, 95 % |",
-        "| 8Ki | sparse | 2.00 ms | \\[1.96, 2.04\\] | 2.000× \\[2.000, 2.000\\] |",
-        "| 16Ki | dense | – | oom: plans 32 GiB | baseline |",
-        "| 16Ki | sparse | 4.00 ms | \\[3.92, 4.08\\] | baseline oom |",
-        "Correctness: 6 of 6 cases checked meet their contract; recall 0.9912 to 0.9912; 1 more gave no",
-        "```sh\nseqsweep run # at commit c0ffee, with files that differed\n```\n",
-        "Machine: AMD EPYC, 2 cores, 2 threads, jax 0.10.2.",
-    )
-    places = [text.find(words) for words in expected]
-    assert [words for words, place in zip(expected, places, strict=True) if place < 0] == []
-    assert places == sorted(places)
-    assert text.count("dtype=f32") == 1, "the shape stands once"
-
-
 def test_a_comment_ends_where_its_data_end(receipt):
     text = to_text(receipt)
     assert text.count("-->") == 2
     assert "--" not in text.partition("receipt ")[2].partition(" -->")[0]
-
-
-def test_ten_rows_are_open_and_shorter_lengths_folded(tmp_path):
-    lengths = [K << step for step in range(7)]
-    made = [
-        timed(name, seq, 1e-3, baseline=name == "dense") for seq in lengths for name in ("dense", "sparse")
-    ]
-    above, _, below = visible_of(receipt_of(store_kept_run(tmp_path, made))).partition("<details>")
-    assert (above.count("Ki | "), below.count("Ki | ")) == (10, 4)
-    assert "| 4Ki | dense" in above
-    assert "<summary>4 more rows, of shorter lengths</summary>" in below
-
-
-def test_a_speedup_without_an_interval_is_no_number(tmp_path):
-    few = timing_of([1e-3, 1.1e-3])
-    pair = [
-        record_of(name, K, timing=few, correctness=PASSED, baseline=name == "dense")
-        for name in ("dense", "sparse")
-    ]
-    text = visible_of(receipt_of(store_kept_run(tmp_path, pair)))
-    assert "×" not in text
-    assert text.count("no interval") == 2
-    assert "needs ≥ 6 rounds; has 2" in text
-
-
-def test_panels_share_what_is_equal_and_fold_all_but_the_first(tmp_path):
-    made = [replace(r, workload={**r.workload, "rows": rows}) for rows in (1, 2) for r in sweep()]
-    made = [replace(r, case=r.case.replace("dtype", f"rows={r.workload['rows']},dtype")) for r in made]
-    text = visible_of(receipt_of(store_kept_run(tmp_path, made)))
-    assert (text.count("batch=1"), text.count("mask: rows=1"), text.count("mask: rows=2")) == (1, 1, 1)
-    assert "<details><summary>mask: rows=2, fwd on cpu: sparse beats dense from 8Ki" in text
 
 
 def test_eighteen_records_are_four_kibibytes(tmp_path):
@@ -133,27 +131,6 @@ def test_eighteen_records_are_four_kibibytes(tmp_path):
         replace(r, correctness=replace(r.correctness, figures=f)) for r, f in zip(made, figures, strict=True)
     ]
     assert len(pack(receipt_of(store_kept_run(tmp_path, judged)))) <= 4096
-
-
-def test_a_chart_stands_in_it_and_its_url_has_plain_characters(receipt):
-    shown = replace(receipt, chart="https://example.org/a_b.svg?raw=true")
-    assert "![Chart of this run](https://example.org/a_b.svg?raw=true)" in visible_of(shown)
-    assert read_receipt(to_text(shown), "r.md") == shown
-    for url in (
-        "ftp://e.org/a",
-        "https://e.org/a b",
-        "https://e.org/a)b",
-        'https://e.org/"',
-        "https://é.org/",
-        "https://",
-    ):
-        with pytest.raises(ValueError, match="no http"):
-            require_picture_url(url)
-
-
-def test_it_reads_back_from_the_middle_of_a_page(receipt):
-    for text in (f"Prose.\n\n{to_text(receipt)}\nMore.", to_text(receipt).replace("\n", "\r\n")):
-        assert read_receipt(text, "r.md") == receipt
 
 
 @pytest.mark.parametrize(
@@ -265,15 +242,3 @@ def test_a_contract_that_fails_here_differs(receipt):
     found = check_statements(receipt, here(failed))
     assert found[2].outcome == DIFFERS
     assert "exact not met here, exact met there" in found[2].why
-
-
-def test_a_receipt_has_what_the_plans_of_kernels_warn_of(tmp_path):
-    slow = kernel_of(instructions={"mma": 96})
-    plan = {
-        "cuda:h100": static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, kernels=(slow,))
-    }
-    records = [replace(record, static=plan) for record in sweep()]
-    receipt = receipt_of(store_kept_run(tmp_path, records))
-    text = to_text(receipt)
-    assert "attn of sparse at 16Ki uses no warp-group matrix instructions (HGMMA)" in text
-    assert read_receipt(text, "it") == receipt

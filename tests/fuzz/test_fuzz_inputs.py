@@ -20,7 +20,7 @@ from hypothesis import given
 from harness import Array
 from harness.catalog import discovery, models
 from harness.claims.read_yaml import load
-from harness.commands.list_models import attention_words, selection_words
+from harness.commands.list_catalog import attention_words, selection_words
 from harness.core import captured_file, length_table
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of

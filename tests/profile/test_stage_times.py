@@ -1,15 +1,26 @@
 """Profiles whose every number is known before anything is computed from it."""
 
+import json
 from dataclasses import replace
 from io import StringIO
 
 import pytest
 
-from harness.core.record import Profile, StageFigures
-from harness.profile.report import print_profiles, profile_data, sentences
+from harness.analysis.roofline import UNMEASURED
+from harness.core.record import Cost, Profile, StageFigures
+from harness.profile.report import (
+    print_profiles,
+    profile_data,
+    roof_data,
+    roof_sentences,
+    roof_shares,
+    sentences,
+)
 from harness.profile.stage_times import growths, profiled_case, profiled_series
 from harness.report.console import TextConsole
+from tests.goldens import assert_golden, scenes
 from tests.records import PASSED, record_of, timing_of
+from tests.rooflines import machine
 
 K = 1024
 ROUNDS = 6
@@ -29,113 +40,87 @@ def profiled(seq, stages, *, plain=None, rounds=ROUNDS, name="sparse"):
     )
 
 
-def test_stages_add_up_to_the_marked_call_and_the_rest_stands_last():
-    case = profiled_case(profiled(4 * K, {"": 1.0, "small": 1.0, "large": 6.0}, plain=4.0))
-    assert [(s.stage, s.time.value, s.share.value) for s in case.stages] == [
-        ("large", 6.0, 0.75),
-        ("small", 1.0, 0.125),
-        ("", 1.0, 0.125),
-    ]
+def marked(seq, stages, beside=None, **more):
+    """A profiled case; `beside` are the seconds that a stage ran at the same time as another."""
+    record = profiled(seq, stages, **more)
+    figures = tuple(
+        replace(stage, beside_s=(beside[stage.stage],) * ROUNDS)
+        if beside and stage.stage in beside
+        else stage
+        for stage in record.profile.stages
+    )
+    return replace(record, profile=replace(record.profile, stages=figures))
+
+
+def known(stages, **more):
+    return replace(marked(K, stages, **more), fingerprint="here", cost=Cost(500, None))
+
+
+KNOWN = {"here": machine(f32=500.0)}
+UNEVEN = {1: 0.5, 2: 3.0, 4: 4.0, 8: 14.0}
+ALMOST = {1: {"first": 8.0, "second": 0.5}, 2: {"first": 16.0, "second": 1.0000001}}
+SCENES = {
+    "one call": [profiled(4 * K, {"": 1.0, "small": 1.0, "large": 6.0}, plain=4.0)],
+    "no time": [profiled(4 * K, {"": 0.0, "a": 0.0}, plain=1.0)],
+    "too few rounds": [profiled(4 * K, {"": 1.0, "a": 1.0}, rounds=3)],
+    "the steepest": [profiled(n * K, {"linear": 8.0 * n, "square": 0.25 * n * n, "": 0.1}) for n in (1, 2,
+        4, 8)],
+    "more doublings than say anything": [profiled(n * K, times) for n, times in ALMOST.items()],
+    "open": [profiled(n * K, {"linear": 8.0 * n, "steep": at}) for n, at in UNEVEN.items()],
+    "two lengths": [profiled(n * K, {"linear": 8.0 * n, "steep": UNEVEN[n]}) for n in (4, 8)],
+    "a speck": [profiled(n * K, {"all": 100.0 * n, "speck": 0.01 * n**3}) for n in (1, 2)],
+    "two series": [profiled(n * K, {"": 1.0}) for n in (4, 1)] + [profiled(K, {"": 1.0}, name="dense")],
+    "operators of several stages": [profiled(K, {"a": 4.0, "a + b": 1.0, "b": 2.0, "": 1.0})],
+    "side by side": [marked(K, {"a": 3.0, "b": 1.0, "": 1.0}, {"a": 1.0})],
+    "shares of roofs, one refused": [known({"": 4.0, "a": 4.0, "b": 0.5})],
+    "shares of roofs, side by side": [known({"": 1.0, "a": 3.0, "b": 2.0}, beside={"a": 1.0, "b": 1.0})],
+}  # fmt: skip
+
+
+def text_of(records):
+    """What is printed of profiles, their sentences, and their data as JSON."""
+    series = profiled_series(records)
+    terminal = TextConsole(width=160, record=True, file=StringIO())
+    print_profiles(terminal, series, KNOWN)
+    data = {**profile_data(series), "roofs": list(roof_data(series, KNOWN))}
+    rounded = json.loads(json.dumps(data), parse_float=lambda text: float(f"{float(text):.9g}"))
+    return "\n".join([terminal.export_text(), json.dumps(rounded, ensure_ascii=False)])
+
+
+def test_profiles_are_those_that_were_read():
+    assert_golden("profiles.txt", scenes({name: text_of(records) for name, records in SCENES.items()}))
+
+
+def test_stages_add_up_to_the_marked_call():
+    case = profiled_case(SCENES["one call"][0])
     assert (case.sum.value, case.covered.value, case.whole.value, case.cost.value) == (7.0, 0.875, 4.0, 2.0)
-    assert case.stages[0].flops_per_s == 100.0
-    assert case.stages[0].time.low == 6.0
-    assert case.stages[0].time.high == pytest.approx(6.6)
-
-
-def test_a_call_whose_operators_took_no_time_has_shares_of_zero():
-    case = profiled_case(profiled(4 * K, {"": 0.0, "a": 0.0}, plain=1.0))
-    assert [entry.share.value for entry in case.stages] == [0.0, 0.0]
-    assert (case.covered.value, case.joined.value, case.overlap.value) == (0.0, 0.0, 1.0)
-
-
-def test_too_few_rounds_have_no_interval_and_say_so():
-    case = profiled_case(profiled(4 * K, {"": 1.0, "a": 1.0}, rounds=3))
-    assert (case.whole.low, case.whole.reason) == (None, "needs ≥ 6 rounds; has 3")
+    idle = profiled_case(SCENES["no time"][0])
+    assert (idle.covered.value, idle.joined.value, idle.overlap.value) == (0.0, 0.0, 1.0)
+    case = profiled_case(SCENES["side by side"][0])
+    assert (case.of("a").time.value, case.of("a").busy.value, case.of("a").flops_per_s) == (3.0, 4.0, 150.0)
 
 
 def test_the_steepest_stage_is_named_with_the_length_at_which_it_would_be_the_largest():
-    cases = [
-        profiled_case(profiled(n * K, {"linear": 8.0 * n, "square": 0.25 * n * n, "": 0.1}))
-        for n in (1, 2, 4, 8)
-    ]
-    first, second = growths(cases)
+    first, second = growths([profiled_case(record) for record in SCENES["the steepest"]])
     assert (first.stage, first.exponent, second.stage, second.exponent) == ("square", 2.0, "linear", 1.0)
     assert first.overtakes == pytest.approx(32 * K)
     assert second.overtakes is None, "it is the largest"
-    assert "square grows fastest, with N^2.00 [2.00, 2.00], and would be the largest from ≈ 32Ki on." in (
-        sentences(cases)
-    )
-    almost = {"first": 8.0, "second": 0.5}, {"first": 16.0, "second": 1.0000001}
-    alike = [profiled_case(profiled(n * K, times)) for n, times in zip((1, 2), almost, strict=True)]
-    assert [growth.overtakes for growth in growths(alike)] == [None, None], "more doublings than say anything"
-    assert sentences(cases)[0].startswith("At 8Ki (80 s a call): linear 79.9 % [79.9, 79.9], square 20.0 %")
 
 
-def test_a_length_that_the_intervals_of_the_exponents_do_not_bear_out_is_said_to_be_open():
-    uneven = {1: 0.5, 2: 3.0, 4: 4.0, 8: 14.0}
-    cases = [profiled_case(profiled(n * K, {"linear": 8.0 * n, "steep": at})) for n, at in uneven.items()]
-    (said,) = [sentence for sentence in sentences(cases) if "grows fastest" in sentence]
-    assert said.startswith("steep grows fastest")
-    assert said.endswith(" on, which the intervals of the exponents leave open.")
-    two = sentences(cases[-2:])[1]
-    assert "(no interval: two lengths)" in two
-    assert two.endswith(" on, by extrapolation.")
+def test_time_in_which_two_stages_ran_side_by_side_counts_for_both():
+    case = profiled_case(SCENES["shares of roofs, side by side"][0])
+    shares = roof_shares(case, KNOWN)
+    assert (shares["a"].share.value, shares["b"].share.value) == (600 / 4 / 500, 600 / 3 / 500)
+    assert roof_sentences([case], {}) == [f"No roof: {UNMEASURED}."]
 
 
-def test_a_stage_that_is_small_at_the_longest_length_is_not_fitted():
-    cases = [profiled_case(profiled(n * K, {"all": 100.0 * n, "speck": 0.01 * n**3})) for n in (1, 2)]
-    assert [growth.stage for growth in growths(cases)] == ["all"]
-
-
-def test_a_series_is_a_case_but_its_length_and_records_without_a_profile_are_in_none():
-    records = [profiled(n * K, {"": 1.0}) for n in (4, 1)]
-    other = profiled(K, {"": 1.0}, name="dense")
-    series = profiled_series([*records, other, replace(records[0], profile=None)])
-    assert [[case.seq for case in cases] for cases in series.values()] == [[K, 4 * K], [K]]
-
-
-def test_a_case_without_marks_says_how_to_name_a_stage():
-    (line,) = sentences([profiled_case(profiled(K, {"": 1.0}))])
-    assert line.startswith("At 1Ki (1.00 s a call) no stage is marked")
-
-
-def test_json_has_every_number_with_its_unit():
-    data = profile_data(profiled_series([profiled(K, {"": 1.0, "a": 3.0})]))
-    (case,) = data["profiles"]
-    assert case["whole"]["value_s"] == 4.0
-    assert case["stages"][0] | {"time": None, "busy": None, "share": None} == {
-        "stage": "a", "time": None, "busy": None, "share": None, "entered": 1, "operators": 3, "flops": 600,
-        "bytes": 64, "flops_per_s": 200.0,
-    }  # fmt: skip
-    assert case["stages"][0]["share"]["value"] == 0.75
-
-
-def test_a_profile_without_a_timing_is_no_record():
+def test_records_without_a_profile_are_in_no_series_and_a_profile_has_a_timing():
+    record = profiled(K, {"": 1.0})
+    assert profiled_series([replace(record, profile=None)]) == {}
     with pytest.raises(ValueError, match="a profile without a timing"):
-        replace(profiled(K, {"": 1.0}), timing=None)
-
-
-def test_an_operator_of_several_stages_is_shared_out_to_none():
-    case = profiled_case(profiled(K, {"a": 4.0, "a + b": 1.0, "b": 2.0, "": 1.0}))
-    assert [(s.stage, s.time.value) for s in case.stages[:3]] == [("a", 4.0), ("b", 2.0), ("a + b", 1.0)]
-    assert (case.joined.value, case.overlap.value, case.of("a").busy.value) == (0.125, 1.0, 4.0)
-    assert sentences([case])[1] == (
-        "The stages are 87.5 % [87.5, 87.5] of the call, 12.5 % [12.5, 12.5] of it operators of several; "
-        "marks make it 1.000× [1.000, 1.000] as long."
-    )
-
-
-def test_stages_that_ran_side_by_side_are_as_fast_as_the_time_in_which_they_ran():
-    record = profiled(K, {"a": 3.0, "b": 1.0, "": 1.0})
-    a, b, rest = record.profile.stages
-    stages = replace(a, beside_s=b.samples_s), b, rest
-    case = profiled_case(replace(record, profile=replace(record.profile, stages=stages)))
-    assert (case.of("a").time.value, case.of("a").busy.value, case.of("a").flops_per_s) == (3.0, 4.0, 150.0)
-    assert case.overlap.value == 1.25
-    assert (
-        "; side by side on several cores they ran 1.250× [1.250, 1.250] as long; marks"
-        in sentences([case])[1]
-    )
+        replace(record, timing=None)
+    (line,) = sentences([profiled_case(record)])
+    assert line.startswith("At 1Ki (1.00 s a call) no stage is marked")
 
 
 def test_a_stage_measured_alone_stands_beside_it_as_another_program():

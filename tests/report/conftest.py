@@ -81,12 +81,11 @@ timing = pytest.fixture(lambda: timing_of, name="timing")
 describe = pytest.fixture(lambda: info_of, name="describe")
 
 
-@pytest.fixture
-def suite():
-    def build(records, baseline="mask/broadcast"):
-        return results_of(info_of(records, baseline), records)[0]
+def results_of_records(records, baseline="mask/broadcast"):
+    return results_of(info_of(records, baseline), records)[0]
 
-    return build
+
+suite = pytest.fixture(lambda: results_of_records, name="suite")
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_a_fit_takes_the_mean_of_its_lengths_once(lengths, monkeypatch):
 
 
 def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
-    from harness.report.tables import footnotes
+    from harness.report.tables import table_data
     from harness.report.tables.cells import Cell
 
     compared = 0
@@ -102,8 +102,8 @@ def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
             compared += 1
             return str.__eq__(self, other)
 
-    monkeypatch.setattr(footnotes, "shorten", Sentence)
+    monkeypatch.setattr(table_data, "shorten", Sentence)
     cells = [Cell("", (f"reason {i}",)) for _ in range(2) for i in range(500)]
-    notes = footnotes.Footnotes(cells)
+    notes = table_data.Footnotes(cells)
     assert [notes.numbers_of(cell) for cell in cells] == 2 * [[i + 1] for i in range(500)]
     assert compared <= 4 * 500

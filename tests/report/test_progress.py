@@ -58,14 +58,6 @@ def test_elsewhere_a_finished_group_is_one_plain_line(out, record):
     assert out.getvalue() == f"[1/3] {GROUP}: 1 ok, 1 oom, about 1 m 20 s left\n"
 
 
-def test_groups_are_counted_as_they_finish(out, record):
-    progress = Progress(2, Console(file=out, width=100))
-    for index in range(2):
-        progress.group_started(index, GROUP, CASES, None)
-        progress.group_finished([record("broadcast", 4096)], None)
-    assert [line.split("]")[0] for line in out.getvalue().splitlines()] == ["[1/2", "[2/2"]
-
-
 def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
     terminal.group_started(1, GROUP, CASES, 42.0)
     text = read_new(out)
@@ -98,15 +90,6 @@ def test_nothing_is_drawn_while_a_sample_is_taken(terminal, out, clock):
     assert "mask/broadcast  round 1" in read_new(out)
 
 
-def test_resuming_without_news_draws_nothing(terminal, out, clock):
-    terminal.group_started(0, GROUP, CASES, None)
-    read_new(out)
-    clock.now = 10.0
-    terminal.pause()
-    terminal.resume()
-    assert read_new(out) == ""
-
-
 def test_states_are_drawn_at_most_every_tenth_of_a_second(terminal, out, clock):
     terminal.group_started(0, GROUP, CASES, None)
     read_new(out)
@@ -122,13 +105,6 @@ def test_no_thread_draws_behind_the_runners_back(terminal):
     before = threading.active_count()
     terminal.group_started(0, GROUP, CASES, None)
     assert threading.active_count() == before  # other tests may have left some
-
-
-def test_messages_stay_on_the_screen(terminal, out):
-    terminal.group_started(0, GROUP, CASES, None)
-    read_new(out)
-    terminal.message("the lock is [old]")
-    assert "the lock is [old]" in read_new(out)
 
 
 def test_closing_twice_and_events_after_it_are_harmless(out, record):

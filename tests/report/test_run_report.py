@@ -36,10 +36,6 @@ def test_a_terminal_gets_colours(info, run):
     assert "\x1b[32m" in out.getvalue()
 
 
-def test_footnotes_of_hidden_columns_are_not_shown(info, run):
-    assert "\n¹  negative: −1" not in page(info, run, 80, notes=True)
-
-
 def test_a_column_is_explained_where_it_is_shown(info, run):
     narrow, rates = page(info, run, 60), "FLOP/s, B/s: the work"
     assert "Too narrow for" in narrow
@@ -90,18 +86,6 @@ def test_time_that_no_part_accounts_for_is_shown_too():
         == "wall 10 s: samples 70 %; rest: other 30 %"
     )
     assert overhead_line({"wall_s": None}) == ""
-
-
-def test_remedies_fit_what_went_wrong(record, describe):
-    wrong = {"correctness": Correctness("exact", False, "whole")}
-    incorrect = record("c", 4096, "incorrect", options={"k": 1}, **wrong)
-    records = [record("a", 4096, "oom"), record("b", 4096, "timeout"), incorrect]
-    lines = page(describe(records, None), records).splitlines()[-4:]
-    assert lines[0] == "not as registered: seqsweep check 'mask/c[k=1]'"
-    static = "what every length plans: seqsweep static mask"
-    assert lines[1] == f"out of memory (1 case): raise --memory; {static}"
-    assert lines[2] == "timed out (1 case): raise --timeout, or take shorter lengths with --seq"
-    assert lines[3] == "next: seqsweep show --run 20261120T113000Z-1a2b3c4 --json"
 
 
 def test_a_run_without_records_says_so():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.analysis.kernel_pairs import kernel_pairs
+from harness.analysis.compare_runs import kernel_pairs
 from harness.core.peak_owners import Owners
 from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure

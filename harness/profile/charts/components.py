@@ -15,8 +15,8 @@ from harness.analysis.scaling import approx_length
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
 from harness.report.charts.drawing.labels import LineEnd, label_ends
+from harness.report.charts.drawing.page import columns_for, panel_grid
 from harness.report.charts.drawing.panel import set_ticks, tick_lengths
-from harness.report.charts.drawing.panel_grid import columns_for, panel_grid
 from harness.report.charts.drawing.scales import length_limits
 from harness.report.charts.drawing.style import COLOURS, INK
 from harness.report.charts.model import Captioned, Panel

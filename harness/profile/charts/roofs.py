@@ -23,9 +23,8 @@ from harness.profile.report import roof_shares
 from harness.profile.stage_times import RESIDUAL, ProfiledCase
 from harness.report import format as fmt
 from harness.report.charts.drawing.labels import spread
-from harness.report.charts.drawing.page import line_sample
+from harness.report.charts.drawing.page import line_sample, panel_grid
 from harness.report.charts.drawing.panel import set_ticks
-from harness.report.charts.drawing.panel_grid import panel_grid
 from harness.report.charts.drawing.scales import decimal_ticks
 from harness.report.charts.drawing.style import FAINT, INK, Look, looks
 from harness.report.charts.model import Captioned

@@ -20,7 +20,7 @@ from harness.report.charts.notes import (
 )
 from harness.report.format import short_label, status_words
 from harness.report.memory_limit import limit_of
-from harness.report.tables.target_lines import program_lines
+from harness.report.tables.targets import program_lines
 
 
 def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:

@@ -1,11 +1,72 @@
-"""Roofline bounds as a table: the least time of each implementation, by documented rates per accelerator."""
+"""Bounds of a call by documented rates, per accelerator, and the ceilings that were measured on a machine."""
 
-from harness.analysis.device_bound import DeviceBound, device_bounds, first_below
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.results import SuiteRecords, representative
+from harness.analysis.roofline import DRAM, Roofline
 from harness.analysis.suite_results import SuiteResults
-from harness.core.units import format_count, format_seconds
+from harness.catalog.accelerators import accelerator_called, accelerators
+from harness.core.fingerprint_identity import accelerator_name
+from harness.core.grouped import collected
+from harness.core.record import COUNTED_MODE, Record
+from harness.core.units import format_bytes, format_count, format_seconds
+from harness.report import format as fmt
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, name_cell
+from harness.report.tables.listing import plain_table
 from harness.report.tables.table_data import Column, TableData
+
+
+class DeviceBound(NamedTuple):
+    """The bound of one call in seconds, and which of the device's rates gives it: `FLOPs` or `bytes`."""
+
+    seconds: float
+    by: str
+
+
+def device_bound(record: Record, target: str) -> DeviceBound | None:
+    """The bound of a case on one accelerator (`cuda:h100`).
+
+    None where the family counts no FLOPs or bytes in this mode, where the target is no single device, and
+    where no source gives its peak for the workload's dtype.
+    """
+    device, cost = accelerators().get(target), record.cost
+    if device is None or cost.flops is None or cost.bytes is None or record.mode != COUNTED_MODE:
+        return None
+    peak = device.peak_flops.get(str(record.workload.get("dtype", "")))
+    if peak is None:
+        return None
+    return max(
+        DeviceBound(cost.flops / peak, "FLOPs"), DeviceBound(cost.bytes / device.bandwidth_bytes_s, "bytes")
+    )
+
+
+def device_bounds(panel: SuiteRecords, target: str) -> dict[str, dict[int, DeviceBound]]:
+    """The bounds of a panel's implementations on one accelerator, by name and by length, shortest first."""
+    known = (
+        (records.label, (records[0].seq, found))
+        for records in panel.by_case.values()
+        if (found := device_bound(representative(records), target))
+    )
+    return {label: dict(sorted(found)) for label, found in collected(known).items()}
+
+
+def first_below(bounds: dict[str, dict[int, DeviceBound]], baseline: str) -> dict[str, int]:
+    """Implementation → the length from which on its bound is below the baseline's, to the longest of both."""
+    begins: dict[str, int] = {}
+    base = bounds.get(baseline, {})
+    for label, own in bounds.items():
+        shared = [seq for seq in own if seq in base]
+        above = [seq for seq in shared if own[seq].seconds >= base[seq].seconds]
+        below = [seq for seq in shared if not above or seq > above[-1]]
+        if below:
+            begins[label] = below[0]
+    return begins
+
 
 CAPTION = (
     "bound: what a call takes at least, FLOPs by the family's formula at the device's documented peak or, "
@@ -81,3 +142,58 @@ def _lengths(lengths: list[int]) -> str:
     """One length where targets agree, else the first and the last."""
     texts = [format_count(seq) for seq in sorted(set(lengths))]
     return "–".join(dict.fromkeys((texts[0], texts[-1]))) if texts else ABSENT
+
+
+FLOPS, BYTES = "FLOP/s", "B/s"
+CEILINGS_CAPTION = (
+    "Of torch's own kernels in a fresh process the fastest round of the fastest one, and its median with a "
+    "95 % interval over {rounds} rounds. A stream's bytes are those that it reads and writes."
+)
+
+
+def print_roofline(console: Console, facts: Mapping[str, Any], roofline: Roofline) -> None:
+    """Print at which intensity a machine's roofs meet, then every ceiling with the kernel that reached it."""
+    gpu = accelerator_name(facts)
+    accelerator = accelerator_called(gpu or "")
+    console.print(Text(gpu or f"{facts['cpu']}, {facts['threads']} threads", style="bold"))
+    for sentence in sentences(roofline, facts["cores"]):
+        console.print(Text(sentence), soft_wrap=True)
+    numbers = ("rate", "median", "95 %")
+    table = plain_table("ceiling", *numbers, "reached by", right=numbers)
+    ceilings = [(ceiling, FLOPS) for ceiling in roofline.compute.values()]
+    for ceiling, unit in (*ceilings, *((level, BYTES) for level in roofline.levels.values())):
+        side = f"n = {ceiling.size}" if unit == FLOPS else format_bytes(ceiling.size)
+        median = fmt.per_second(ceiling.median.value or 0.0, ceiling.median.low, ceiling.median.high, unit)
+        table.add_row(ceiling.name, rate(ceiling.rate, unit), *median, f"{ceiling.kernel}, {side}")
+    datasheet = {name: (peak, FLOPS) for name, peak in accelerator.peak_flops.items()} if accelerator else {}
+    datasheet |= {DRAM: (accelerator.bandwidth_bytes_s, BYTES)} if accelerator else {}
+    for name, (value, unit) in datasheet.items():
+        exact = fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0])
+        table.add_row(name, exact, "", "", "datasheet, not measured")
+    console.print(table)
+    rounds = min(len(reading.per_second) for reading in roofline.readings)
+    console.print(Text(CEILINGS_CAPTION.format(rounds=rounds), style="dim"), soft_wrap=True)
+
+
+def sentences(roofline: Roofline, cores: int) -> list[str]:
+    """Sentences on where the roofs meet, and on a busy machine, whose ceilings are too low."""
+    found: list[str] = []
+    memory = roofline.levels.get(DRAM)
+    if "f32" in roofline.compute and memory is not None:
+        fast, slow = roofline.compute["f32"].rate, memory.rate
+        ridge = fast / slow
+        found.append(
+            f"Products of f32 reach {rate(fast, FLOPS)} and streams from {DRAM} {rate(slow, BYTES)}: "
+            f"what does fewer than {fmt.significant(ridge, 2)} FLOPs for a byte of {DRAM} is bound by memory."
+        )
+    if roofline.load > cores / 2:
+        found.append(
+            f"The load average was {roofline.load:.1f} on {cores} cores: something else ran, and these "
+            "ceilings are too low; measure again when it has ended."
+        )
+    return found
+
+
+def rate(value: float, unit: str) -> str:
+    """`116 GFLOP/s`."""
+    return fmt.per_second(value, None, None, unit)[0]

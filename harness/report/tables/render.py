@@ -18,8 +18,7 @@ from harness.core.ascii_text import spell_out, to_ascii
 from harness.core.grouped import collected
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
-from harness.report.tables.footnotes import Footnotes, shorten
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import Column, Footnotes, TableData, shorten
 
 GAP = 2
 NOTHING = {"", ABSENT, to_ascii(ABSENT)}  # texts of a column that may be left out

@@ -1,19 +1,22 @@
-"""The table of targets side by side: what a compiler plans on each and whether it fits."""
+"""Targets side by side: what a compiler plans on each, the further figures of one, and equal programs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from harness.analysis.results import HOST, static_of
 from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.core.metric import TEMP_BYTES
+from harness.core.grouped import collected
+from harness.core.metric import FLOPS, TEMP_BYTES, Metric
 from harness.core.static_figures import WORDS
-from harness.core.units import format_bytes, format_count
+from harness.core.units import format_bytes, format_count, format_seconds
 from harness.report import format as fmt
-from harness.report.format import ABSENT
+from harness.report.format import ABSENT, first_few, short_label
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.suite import NAMES, STATUS, breaks, exponent_cell, heading
-from harness.report.tables.table_data import Column, TableData
+from harness.report.tables.table_data import Column, TableData, Write
 
 _FITS = "fits: arguments + outputs + temporaries, less what they share, are within a device's memory."
 
@@ -166,3 +169,88 @@ def _exponent(scaling: Scaling) -> Cell:
     bends = any(note != scaling.left_out for note in scaling.notes)
     words = "bends: no single power of the length" if bends else None
     return Cell(f"{scaling.exponent:.2f}", sentences(scaling.left_out, words))
+
+
+_BYTES = Metric("bytes", format_bytes)
+_SECONDS = Metric("seconds", format_seconds)
+_COMPILER_SECONDS = Metric("seconds", partial(format_seconds, digits=2))
+
+
+def _figure(name: str, metric: Metric) -> Write:
+    return partial(cells.figure, name=name, metric=metric)
+
+
+def _calls(row: CaseResult) -> Cell:
+    return Cell(", ".join(row.static.custom_calls) if row.static else "")
+
+
+def _analytic(row: CaseResult, name: str, metric: Metric) -> Cell:
+    return Cell(fmt.exact_figure(getattr(row.record.cost, name), metric))
+
+
+_COLUMNS: tuple[tuple[Column, Write], ...] = (
+    *NAMES,
+    (Column("planned", rank=1), _figure("planned_bytes", _BYTES)),
+    (Column("arguments", rank=5), _figure("argument_bytes", _BYTES)),
+    (Column("outputs", rank=6), _figure("output_bytes", _BYTES)),
+    (Column("aliases", rank=10), _figure("alias_bytes", _BYTES)),
+    (Column("peak", rank=4), _figure("peak_bytes", _BYTES)),
+    (Column("code", rank=9), _figure("generated_code_bytes", _BYTES)),
+    (Column("bytes accessed", rank=2), _figure("bytes_accessed", _BYTES)),
+    (Column("optimal", rank=3), _figure("optimal_s", _SECONDS)),
+    (Column("FLOPs by formula", rank=7), partial(_analytic, name="flops", metric=FLOPS)),
+    (Column("bytes by formula", rank=8), partial(_analytic, name="bytes", metric=_BYTES)),
+    (Column("lower", rank=12), _figure("lower_s", _COMPILER_SECONDS)),
+    (Column("compile", rank=11), _figure("compile_s", _COMPILER_SECONDS)),
+    (Column("custom calls", rank=13, right=False, folds=True), _calls),
+    (Column("operations", rank=14, right=False, folds=True), cells.operations),
+)
+
+
+def detail_table(panel: SuiteResults, target: str = HOST, requested: Sequence[str] = ()) -> TableData:
+    """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's.
+
+    The columns `requested` by name are preferred where the terminal is narrow.
+    """
+    rows = panel.cases_on(target)
+    return TableData(
+        title=f"{heading(panel)}: further figures of {target}",
+        columns=tuple(replace(c, rank=min(c.rank, 1)) if c.title in requested else c for c, _ in _COLUMNS),
+        rows=tuple(tuple(write(row) for _, write in _COLUMNS) for row in rows),
+        breaks=breaks(rows),
+    )
+
+
+MOST = 8  # lines of one kind below a table
+
+
+def collective_lines(suite: SuiteResults) -> list[str]:
+    """`Collectives on tpu:v5p:4x4x8: sharded at 128Ki: all-gather ×1, 32.0 MiB`."""
+    lengths: dict[tuple[str, str, str], list[int]] = {}
+    for records in suite.by_case.values():
+        for target in suite.compiled_targets:
+            figures = static_of(records, target)
+            moved = figures.collectives if figures is not None else ()
+            text = "; ".join(f"{call.op} ×{call.count}, {format_bytes(call.bytes)}" for call in moved)
+            if text:
+                lengths.setdefault((target, short_label(records.label), text), []).append(records[0].seq)
+    return first_few(
+        [
+            f"Collectives on {target}: {label} at {_lengths(at)}: {text}"
+            for (target, label, text), at in lengths.items()
+        ],
+        MOST,
+    )
+
+
+def program_lines(suite: SuiteResults) -> list[str]:
+    """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
+    lengths = collected(((shared.kind, shared.text, shared.target), shared.seq) for shared in suite.programs)
+    agreeing = collected(
+        ((kind, f"{text} at {_lengths(at)}"), target) for (kind, text, target), at in lengths.items()
+    )
+    return [f"Same {kind} on {', '.join(on)}: {sentence}" for (kind, sentence), on in agreeing.items()]
+
+
+def _lengths(lengths: Iterable[int]) -> str:
+    return ", ".join(map(format_count, sorted(set(lengths))))

@@ -7,8 +7,8 @@ import pytest
 
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Cost
+from harness.profile.charts import draw_profiles
 from harness.profile.charts.components import components
-from harness.profile.charts.draw import draw_profiles
 from harness.profile.charts.roofs import CALLS, roofline_chart
 from harness.profile.stage_times import profiled_series
 from harness.store.find import find

@@ -10,11 +10,10 @@ from matplotlib.colors import to_rgb
 from harness.analysis.compare_runs import SideBySide, across
 from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
-from harness.profile.charts.draw import draw_profiles, profile_figures
-from harness.report.charts import draw_run
+from harness.profile.charts import draw_profiles, profile_figures
+from harness.report.charts import draw_run, suite_figures
 from harness.report.charts.comparison import comparison_figure
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
-from harness.report.charts.suite import suite_figures
 from harness.store.find import find
 from tests.report.charts.legibility import assert_legible
 from tests.rooflines import machine

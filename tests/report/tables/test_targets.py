@@ -6,19 +6,18 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.core.record import Cost
-from harness.core.static_figures import Static
-from harness.report.tables.detail import detail_table
+from harness.report.memory_limit import limit_of
+from harness.report.tables.max_seq import largest_table, planned_lengths
 from harness.report.tables.render import print_tables
-from harness.report.tables.targets import growth_table, targets_table
+from harness.report.tables.targets import (
+    detail_table,
+    targets_table,
+)
 from tests.report.conftest import page
-from tests.report.tables.columns import notes, texts
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 GIB = 2**30
 LIMITS = {"host": 18 * GIB, "tpu:v5e": 16 * GIB}
-NOT_INSTALLED = "libtpu is not installed; pip install -e '.[tpu]'"
-WORDS = "Ran out of memory in memory space hbm. Used 33.1G of 15.75G hbm."
-ALL = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_bytes", "flops", "bytes_accessed")
 
 
 def table_of(suite, limits=LIMITS):
@@ -38,69 +37,6 @@ def static_info(describe, records, targets, **more):
     return {**described, "depth": "static", "targets": targets, "settings": settings, **more}
 
 
-def test_flops_of_a_body_only_are_noted(suite, record, static):
-    records = [record("broadcast", 4096, static={"tpu:v5e": static(flops=9.0, body_only=True)})]
-    (note,) = notes(table_of(suite(records)), "FLOPs", 0, "")
-    assert note == "body only: a loop's length is not known, so its body counts once"
-
-
-def test_a_compiler_that_refuses_is_quoted(suite, record, plan_static):
-    refused = Static(unavailable=dict.fromkeys((*ALL, "program"), WORDS), fits=False)
-    records = [
-        record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)}),
-        record("scatter", 4096, static={"host": plan_static(8), "tpu:v5e": refused}),
-    ]
-    table = table_of(suite(records))
-    assert (texts(table, "temp", "tpu:v5e")[1], texts(table, "fits", "tpu:v5e")[1]) == ("–", "no")
-    assert notes(table, "fits", 1, "tpu:v5e") == [f"does not fit 16 GiB; at 4Ki: {WORDS}"]
-
-
-def test_a_missing_extra_is_said_once_below(suite, record, plan_static):
-    figures = {"host": plan_static(8), "tpu:v5e": Static.none(NOT_INSTALLED)}
-    records = [record(name, 4096, static=figures) for name in ("broadcast", "scatter")]
-    text = print_text(table_of(suite(records)))
-    assert text.count(NOT_INSTALLED) == 1
-    assert f"No temp, FLOPs of tpu:v5e: {NOT_INSTALLED}." in text
-
-
-def test_a_case_that_was_not_compiled_says_why(suite, record, plan_static):
-    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
-    records = [
-        record("broadcast", 4096, static=both),
-        record("scatter", 4096, static={"host": plan_static(8)}),
-        record("sorted", 4096, "unsupported", reason="topk ≥ seq", static={}),
-    ]
-    table = table_of(suite(records))
-    assert notes(table, "temp", 1, "tpu:v5e") == ["not compiled"]
-    assert texts(table, "status") == ["ok", "ok", "unsupported"]
-    assert notes(table, "status", 2) == ["topk ≥ seq"]
-    assert "status" not in [c.title for c in table_of(suite(records[:2])).columns]
-
-
-def test_what_failed_has_its_reason_with_the_status_alone(suite, record, plan_static):
-    why = "topk ≥ seq"
-    none = {"host": Static.none(why), "tpu:v5e": Static.none(why)}
-    baseline = record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)})
-    records = [baseline, record("scatter", 4096, "unsupported", reason=why, static=none)]
-    table = table_of(suite(records))
-    assert [cell.notes for cell in table.rows[1][:-1]] == [()] * (len(table.columns) - 1)
-    assert notes(table, "status", 1) == [why]
-
-
-def test_facts_are_told_of_the_targets_they_hold_on(suite, record, plan_static):
-    facts = {"reduction": 0, "reduction on tpu:v5e": 6, "reduction on tpu:v5p": 6, "tail on tpu:v5e": None}
-    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
-    table = table_of(suite([record("broadcast", 4096, static=both, facts=facts)]))
-    assert notes(table, "implementation", 0) == ["on host: reduction: 0", "on tpu:v5e, tpu:v5p: reduction: 6"]
-
-
-def test_a_doubt_about_a_figure_is_a_footnote(suite, record, plan_static):
-    doubt = "the device would run another program"
-    figures = {t: plan_static(8, warnings=(doubt,)) for t in ("host", "cuda:h200")}
-    records = [record("broadcast", 4096, static=figures)]
-    assert notes(table_of(suite(records)), "temp", 0, "cuda:h200") == [doubt]
-
-
 def test_the_narrower_the_fewer_columns_but_temporaries_stay(suite, mask):
     text = print_text(table_of(suite(mask)), width=70)
     assert max(map(len, text.splitlines())) <= 70
@@ -109,12 +45,6 @@ def test_the_narrower_the_fewer_columns_but_temporaries_stay(suite, mask):
     ]  # fmt: skip
     said = "Too narrow for: FLOPs of host, tpu:v5e; fits of tpu:v5e; --json has them."
     assert said in " ".join(text.split())
-
-
-def test_one_target_stands_in_the_title(suite, record, plan_static):
-    table = table_of(suite([record("broadcast", 4096, static={"tpu:v5e": plan_static(8)})]))
-    assert table.title.endswith("fwd compiled for tpu:v5e (16 GiB)")
-    assert {c.group for c in table.columns} == {""}
 
 
 def test_the_page_of_a_run_that_compiled_for_targets(describe, mask):
@@ -136,31 +66,6 @@ def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timi
     records = [record("broadcast", 4096, timing=timing([1.0] * 6), static=both)]
     text = page({**static_info(describe, records, ["host", "tpu:v5e"]), "depth": "run"}, records)
     assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")
-
-
-def test_one_length_has_no_growth(suite, mask):
-    assert growth_table(next(iter(suite(mask[:2]).panels.values()))).rows == ()
-
-
-def test_a_loops_body_has_no_exponent(suite, record, static):
-    records = [
-        record("broadcast", seq, static={"tpu:v5e": static(flops=1.0 * seq, temp_bytes=seq, body_only=True)})
-        for seq in (4096, 8192, 16384)
-    ]
-    found = suite(records)
-    table = growth_table(next(iter(found.panels.values())))
-    assert texts(table, "∝ seq^") == ["temp"]
-    assert texts(table, "tpu:v5e") == ["1.00"]
-
-
-def test_an_exponent_that_one_target_lacks_says_why(suite, record, static):
-    def figures(seq):
-        return {"host": static(flops=1.0 * seq**2), "tpu:v5e": static(flops=1.0 * seq, body_only=True)}
-
-    found = suite([record("broadcast", seq, static=figures(seq)) for seq in (4096, 8192, 16384)])
-    table = growth_table(next(iter(found.panels.values())))
-    assert (texts(table, "host"), texts(table, "tpu:v5e")) == (["2.00"], ["–"])
-    assert notes(table, "tpu:v5e", 0) == ["needs ≥ 2 lengths; has 0 (body only)"]
 
 
 def test_the_detail_of_one_target_has_the_rest(suite, record, static):
@@ -185,10 +90,32 @@ def test_the_detail_of_one_target_has_the_rest(suite, record, static):
     assert [rank["operations"] for rank in ranks] == [14, 1]
 
 
-def test_no_class_of_operations_is_none_of_them_and_no_module_is_unknown(suite, record, static):
-    def operations_column(figures):
-        (panel,) = suite([record("broadcast", 4096, static={"host": figures})]).panels.values()
-        return texts(detail_table(panel), "operations")
+K = 1024
+GIB = 2**30
 
-    assert operations_column(static(opcodes={"add": 3})) == ["0"]
-    assert operations_column(static()) == ["–"]
+
+def test_the_largest_length_that_fits():
+    found = [
+        {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": target, **bounds}
+        for target, bounds in {
+            "host": {"seq": 26 * K, "beyond": 28 * K, "reason": None},
+            "tpu:v5e": {"seq": None, "beyond": K, "reason": "the shortest does not fit"},
+            "tpu:v5p": {"seq": 1024 * K, "beyond": None, "reason": "the longest tried"},
+            "cuda:h200": {"seq": None, "beyond": None, "reason": "not installed"},
+        }.items()
+    ]
+    table = largest_table("mask", found, {})
+    assert table is not None
+    assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "< 1Ki", "≥ 1Mi", "–"]
+    reasons = ["the shortest does not fit", "the longest tried", "not installed"]
+    assert [note for cell in table.rows[0] for note in cell.notes] == reasons
+    assert largest_table("topk", found, {}).rows == ()
+    tried = [{**found[0], "trials": [{"seq": 26 * K}]}]
+    assert planned_lengths({"largest": [*tried, *found]}) == found
+
+
+def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
+    info = {"settings": {"memory_bytes": 18}, "suites": {"mask": {"settings": {"memory_bytes": 4}}}}
+    assert (limit_of(info, "mask", "host"), limit_of(info, "topk", "host")) == (4, 18)
+    assert limit_of(info, "mask", "tpu:v5p") == 95 * GIB
+    assert limit_of({}, "mask", "host") is limit_of({}, "mask", "tpu:v99") is None
