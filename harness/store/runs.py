@@ -5,22 +5,20 @@ What a crash leaves of a group is still readable; `repair` sets it aside before 
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from harness.core.case import Case
 from harness.core.errors import MachineError
 from harness.core.record import Record
-from harness.core.regular_file import read_regular
+from harness.core.regular_file import open_descriptor
 from harness.core.shown_text import file_name
 from harness.store import json_file
-from harness.store.append_file import AppendFile
-from harness.store.atomic import make_folder, replace, write_error, write_files
+from harness.store.atomic import make_folder, replace, write_all, write_error, write_files
 from harness.store.jsonl import Line, encode
 from harness.store.run_lock import run_lock
 from harness.store.stored_run import (
@@ -31,22 +29,14 @@ from harness.store.stored_run import (
     RECORDS,
     StoredRun,
     fingerprint_id,
-    problems_of,
 )
 
 DAMAGED = "records.damaged.jsonl"
 WITHDRAWN = "records.withdrawn.jsonl"
-FOREIGN = "records.foreign.jsonl"
 
 
 class RunFolder(StoredRun):
     """One run on disk. Raises MachineError when the machine does not let it write."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._file = AppendFile(path / RECORDS)
-        self._info: bytes | None = None  # run.json as it has to be while this process is its writer
-        self._tell: Callable[[str], None] = lambda _: None
 
     @classmethod
     def create(cls, results: Path, run_id: str, info: Mapping[str, Any]) -> RunFolder:
@@ -63,42 +53,43 @@ class RunFolder(StoredRun):
         folder.append(())
         return folder
 
-    @property
-    def info(self) -> dict[str, Any]:
-        """The run's information. While it is being written, as written, whatever became of the file."""
-        return super().info if self._info is None else msgspec.json.decode(self._info)
-
     def write_info(self, info: Mapping[str, Any]) -> None:
-        data = json_file.to_text(info)
-        replace(self.path / INFO, data)
-        self._info = data if self._info is not None else None
+        replace(self.path / INFO, json_file.to_text(info))
 
     def update_info(self, **changed: Any) -> None:
-        self._mend_info()
         self.write_info({**self.info, **changed})
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add the records of one group in one flushed write; when it fails the file is as before."""
-        data = encode(records)
-        self._leave_out_foreign()
+        """Add the records of one group in one flushed write; when it fails the file is as before.
+
+        MachineError where the file ends in a torn line.
+        """
+        data, path = encode(records), self.path / RECORDS
         try:
-            self._file.append(data)
+            descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                end = os.fstat(descriptor).st_size
+                if end and os.pread(descriptor, 1, end - 1) != b"\n":
+                    raise MachineError(
+                        f"{path} ends in a torn line, or was cut; go on with run --resume, which mends it"
+                    )
+                try:
+                    write_all(descriptor, data)
+                except BaseException:  # also Ctrl-C between two partial writes
+                    os.ftruncate(descriptor, end)
+                    raise
+            finally:
+                os.close(descriptor)
         except OSError as error:
-            raise write_error(self._file.path, error) from None
+            raise write_error(path, error) from None
 
     @contextmanager
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
         """Be the only writer of this folder for as long as the block. MachineError names another one.
 
-        records.jsonl and run.json are taken as they are at the beginning. What others write there meanwhile
-        is left out, and reported in a sentence to `tell` and in run.json. Readers need no lock, and never
-        wait.
+        Readers need no lock, and never wait. Where there are no locks, `tell` is given a sentence.
         """
         with run_lock(self.path, command, tell):
-            self._tell = tell
-            self._info = json_file.to_text(self.info)
-            self._file.trust()
-            self.write_info(self.info)
             try:
                 yield
             finally:
@@ -107,41 +98,6 @@ class RunFolder(StoredRun):
                         f"{self.path} was moved or removed while it was written; "
                         "move it back, and go on with run --resume"
                     ) from None
-                self._leave_out_foreign()
-                if not self._file.is_intact():
-                    self._note(
-                        f"{RECORDS}: lines of this run were changed by something else; quote none of it"
-                    )
-                self._mend_info()
-                self._info = None
-
-    def _leave_out_foreign(self) -> None:
-        """Move what others have appended to a file of its own."""
-        try:
-            foreign = self._file.foreign()
-            if not foreign:
-                return
-            self._set_aside(FOREIGN, foreign)
-            self._file.drop_foreign()
-        except OSError as error:
-            raise write_error(self._file.path, error) from None
-        self._note(
-            f"{RECORDS}: {len(foreign)} bytes that this run did not write are left out; they are in {FOREIGN}"
-        )
-
-    def _mend_info(self) -> None:
-        """Write run.json again where something else has changed it, and note that."""
-        try:
-            lost = self._info is not None and read_regular(self.path / INFO) != self._info
-        except OSError:
-            lost = True
-        if lost:
-            self.write_info(self.info)
-            self._note(f"{INFO}: was changed by something else, and is again as this run wrote it")
-
-    def _note(self, problem: str) -> None:
-        self.update_info(problems=[*problems_of(self.info), problem])
-        self._tell(problem)
 
     def write_fingerprint(self, facts: Mapping[str, Any]) -> str:
         """Keep what must be equal for two timings to be compared; returns its `sha256:…`."""
@@ -171,13 +127,12 @@ class RunFolder(StoredRun):
         never compared across two sessions.
         """
         whole, rest = self.split()
-        path, mended = self._file.path, _join_lines(whole)
+        path, mended = self.path / RECORDS, _join_lines(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
-            self._file.trust()
             return ()
         if rest:
             self._set_aside(DAMAGED, _join_lines(rest))
-        self._rewrite(mended)
+        replace(path, mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
             f"moved to {DAMAGED}, and measured again"
@@ -196,11 +151,7 @@ class RunFolder(StoredRun):
             (out if goes else kept).append(line)
         if out:
             self._set_aside(WITHDRAWN, _join_lines(out))
-            self._rewrite(_join_lines(kept))
-
-    def _rewrite(self, data: bytes) -> None:
-        replace(self._file.path, data)
-        self._file.trust()
+            replace(self.path / RECORDS, _join_lines(kept))
 
     def _set_aside(self, name: str, out: bytes) -> None:
         """Add to the file of this name, whole or not at all."""

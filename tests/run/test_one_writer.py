@@ -1,14 +1,12 @@
-"""A run's folder has one writer: a second one is refused, and what others write there is left out."""
+"""A run's folder has one writer: a second one is refused."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from harness.core import file_lock
 from harness.core.errors import MachineError
-from harness.store.jsonl import encode
-from harness.store.runs import FOREIGN, RunFolder
+from harness.store.runs import RunFolder
 from harness.store.stored_run import RECORDS
 from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
@@ -51,76 +49,11 @@ def test_readers_are_not_kept_waiting(conduct, depth):
     assert sizes == [0, 2, 4]
 
 
-def plant(conduct, last):
-    """For an Act: when it is asked for the `last` time, append a sealed line for a case of the rival."""
-    asked = []
-
-    def append(_):
-        asked.append(None)
-        if len(asked) == last:
-            folder = only_run(conduct)
-            record = folder.read().records[0]
-            rival = json.loads(json.dumps(record.to_json()).replace("1024", "4096"))
-            with (folder.path / RECORDS).open("ab") as file:
-                file.write(encode([type(record).from_json(rival)]))
-        return {}
-
-    return append
-
-
-@pytest.mark.parametrize("group", [2, 3])
-def test_a_line_that_the_runner_did_not_write_is_left_out(conduct, group):
-    honest = conduct(FakeExecutor())
-    times = {record.case: record.timing for record in honest.records}
-    honest.folder.path.rename(conduct.home / "honest")
-
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": plant(conduct, group)})}))
-    stored = done.folder.read()
-    assert {record.case: record.timing for record in stored.records} == times
-    assert len(conduct.lines()) == 6
-    foreign = (done.folder.path / FOREIGN).read_bytes()
-    assert foreign.count(b"\n") == 1
-    sentence = (
-        f"records.jsonl: {len(foreign)} bytes that this run did not write are left out; "
-        "they are in records.foreign.jsonl"
-    )
-    assert conduct.heard.messages() == [sentence]
-    assert stored.problems == (sentence,)
-    assert done.folder.info["problems"] == [sentence]
-
-
-def test_a_line_after_the_last_group_is_left_out_too(conduct):
-    executor = FakeExecutor()
-    close = executor.close
-
-    def append_and_close():
-        with (only_run(conduct).path / RECORDS).open("ab") as file:
-            file.write(b"{}\n")
-        close()
-
-    executor.close = append_and_close
-    done = conduct(executor)
-    assert len(conduct.lines()) == 6
-    assert (done.folder.path / FOREIGN).read_bytes() == b"{}\n"
-
-
-def test_what_was_written_and_is_changed_is_told(conduct):
-    def change(_):
-        path = only_run(conduct).path / RECORDS
-        path.write_bytes(path.read_bytes().replace(b'"wall_s":', b'"wall_S":'))
-        return {}
-
-    done = conduct(FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": change})})}))
-    (sentence,) = done.folder.info["problems"]
-    assert sentence == ("records.jsonl: lines of this run were changed by something else; quote none of it")
-
-
 def test_a_resumed_run_takes_the_file_as_it_is(conduct):
     conduct(FakeExecutor(stop=(60, KeyboardInterrupt())))
     with (only_run(conduct).path / RECORDS).open("ab") as file:
         file.write(b"torn")
     done = conduct(FakeExecutor(), resume=True)
-    assert not (done.folder.path / FOREIGN).exists()
     assert done.folder.read().problems == ()
     assert len(conduct.lines()) == 6
 

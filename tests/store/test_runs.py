@@ -1,6 +1,5 @@
 import os
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 
@@ -69,20 +68,6 @@ def test_a_file_in_the_place_of_the_runs_is_named(tmp_path):
         MachineError, match=r"runs: cannot be written \(a file stands where a folder is needed"
     ):
         RunFolder.create(tmp_path, "one", {})
-
-
-@pytest.mark.parametrize("meddle", [Path.unlink, lambda path: path.write_text("{}")], ids=["gone", "changed"])
-def test_a_run_json_that_something_else_changes_is_written_again(folder, meddle):
-    told = []
-    with folder.writing("seqsweep run", told.append):
-        folder.update_info(replicates=2)
-        meddle(folder.path / INFO)
-        folder.update_info(finished="now")
-    assert folder.info == {
-        "schema": 1, "run": folder.id, "replicates": 2, "finished": "now",
-        "problems": ["run.json: was changed by something else, and is again as this run wrote it"],
-    }  # fmt: skip
-    assert told == folder.info["problems"]
 
 
 def test_run_json_changes_as_a_whole(folder):
