@@ -6,10 +6,9 @@ more than 10 % often enough that every usual test would raise a false alarm in a
 of comparisons; no interval covers the drift between two runs.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
@@ -19,46 +18,8 @@ from harness.catalog.source_hash import same_hash_kind
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest
 from harness.core.fingerprint_identity import fingerprint_differences
-from harness.core.kernel_figures import KernelFigures
 from harness.core.record import Record, state_bound
-from harness.core.static_figures import AnyKernel
-from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.store.run_summary import RunSummary
-
-
-class Labelled(Protocol):
-    """A kernel in one configuration of its autotuner, which its label names."""
-
-    @property
-    def label(self) -> str: ...
-
-
-Kernel = TypeVar("Kernel", bound=Labelled)
-
-
-class KernelPair(NamedTuple, Generic[Kernel]):
-    """One kernel in one configuration on both sides."""
-
-    target: str
-    before: Kernel
-    now: Kernel
-
-
-def kernel_pairs(
-    before: Mapping[str, Sequence[Kernel]], now: Mapping[str, Sequence[Kernel]]
-) -> list[KernelPair[Kernel]]:
-    """The kernels that both sides have, by target; those of one label are paired in the order of the call."""
-    known = dict(_by_place(before))
-    return [KernelPair(at[0], known[at], kernel) for at, kernel in _by_place(now) if at in known]
-
-
-def _by_place(by_target: Mapping[str, Sequence[Kernel]]) -> Iterator[tuple[tuple[str, str, int], Kernel]]:
-    for target, kernels in by_target.items():
-        counts: Counter[str] = Counter()
-        for kernel in kernels:
-            yield (target, kernel.label, counts[kernel.label]), kernel
-            counts[kernel.label] += 1
-
 
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
@@ -67,16 +28,6 @@ SAME_OPERATORS = "same operators on both sides: only the host's work between the
 APART = "same program on both sides, yet the times are apart: something outside of the program has changed"
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
-
-KERNEL_FIGURES: Mapping[type[AnyKernel], Sequence[str]] = {
-    KernelFigures: (
-        *("registers", "spilled_bytes", "shared_bytes", "blocks_per_sm", "limiter", "occupancy"),
-        *("waves", "tail", "program"),
-    ),
-    TpuKernelFigures: (
-        *("vmem_bytes", "vmem_limit_bytes", "scratch_bytes", "semaphores", "steps", "refused", "program"),
-    ),
-}
 
 Replicates = tuple[Record, ...]
 Compare = Callable[[Replicates, Replicates], Estimate]
@@ -109,37 +60,12 @@ class Change:
 
 
 @dataclass(frozen=True)
-class KernelChange:
-    """One kernel on a target: its figures on the side called `of` beside those of `to`."""
-
-    case: str
-    implementation: str
-    seq: int
-    target: str
-    of: AnyKernel
-    to: AnyKernel
-
-    @property
-    def differs(self) -> bool:
-        return compared_figures(self.of) != compared_figures(self.to)
-
-    def to_json(self) -> dict[str, Any]:
-        figures = {"of": compared_figures(self.of), "to": compared_figures(self.to)}
-        return {**vars(self), "kernel": self.of.label, **figures}
-
-
-def compared_figures(kernel: AnyKernel) -> dict[str, Any]:
-    """The figures of a kernel that are compared, by name."""
-    return {name: getattr(kernel, name) for name in KERNEL_FIGURES[type(kernel)]}
-
-
-@dataclass(frozen=True)
 class SideBySide:
     """Two sides, the one called `of` in units of the one called `to`.
 
     `trend` is true where they were not measured together. `runs` are keyed by their sides' names; `only` has
     the ids of the cases without a counterpart, by the side that has them. `differing` are facts of the
-    machine. `kernels` are those that both sides launch under one name, where targets were compiled for.
+    machine.
     """
 
     trend: bool
@@ -150,15 +76,13 @@ class SideBySide:
     changes: Sequence[Change]
     only: Mapping[str, Sequence[str]]
     differing: Sequence[str] = ()
-    kernels: Sequence[KernelChange] = ()
 
     def to_json(self) -> dict[str, Any]:
         times = ("of_time", "to_time")
         changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
         runs = {name: asdict(run) for name, run in self.runs.items()}
         about = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
-        kernels = [change.to_json() for change in self.kernels]
-        return {**about, "comparisons": changes, "kernels": kernels, "only": self.only}
+        return {**about, "comparisons": changes, "only": self.only}
 
 
 class Matching(NamedTuple):
@@ -167,7 +91,6 @@ class Matching(NamedTuple):
     changes: list[Change]
     only_of: list[str]
     only_to: list[str]
-    kernels: list[KernelChange]
 
 
 def within(records: Sequence[Record], of: str, to: str) -> Matching:
@@ -187,21 +110,7 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
         [records[0].case for key, records in to.items() if key not in of],
-        [change for key, mine in of.items() if key in to for change in _kernel_changes(mine, to[key])],
     )
-
-
-def _kernel_changes(of: Replicates, to: Replicates) -> list[KernelChange]:
-    """The kernels of one case that both sides launch under one name."""
-    by_target = [
-        {name: static.all_kernels for record in side for name, static in record.static.items()}
-        for side in (of, to)
-    ]
-    case, label, seq = of[0].case, label_of(of[0]), of[0].seq
-    return [
-        KernelChange(case, label, seq, pair.target, of=pair.now, to=pair.before)
-        for pair in kernel_pairs(by_target[1], by_target[0])
-    ]
 
 
 def describe_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

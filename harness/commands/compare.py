@@ -81,7 +81,7 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
         )
     only = {pair[0]: matched.only_of, pair[1]: matched.only_to}
     heading, runs = _heading(TOGETHER, folder), {"run": summarise(folder)}
-    return SideBySide(False, heading, *pair, runs, matched.changes, only, kernels=matched.kernels)
+    return SideBySide(False, heading, *pair, runs, matched.changes, only)
 
 
 def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
@@ -101,8 +101,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
         raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
     heading, runs = _heading(TREND, first, second), {EARLIER: summarise(first), LATER: summarise(second)}
     only = {EARLIER: matched.only_to, LATER: matched.only_of}
-    changes, kernels = matched.changes, matched.kernels
-    return SideBySide(True, heading, LATER, EARLIER, runs, changes, only, differences, kernels)
+    return SideBySide(True, heading, LATER, EARLIER, runs, matched.changes, only, differences)
 
 
 def _heading(kind: str, *folders: RunFolder) -> str:

@@ -19,7 +19,7 @@ from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.tables.bounds_table import bounds_table
 from harness.report.tables.checks import print_checks
-from harness.report.tables.compare_runs import kernel_changes_line, kernel_changes_tables, sides_tables
+from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.listing import origin
 from harness.report.tables.max_seq import (
@@ -210,10 +210,6 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
         console.print(Text(line, style="yellow"), soft_wrap=True)
     for table in sides_tables(sides.changes, sides.of, sides.to):
         print_tables(console, table)
-    if sides.kernels:
-        for table in kernel_changes_tables(sides.kernels, sides.of, sides.to):
-            print_tables(console, table)
-        console.print(Text(kernel_changes_line(sides.kernels)))
     for name, cases in sides.only.items():
         if cases:
             named = "\n  ".join(["", *cases]) if notes else " (--notes names them)"

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.analysis.compare_runs import kernel_pairs
 from harness.core.peak_owners import Owners
 from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel
+from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel, kernel_pairs
 from harness.gate.static.plan_owners import changed_owners
 from harness.report.tables.owners_table import change_sentences
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from harness.analysis.kernel_warnings import idle, slow_path
 from harness.catalog.accelerators import target as target_of
@@ -59,3 +61,29 @@ class ExactKernel:
     def most_spills(self) -> str:
         """`, most at flash.py:19`; empty without spills."""
         return f", most at {max(self.spilled_at, key=self.spilled_at.__getitem__)}" if self.spilled_at else ""
+
+
+class KernelPair(NamedTuple):
+    """One kernel in one configuration on both sides."""
+
+    target: str
+    before: ExactKernel
+    now: ExactKernel
+
+
+def kernel_pairs(
+    before: Mapping[str, Sequence[ExactKernel]], now: Mapping[str, Sequence[ExactKernel]]
+) -> list[KernelPair]:
+    """The kernels that both sides have, by target; those of one label are paired in the order of the call."""
+    known = dict(_by_place(before))
+    return [KernelPair(at[0], known[at], kernel) for at, kernel in _by_place(now) if at in known]
+
+
+def _by_place(
+    by_target: Mapping[str, Sequence[ExactKernel]],
+) -> Iterator[tuple[tuple[str, str, int], ExactKernel]]:
+    for target, kernels in by_target.items():
+        counts: Counter[str] = Counter()
+        for kernel in kernels:
+            yield (target, kernel.label, counts[kernel.label]), kernel
+            counts[kernel.label] += 1

@@ -1,47 +1,23 @@
-"""Comparisons as tables: two runs or implementations, kernels that differ, one implementation on machines."""
+"""Comparisons as tables: two runs or implementations, one implementation on machines."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.compare_runs import Change, KernelChange
+from harness.analysis.compare_runs import Change
 from harness.analysis.machine_speedups import MachineSpeedup, MachineSpeedups
 from harness.analysis.stats import NO_INTERVAL, Estimate
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.grouped import grouped
-from harness.core.kernel_figures import KernelFigures
 from harness.core.median_interval import median
-from harness.core.static_figures import AnyKernel
-from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.format import short_bytes, short_label
+from harness.report.format import short_label
 from harness.report.provenance import machine_label
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import CASE, Column, TableData
-
-FIGURES: Mapping[type[AnyKernel], Mapping[str, Callable[[Any], str]]] = {
-    KernelFigures: {
-        "registers": lambda kernel: str(kernel.registers),
-        "spilled": lambda kernel: short_bytes(kernel.spilled_bytes),
-        "shared": lambda kernel: short_bytes(kernel.shared_bytes),
-        "blocks/SM": lambda kernel: str(kernel.blocks_per_sm),
-        "limit": lambda kernel: kernel.limiter,
-        "waves": lambda kernel: ABSENT if kernel.waves is None else f"{kernel.waves:.3g}",
-        "idle": lambda kernel: ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
-    },
-    TpuKernelFigures: {
-        "VMEM": lambda kernel: short_bytes(kernel.vmem_bytes),
-        "of": lambda kernel: short_bytes(kernel.vmem_limit_bytes),
-        "fits": lambda kernel: "no" if kernel.refused else "yes",
-        "steps": lambda kernel: "?" if kernel.steps < 0 else format_count(kernel.steps),
-        "scratch": lambda kernel: short_bytes(kernel.scratch_bytes),
-        "semaphores": lambda kernel: str(kernel.semaphores),
-    },
-}
 
 
 def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]:
@@ -84,45 +60,6 @@ def _ratio_cells(change: Change) -> tuple[Cell, Cell]:
     text = fmt.speedup(change.ratio, change.low, change.high)
     why = f"no interval: {change.reason}" if change.low is None else None
     return Cell(text, sentences(why, *change.warnings)), Cell(change.reading)
-
-
-def kernel_changes_tables(changes: Sequence[KernelChange], of: str, to: str) -> Iterator[TableData]:
-    """`168 → 255` where a figure differs, the side called `to` first; one figure where both have it.
-
-    A table for GPUs and one for TPUs, where a kernel differs there.
-    """
-    for kind, figures in FIGURES.items():
-        columns = (
-            *CASE,
-            Column("target", right=False),
-            Column("kernel", right=False, folds=True),
-            *(Column(name, right=False, rank=rank) for rank, name in enumerate(figures)),
-            Column("code", right=False, rank=len(figures)),
-        )
-        sections = [
-            ((format_count(change.seq), short_label(change.implementation)), [_cells(change, figures)])
-            for change in changes
-            if change.differs and isinstance(change.of, kind)
-        ]
-        if sections:
-            yield TableData.of_sections(f"kernels: {short_label(to)} → {short_label(of)}", columns, sections)
-
-
-def kernel_changes_line(changes: Sequence[KernelChange]) -> str:
-    """How many kernels differ; equal ones have no row."""
-    differing = sum(change.differs for change in changes)
-    return f"kernels: {differing} of {len(changes)} differ in a figure or in their code"
-
-
-def _cells(change: KernelChange, figures: Mapping[str, Callable[[Any], str]]) -> list[str]:
-    pairs = [(text(change.to), text(change.of)) for text in figures.values()]
-    texts = [old if old == new else f"{old} → {new}" for old, new in pairs]
-    return [
-        change.target,
-        change.of.label,
-        *texts,
-        "same" if change.of.program == change.to.program else "another",
-    ]
 
 
 POINT = (Column("panel", right=False), Column("seq"), Column("implementation", right=False, folds=True))
