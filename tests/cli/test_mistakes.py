@@ -1,6 +1,7 @@
 """Wrong input: one sentence with file, line and the nearest name; an exit code; nothing runs."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +22,10 @@ suites:
 
 @pytest.fixture
 def folder(tmp_path):
-    """A project with two stored runs, a file mine.py, and nothing else."""
+    """A project with two stored runs, an empty mine.py, and a plugin."""
     (tmp_path / "bench.yaml").write_text(BENCH)
     (tmp_path / "mine.py").write_text("")
+    (tmp_path / "sums.py").write_text(Path(__file__).with_name("drawing_plugin.py").read_text())
     store_two_runs(tmp_path / "results")
     return tmp_path
 
