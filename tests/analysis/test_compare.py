@@ -2,6 +2,7 @@ import pytest
 
 from harness.analysis.compare import comparisons
 from harness.core.record import Correctness
+from tests.records import timing_of
 
 ROUNDS = [1.0, 1.5, 0.7, 2.0, 1.1, 0.9, 3.0]
 
@@ -44,53 +45,34 @@ def test_of_several_processes_each_has_one_voice_and_one_alone_agrees_with_nobod
     assert not compare_to(suite, record("base", 4096, [2.0]), record("x", 4096, [1.0])).unanimous
 
 
-@pytest.mark.parametrize("status", ["oom", "timeout", "crashed", "skipped", "unsupported"])
-def test_a_side_without_a_time_gives_its_outcome_as_the_reason(record, suite, status):
-    base_failed = compare_to(suite, record("base", 4096, status=status), record("x", 4096, ROUNDS))
-    assert (base_failed.speedup, base_failed.reason) == (None, f"n/a (baseline {status})")
-    failed = compare_to(suite, record("base", 4096, ROUNDS), record("x", 4096, status=status))
-    assert (failed.speedup, failed.reason) == (None, f"n/a ({status})")
+EVENTS, CUPTI, GRAPH = (timing_of(ROUNDS, method=name) for name in ("cuda_events", "cupti", "cuda_graph"))
+WRONG = {"status": "incorrect", "correctness": Correctness("exact", False, "whole")}
+OUTCOMES = ("oom", "timeout", "crashed", "skipped", "unsupported")
 
 
-def test_a_wrong_answer_has_no_speedup(record, suite):
-    wrong = record("x", 4096, status="incorrect", correctness=Correctness("exact", False, "whole"))
-    assert compare_to(suite, record("base", 4096, ROUNDS), wrong).reason == "n/a (incorrect)"
+@pytest.mark.parametrize(
+    ("base", "own", "reason"),
+    [
+        *(({"status": status}, {}, f"n/a (baseline {status})") for status in OUTCOMES),
+        *(({}, {"status": status}, f"n/a ({status})") for status in OUTCOMES),
+        ({}, WRONG, "n/a (incorrect)"),
+        ({"seq": 8192}, {}, "n/a (no baseline at this workload)"),
+        ({}, {"timing": EVENTS}, "n/a (timed by cuda_events, the baseline by wall)"),
+        ({"timing": EVENTS}, {"timing": GRAPH}, "n/a (timed by cuda_graph, the baseline by cuda_events)"),
+        ({"timing": EVENTS}, {"timing": CUPTI}, None),
+        ({"run": "r0"}, {}, "n/a (baseline in another run)"),
+        ({"timing": None}, {"timing": None}, "n/a (not timed)"),
+        (None, {}, "n/a (no baseline)"),
+    ],
+)
+def test_what_is_not_compared_says_why(record, suite, base, own, reason):
+    def side(name, more):
+        more = {"seq": 4096, "timing": None if "status" in more else timing_of(ROUNDS), **more}
+        return record(name, **{key: value for key, value in more.items() if value is not None})
 
-
-def test_only_the_same_workload_is_compared(record, suite):
-    assert compare_to(suite, record("base", 8192, ROUNDS), record("x", 4096, ROUNDS)).reason == (
-        "n/a (no baseline at this workload)"
-    )
-
-
-def test_clocks_of_two_kinds_are_not_compared(record, suite, timing):
-    events = record("x", 4096, timing=timing(ROUNDS, method="cuda_events"))
-    found = compare_to(suite, record("base", 4096, ROUNDS), events)
-    assert (found.speedup, found.reason) == (None, "n/a (timed by cuda_events, the baseline by wall)")
-
-
-@pytest.mark.parametrize(("mine", "one"), [("cupti", True), ("cuda_graph", False), ("wall", False)])
-def test_methods_of_one_clock_are_compared_and_no_others(record, suite, timing, mine, one):
-    base, other = (
-        record(name, 4096, timing=timing(ROUNDS, method=method))
-        for name, method in (("base", "cuda_events"), ("x", mine))
-    )
-    found = compare_to(suite, base, other)
-    assert (found.speedup is not None) == one
-
-
-def test_runs_are_not_mixed(record, suite):
-    found = compare_to(suite, record("base", 4096, ROUNDS, run="r0"), record("x", 4096, ROUNDS))
-    assert found.reason == "n/a (baseline in another run)"
-
-
-def test_records_that_were_only_checked_are_not_timed(record, suite):
-    assert compare_to(suite, record("base", 4096), record("x", 4096)).reason == "n/a (not timed)"
-
-
-def test_a_suite_without_a_baseline_says_so(record, suite):
-    found = compare_to(suite, record("x", 4096, ROUNDS), baseline="")
-    assert (found.baseline, found.reason) == (None, "n/a (no baseline)")
+    sides = [side("x", own)] if base is None else [side("base", base), side("x", own)]
+    found = compare_to(suite, *sides, baseline="" if base is None else "mask/base")
+    assert (found.speedup is None, found.reason) == (reason is not None, reason)
 
 
 def test_other_semantics_and_equal_programs_are_noted(record, suite, static):

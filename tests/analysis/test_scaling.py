@@ -144,41 +144,33 @@ def find_crossover(record, suite, speedups, rounds=SPREAD, failed=()):
     return only
 
 
-def test_the_crossing_lies_between_the_last_loss_and_the_first_win(record, suite):
-    only = find_crossover(record, suite, {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0})
-    assert only.first_grid == 65536
-    assert only.interpolated == pytest.approx(math.sqrt(16384 * 65536))
-    assert only.reason is None
+WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
+CROSSES = {  # speedups by length: (first length, crossing, reason)
+    "between the last loss and the first win": (
+        {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0}, (65536, 32768, None)
+    ),
+    "always faster": ({4096: 1.5, 16384: 2.0}, (4096, None, "faster at every length")),
+    "never": ({4096: 0.5, 16384: 0.6}, (None, None, "none in range: not faster at any length")),
+    "a lead that is lost again": (
+        {4096: 0.5, 16384: 2.0, 65536: 0.5},
+        (None, None, "none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki"),
+    ),
+    "several, of which the last counts": (
+        {4096: 2.0, 16384: 0.5, 65536: 2.0}, (65536, 32768, "crosses 2 times: ≈ 8Ki, ≈ 32Ki")
+    ),
+}  # fmt: skip
 
 
-def test_always_faster_is_said_and_not_extrapolated(record, suite):
-    only = find_crossover(record, suite, {4096: 1.5, 16384: 2.0})
-    assert (only.first_grid, only.interpolated) == (4096, None)
-    assert only.reason == "faster at every length"
-
-
-def test_none_in_range(record, suite):
-    only = find_crossover(record, suite, {4096: 0.5, 16384: 0.6})
-    assert (only.first_grid, only.interpolated) == (None, None)
-    assert only.reason == "none in range: not faster at any length"
-
-
-def test_a_lead_that_is_lost_again_is_no_crossover(record, suite):
-    only = find_crossover(record, suite, {4096: 0.5, 16384: 2.0, 65536: 0.5})
-    assert only.first_grid is None
-    assert only.reason == ("none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki")
-
-
-def test_several_crossings_are_reported_and_the_last_counts(record, suite):
-    only = find_crossover(record, suite, {4096: 2.0, 16384: 0.5, 65536: 2.0})
-    assert only.first_grid == 65536
-    assert only.interpolated == pytest.approx(32768)
-    assert only.reason == "crosses 2 times: ≈ 8Ki, ≈ 32Ki"
+@pytest.mark.parametrize(("speedups", "crossing"), CROSSES.values(), ids=CROSSES)
+def test_where_a_case_becomes_faster(record, suite, speedups, crossing):
+    only = find_crossover(record, suite, speedups)
+    first, interpolated, reason = crossing
+    assert (only.first_grid, only.reason) == (first, reason)
+    assert only.interpolated == (None if interpolated is None else pytest.approx(interpolated))
 
 
 def test_medians_that_noise_moves_across_one_cross_nothing(record, suite):
-    wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
-    only = find_crossover(record, suite, {4096: 0.98, 16384: 1.02, 65536: 0.97}, rounds=wide)
+    only = find_crossover(record, suite, {4096: 0.98, 16384: 1.02, 65536: 0.97}, rounds=WIDE)
     assert (only.first_grid, only.interpolated) == (None, None)
     assert only.reason == "none in range: not told apart at the end"
 

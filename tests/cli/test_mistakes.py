@@ -1,6 +1,7 @@
 """Wrong input: one sentence with file, line and the nearest name; an exit code; nothing runs."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -17,13 +18,16 @@ suites:
   broken: {family: offsets, seq: [512], kind: causal, layout: cross, baseline: mask_quadratic}
   mla: {family: mla, seq: [16, 32], config: small, baseline: naive, impls: [naive]}
 """
+SUMS = "plugins: [sums.py]\nsuites: {sums: {family: sums, seq: [64], baseline: scan, impls: [scan]}}\n"
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A project with two stored runs, a file mine.py, and nothing else."""
+    """A project with two stored runs, an empty mine.py, and a plugin."""
     (tmp_path / "bench.yaml").write_text(BENCH)
     (tmp_path / "mine.py").write_text("")
+    (tmp_path / "sums.py").write_text(Path(__file__).with_name("drawing_plugin.py").read_text())
+    (tmp_path / "sums.yaml").write_text(SUMS)
     store_two_runs(tmp_path / "results")
     return tmp_path
 

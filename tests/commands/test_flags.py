@@ -1,5 +1,8 @@
 """Every option of every command changes something, or is refused: what each changes, and all refusals."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 import typer
 
@@ -11,94 +14,7 @@ from harness.core.machine import usable_cores
 EXCLUSIONS = {command: exclusions for command, (exclusions, _) in conflicts().items()}
 NEEDS = {command: needs for command, (_, needs) in conflicts().items()}
 COMMANDS = typer.main.get_command(app).commands
-POINTS = {
-    "--family": "cases", "--impl": "cases", "--seq": "cases", "--mode": "cases",
-}  # fmt: skip
-CASES = {
-    **POINTS, "--set": "workloads", "--quick": "lengths and budgets", "--model": "workloads",
-    "--tp": "workloads", "--phase": "workloads",
-}  # fmt: skip
-DEVICE = {"--device": "where cases run, or the records that are read"}
-COMPILING = {
-    "--timeout": "the limit of a step",
-    "--memory": "what is skipped",
-    "--threads": "cores of a case",
-}
-LIMITS = {**COMPILING, "--seed": "the inputs"}
-SAMPLING = {
-    "--baseline": "what speedups are relative to", "--budget": "sampling time",
-    "--precision": "when sampling ends", "--replicates": "processes per case",
-    "--resume": "which run goes on",
-}  # fmt: skip
-STORED = {**POINTS, **DEVICE}
-RESULTS = {"--config": "suites, plugins, and the folder of results", "--results": "where runs are"}
-CATALOG = {"--plugin": "implementations", "--config": "suites and plugins"}
-PLACE = {**CATALOG, **RESULTS}
-TABLES = {"--columns": "columns; with --json the roofs", "--notes": "footnotes; --json has all"}
-WAIT = {"--wait": "waits for the device"}
-STRICT = {"--strict": "the exit code"}
-JSON = {"--json": "the output's form"}
-SHARD = {
-    "--shard": "which part is measured",
-    "--on": "where it is measured; with --dry-run its name is checked",
-}
-PICKED = {"--run": "which run is read", "--baseline": "what speedups are relative to"}
-CHANGES = {  # by command: option → what it changes
-    "run": {
-        **CASES, **DEVICE, **LIMITS, **SAMPLING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
-        "--dry-run": "nothing runs", "--figures": "cases are compiled", "--graphs": "what is timed",
-    },
-    "check": {**CASES, **DEVICE, **LIMITS, **SHARD, **PLACE, **WAIT, **STRICT, **JSON},
-    "static": {
-        **CASES, **COMPILING, **SHARD, **PLACE, **TABLES, **WAIT, **STRICT, **JSON,
-        "--target": "what is compiled for", "--max-seq": "lengths are searched",
-        "--kernels": "the page; --json has all", "--owners": "the page",
-        "--against": "what figures are compared with", "--args": "the kernel's launch",
-        "--grid": "the kernel's launch",
-    },
-    "profile": {
-        **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON, "--ops": "operators", "--trace": "a file",
-        "--budget": "sampling time", "--resume": "which profile goes on",
-    },
-    "sensitivity": {
-        **CASES, **DEVICE, **LIMITS, **SAMPLING, **PLACE, **WAIT, **STRICT, **JSON,
-        "--run": "a run is read, none is measured",
-    },
-    "gate": {
-        **CASES, **DEVICE, **LIMITS, **PLACE, **WAIT, **JSON,
-        "--against": "the base", "--cases": "cases", "--all": "cases", "--dry-run": "nothing runs",
-        "--delta": "verdicts", "--max-pairs": "pairs", "--budget": "wall time", "--explain": "the output",
-        "--last": "the newest gate is read", "--self-check": "the base", "--static": "what is compared",
-        "--update": "a file", "--inconclusive": "the exit code", "--junit": "a file",
-    },
-    "show": {**STORED, **PICKED, **RESULTS, **TABLES, **JSON, "--record": "one record is printed"},
-    "runs": {**RESULTS, **JSON, "--keep": "runs are deleted", "--dry-run": "nothing is deleted"},
-    "compare": {
-        **RESULTS, **JSON, "--impl": "the sides", "--force": "runs of different machines",
-        "--run": "which runs are read", "--across": "machines are compared", "--out": "a file",
-        "--notes": "cases of one side; --json has all",
-    },
-    "dispatch": {**STORED, **PICKED, **RESULTS, **JSON, "--inexact": "candidates", "--into": "a file"},
-    "chart": {**STORED, **PICKED, **RESULTS, **JSON, "--out": "the folder", "--png": "files"},
-    "report": {
-        **RESULTS, **JSON, "--run": "which runs are read", "--into": "a file",
-        "--check": "nothing is written", "--pr": "a receipt", "--chart": "the receipt's picture",
-        "--html": "a file",
-    },
-    "collect": {**RESULTS, **JSON},
-    "verify": {**PLACE, **WAIT, **JSON, "--limit": "wall time"},
-    "export": {
-        **STORED, **RESULTS, "--baseline": "what speedups are relative to", "--to": "the form",
-        "--out": "a file", "--samples": "rows", "--static": "rows", "--kernels": "rows",
-    },
-    "list": {**CATALOG, **JSON, "--contracts": "the page; --json has all"},
-    "new": {
-        **CATALOG, **JSON, "--family": "a family is written", "--out": "the folder",
-        "--framework": "the template",
-    },
-    "claims": {**PLACE, **JSON, "--shard": "which part is compiled", "--check": "nothing is written"},
-    "doctor": {**PLACE, **JSON, "--roofline": "ceilings", "--on": "which machines are examined"},
-}  # fmt: skip
+CHANGES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text("utf-8"))
 VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}
 

@@ -54,26 +54,15 @@ def test_an_implementation_passes_as_it_is_written(new, tmp_path, family):
     assert any(record["checks"] for record in records)
 
 
-@pytest.mark.long
-@pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_triton_kernel_passes_as_it_is_written(new, tmp_path, family):
-    """In the interpreter, at a length that no block divides, with its family's checks."""
-    code, out, _ = new(family, "my_own", "--framework", "triton", "--json")
-    assert code == 0
-    check, _ = json.loads(out)["next"]
-    small = dict.fromkeys(("mask", "topk"), "--set rows=2 --set topk=100 --seq 1001")
-    records = type_in(tmp_path, f"{check} {small.get(family, '--quick --seq 77 --mode fwd')}")
-    assert {record["implementation"] for record in records} == {f"{family}/my_own"}
-    assert all(record["correctness"]["passed"] for record in records)
-    assert any(record["checks"] for record in records)
+TRITON = pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("framework", [pytest.param("triton", marks=TRITON), "pallas"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_pallas_kernel_passes_as_it_is_written(new, tmp_path, family):
-    """In the interpreter, at a length that no block divides, and planned for TPUs where libtpu is."""
-    code, out, _ = new(family, "my_own", "--framework", "pallas", "--json")
+def test_a_kernel_passes_as_it_is_written(new, tmp_path, family, framework):
+    """In the interpreter, at a length that no block divides; Pallas is planned for TPUs where libtpu is."""
+    code, out, _ = new(family, "my_own", "--framework", framework, "--json")
     assert code == 0
     check, _ = json.loads(out)["next"]
     few = "--set rows=2 --set topk=20" if family in {"mask", "topk"} else "--mode fwd"
@@ -81,7 +70,7 @@ def test_a_pallas_kernel_passes_as_it_is_written(new, tmp_path, family):
     assert {record["implementation"] for record in records} == {f"{family}/my_own"}
     assert all(record["correctness"]["passed"] for record in records)
     assert any(record["checks"] for record in records)
-    if missing_compiler("tpu") is None:
+    if framework == "pallas" and missing_compiler("tpu") is None:
         few += " --set dtype=bf16" if family == "mla" else ""  # libtpu takes minutes for f32 products of v6e
         words = f"--plugin my_own.py {few} --seq 1000 --target tpu:v5p,tpu:v6e"
         for record in type_in(tmp_path, f"seqsweep static {family}/my_own {words}"):

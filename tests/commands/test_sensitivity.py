@@ -2,11 +2,9 @@
 
 import pytest
 
-from harness.analysis.results import by_suite
-from harness.analysis.sensitivity import sensitivities
 from harness.commands.app import app
 from harness.commands.exit_codes import STOPPED, call_app
-from harness.commands.sensitivity import plan_distributions, sentence
+from harness.commands.sensitivity import plan_distributions
 from harness.core.errors import UsageError
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
@@ -15,7 +13,6 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import suite_info
 from tests.records import PASSED, record_of, timing_of
-from tests.report.conftest import info_of
 from tests.stores import RUNS, store
 
 BENCH = """
@@ -68,47 +65,6 @@ def test_all_distributions_of_a_length_are_one_group_and_each_keeps_its_own_base
     assert suite_info(schedule)["scores"]["interleaved"] == "distribution"
 
 
-def test_a_family_that_draws_in_one_way_is_refused(project, tmp_path):
-    (tmp_path / "plain.py").write_text(PLAIN)
-    one = Project(tmp_path / "bench.yaml", tmp_path / "results", (str(tmp_path / "plain.py"),))
-    (tmp_path / "bench.yaml").write_text(BENCH + "  sums: {family: plain, seq: 4Ki, impls: [total]}\n")
-    with pytest.raises(UsageError, match="family plain has no workload field distribution with choices"):
-        plan_distributions(one, ["sums"], Overrides())
-
-
-PLAIN = """
-from dataclasses import dataclass
-
-import numpy as np
-
-from seqsweep import Array, Family, Semantics, axis, exact, implementation
-
-
-@dataclass(frozen=True)
-class Plain:
-    seq: int = axis()
-
-
-def reference(w, rows):
-    return lambda x: x.sum(keepdims=True)
-
-
-FAMILY = Family(
-    name="plain",
-    question="?",
-    workload=Plain,
-    shapes=lambda w: {"x": Array((w.seq,), "f32")},
-    inputs=lambda w, rng: {"x": rng.standard_normal(w.seq, dtype=np.float32)},
-    semantics={"exact": Semantics("exact", reference, exact())},
-)
-
-
-@implementation(framework="numpy", semantics="exact")
-def total(w: Plain):
-    return lambda x: x.sum(keepdims=True)
-"""
-
-
 STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
 
 
@@ -145,40 +101,3 @@ def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path
 
 
 STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
-
-
-def record(name, data, seconds=None, seq=4096, **more):
-    if seconds:
-        more |= {"timing": timing_of([seconds * s for s in STEADY]), "correctness": PASSED}
-    return record_of(name, seq, workload={"distribution": data}, **more)
-
-
-def sentences_of(*records):
-    return {one.implementation: sentence(one) for one in sensitivities_of(records)}
-
-
-def sensitivities_of(records):
-    info = info_of(records, "mask/broadcast")
-    info["suites"]["mask"]["interleaved"] = "distribution"
-    return sensitivities(by_suite(info, records), {})
-
-
-def against(**seconds):
-    """`scatter` at so many seconds on each distribution, where `broadcast` always takes one."""
-    return [
-        record(*each)
-        for data, s in seconds.items()
-        for each in (("broadcast", data, 1.0), ("scatter", data, s))
-    ]
-
-
-def test_what_has_no_interval_says_why():
-    brief = {"timing": timing_of([1.0] * 3), "correctness": PASSED}
-    few = [record("broadcast", data, **brief) for data in ("iid", "tied")]
-    assert "(needs ≥ 6 rounds; has 3)" in sentences_of(*few)["mask/broadcast"]
-
-
-def test_what_has_no_time_on_two_distributions_says_so():
-    failed = [record(name, "tied", status="crashed", reason="why") for name in ("broadcast", "scatter")]
-    for said in sentences_of(*against(iid=0.5), *failed).values():
-        assert said.endswith("is not timed on two distributions of one length, iid and another")

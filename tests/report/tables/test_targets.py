@@ -5,12 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.core.record import Cost
 from harness.report.memory_limit import limit_of
-from harness.report.tables.max_seq import largest_table, planned_lengths
+from harness.report.tables.max_seq import planned_lengths
 from harness.report.tables.render import print_tables
 from harness.report.tables.targets import (
-    detail_table,
     targets_table,
 )
 from tests.report.conftest import page
@@ -68,50 +66,13 @@ def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timi
     assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")
 
 
-def test_the_detail_of_one_target_has_the_rest(suite, record, static):
-    figures = static(
-        argument_bytes=GIB, output_bytes=GIB, temp_bytes=GIB, alias_bytes=GIB, peak_bytes=3 * GIB,
-        generated_code_bytes=2048, bytes_accessed=4.0 * GIB, optimal_s=0.002, lower_s=0.03, compile_s=1.2,
-        custom_calls=("PartialReduce",), opcodes={"add": 3, "sort": 1, "custom-call": 1, "dot": 2},
-    )  # fmt: skip
-    found = suite([record("broadcast", 4096, static={"tpu:v5e": figures}, cost=Cost(flops=7.0, bytes=GIB))])
-    (panel,) = found.panels.values()
-    table = detail_table(panel, "tpu:v5e")
-    assert {c.title: cell.text for c, cell in zip(table.columns, table.rows[0], strict=True)} == {
-        "seq": "4Ki", "implementation": "broadcast", "planned": "2.00 GiB", "arguments": "1.00 GiB",
-        "outputs": "1.00 GiB", "aliases": "1.00 GiB", "peak": "3.00 GiB", "code": "2.00 KiB",
-        "bytes accessed": "4.00 GiB", "optimal": "2.00 ms", "FLOPs by formula": "7",
-        "bytes by formula": "1.00 GiB", "lower": "30 ms", "compile": "1.2 s", "custom calls": "PartialReduce",
-        "operations": "2 dot, 1 sort, 1 custom-call",
-    }  # fmt: skip
-    ranks = [
-        {c.title: c.rank for c in detail_table(panel, "tpu:v5e", r).columns} for r in ((), ("operations",))
-    ]
-    assert [rank["operations"] for rank in ranks] == [14, 1]
-
-
 K = 1024
 GIB = 2**30
 
 
-def test_the_largest_length_that_fits():
-    found = [
-        {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": target, **bounds}
-        for target, bounds in {
-            "host": {"seq": 26 * K, "beyond": 28 * K, "reason": None},
-            "tpu:v5e": {"seq": None, "beyond": K, "reason": "the shortest does not fit"},
-            "tpu:v5p": {"seq": 1024 * K, "beyond": None, "reason": "the longest tried"},
-            "cuda:h200": {"seq": None, "beyond": None, "reason": "not installed"},
-        }.items()
-    ]
-    table = largest_table("mask", found, {})
-    assert table is not None
-    assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "< 1Ki", "≥ 1Mi", "–"]
-    reasons = ["the shortest does not fit", "the longest tried", "not installed"]
-    assert [note for cell in table.rows[0] for note in cell.notes] == reasons
-    assert largest_table("topk", found, {}).rows == ()
-    tried = [{**found[0], "trials": [{"seq": 26 * K}]}]
-    assert planned_lengths({"largest": [*tried, *found]}) == found
+def test_lengths_that_were_tried_are_no_result_of_a_plan():
+    found = {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": "host", "seq": 26 * K}
+    assert planned_lengths({"largest": [{**found, "trials": [{"seq": 26 * K}]}, found]}) == [found]
 
 
 def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
