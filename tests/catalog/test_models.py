@@ -1,5 +1,6 @@
 """The presets: their publishers' fields, what follows from them, and how a shard of one is cut."""
 
+import tomllib
 from collections import Counter
 
 import pytest
@@ -110,72 +111,8 @@ def test_every_known_field_is_some_presets_own():
 
     for name in names():
         count(model(name).raw)
-    assert set(models._known_fields()) == set(used)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (("attention_bias:", "attention_bais:"), 'unknown field "fields.attention_bais"; nearest'),
-        (("type: yarn", "kind: yarn"), 'unknown field "fields.rope_scaling.kind"'),
-        (("sha256:", "sha1:"), 'unknown field "source.sha1"'),
-        (("fields:", "fields: {}\nshapes:"), 'unknown field "shapes"'),
-    ],
-)
-def test_an_unknown_field_is_named_with_its_file(tmp_path, change, said):
-    text = (models.FILES / "deepseek-v3.yaml").read_text()
-    file = tmp_path / "mine.yaml"
-    file.write_text(text.replace(*change))
-    with pytest.raises(UsageError) as caught:
-        read(file)
-    assert str(caught.value).startswith(f"{file}: {said}")
-
-
-@pytest.mark.parametrize(
-    "text", ["a: [", "source: {}", "[1]", "source: 1\nfields: 2", "source: {}\nfields: x", "1: 2\nsource: {}"]
-)
-def test_a_torn_preset_is_refused_with_its_name(tmp_path, text):
-    file = tmp_path / "torn.yaml"
-    file.write_text(text)
-    with pytest.raises(UsageError, match=r"torn\.yaml: (is no preset|unknown field)"):
-        read(file)
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("glm-5", ("index_topk: 2048", "index_topk: many"), "Expected `int`, got `str` - at `$.index_topk`"),
-        ("glm-5", ("index_topk: 2048", "index_topk: -2048"), "Expected `int` >= 1 - at `$.index_topk`"),
-        ("glm-5", ("index_topk: 2048", "index_topk: true"), "Expected `int`, got `bool` - at `$.index_topk`"),
-        ("glm-5", ("index_topk: 2048", f"index_topk: {2**63}"), "at `$.index_topk`"),
-        ("glm-5", ("index_n_heads:", "top_k:"), "index_n_heads is missing beside index_topk"),
-        ("glm-5", ("hidden_size:", "top_k:"), "Object missing required field `hidden_size`"),
-        ("glm-5", ("dtype: bfloat16", "dtype: int4"), "Invalid enum value 'int4' - at `$.dtype`"),
-        ("glm-5", ("dtype:", "top_k:"), "dtype is missing"),
-        ("glm-5", ("repo: ", "repo: 2 #"), "Expected `str`, got `int` - at `$.repo`"),
-        ("glm-5", ("sha256: ", "sha256: 2020-13-45 #"), "is no preset (month must be in 1..12)"),
-        ("minimax-m3", ("sparse_block_size:", "top_k:"), "Object missing required field `sparse_block_size`"),
-        (
-            "mimo-v2-flash",
-            ("num_hidden_layers: 48", "num_hidden_layers: 49"),
-            "hybrid_layer_pattern has 48 entries for 49 layers",
-        ),
-        (
-            "mimo-v2-flash",
-            ("num_hidden_layers: 48", "num_hidden_layers: 47"),
-            "hybrid_layer_pattern has 48 entries for 47 layers",
-        ),
-        ("glm-5", ("index_n_heads: 32", "index_n_heads: null"), "`$.index_n_heads`"),
-    ],
-)
-def test_a_field_of_another_type_is_named_with_its_file(tmp_path, name, change, said):
-    text = (models.FILES / f"{name}.yaml").read_text()
-    assert change[0] in text
-    (file := tmp_path / "mine.yaml").write_text(text.replace(*change, 1))
-    with pytest.raises(UsageError) as caught:
-        read(file)
-    assert str(caught.value).startswith(f"{file}: ")
-    assert said in str(caught.value)
+    groups = tomllib.loads((models.FILES / "fields.toml").read_text())
+    assert {name for group in groups.values() for name in group} == set(used)
 
 
 def test_an_unknown_model_is_named_with_the_nearest():

@@ -195,8 +195,6 @@ JUDGE = Need(Need.JUDGE, case())
 CHECK = Need(Need.JUDGE, case(), check="mask/order")
 
 
-
-
 def test_a_contract_that_was_refused_is_no_answer_and_one_that_did_not_run_is_incomplete():
     assert_missing(
         r"mask/a@.* is unsupported: needs a GPU",
@@ -206,8 +204,6 @@ def test_a_contract_that_was_refused_is_no_answer_and_one_that_did_not_run_is_in
     )
     judged = {JUDGE: Judged(None, "its contract did not run")}
     assert_missing("did not run", 'status("mask/a")', judged=judged, incomplete=True)
-
-
 
 
 @pytest.mark.parametrize("checks", [{}, {"mask/order": None}, {"mask/twice": True}])
@@ -223,18 +219,12 @@ def test_a_check_that_decided_nothing_is_no_answer(checks):
 # devices
 
 
-
-
 def test_a_tpus_vector_units_are_counted_and_a_gpus_are_not_known():
     assert value('vector_ops("tpu:v5p")')[0] == 8 * 128 * 4 * 2 * 1.75e9
     assert_missing("the data file of cuda:h200 has no vector_ops", 'vector_ops("cuda:h200")')
 
 
 # columns of the published table
-
-
-
-
 
 
 def test_columns_may_be_arithmetic_over_the_shape():
@@ -245,15 +235,11 @@ def test_columns_may_be_arithmetic_over_the_shape():
     assert_missing("takes four rows", 'fit("dense", 16Ki, start=2Ki)', square)
 
 
-
-
 def test_rows_that_begin_alike_are_refused_where_both_are_needed():
     twice = replace(CLAIM, table=table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (4096, 2.0, "OOM")))
     with pytest.raises(ValueError, match="two rows of the table begin with 4096"):
         value('first_win("3", "dense")', twice)
     assert value('first_win("sparse + 1", "sparse")', twice)[0] == 1024  # one of them has no number there
-
-
 
 
 def test_what_is_compiled_within_a_column_counts_as_compiled():
@@ -267,18 +253,12 @@ def test_what_is_compiled_within_a_column_counts_as_compiled():
 # what was read
 
 
-
-
 def test_the_functions_that_a_value_rests_on_are_those_within_quotes_too():
     assert functions_in(parse("1 + max(rows, 2)")) == frozenset()
     assert functions_in(parse("""growth('flops("a", "host") / n', 4)""")) == {"growth", "flops"}
     assert functions_in(parse("""exponent("flops", "a", "host", 1, 2)""")) == {"exponent", "flops"}
     assert functions_in(parse("""growth('not (', 4)""")) == {"growth"}
     assert functions_in(parse("""program("flops", "host")""")) == {"program"}
-
-
-
-
 
 
 LENGTHS = [1024 * 2**k for k in range(7)]
@@ -317,10 +297,6 @@ def test_growth_from_nothing_is_refused():
 def test_a_fit_finds_the_curve_that_the_rows_lie_on(length):
     column = curve(0.3, 2e-5, 7e-10)
     assert fit(column, length) == pytest.approx(0.3 + 2e-5 * length + 7e-10 * length**2)
-
-
-
-
 
 
 def test_residuals_are_relative():
