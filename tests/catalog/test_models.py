@@ -12,11 +12,10 @@ from harness.catalog.models import ModelWorkload, model, names, read
 from harness.commands.list_models import attention_words, selection_words
 from harness.core.errors import UsageError
 
-# Attention, selection, layers and positions as the publishers' configurations were read by others, by hand. And the
-# hash of each file, which was compared field by field with its publisher's: an edit is seen here, and in run.json.
-KNOWN = [
-    json.loads(line) for line in (Path(__file__).parents[1] / "golden/models.jsonl").open(encoding="utf-8")
-]
+# Attention, selection, layers and positions as others read the publishers' configurations, by hand; and the
+# hash of each file, which was compared field by field with its publisher's. An edit is seen here and in run.json.
+GOLDEN = Path(__file__).parents[1] / "golden/models.jsonl"
+KNOWN = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_presets_that_there_are():
