@@ -12,8 +12,8 @@ from harness.catalog.models import ModelWorkload, model, names, read
 from harness.commands.list_models import attention_words, selection_words
 from harness.core.errors import UsageError
 
-# Attention, selection, layers and positions as others read the publishers' configurations, by hand; and the
-# hash of each file, which was compared field by field with its publisher's. An edit is seen here and in run.json.
+# Attention, selection, layers and positions as others read the publishers' configurations, by hand.
+# And the hash of each file, which was compared field by field with its publisher's: an edit is seen here.
 GOLDEN = Path(__file__).parents[1] / "golden/models.jsonl"
 KNOWN = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 

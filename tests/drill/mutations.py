@@ -108,7 +108,8 @@ def failure(root: Path, tests: list[str], limit_s: float) -> str | None:
         last = re.findall(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", output, re.MULTILINE)[-1:]
         # Its time was up for all tests together: alone, a test that hangs does not end either.
         return last[0] if last and (tests == last or failure(root, last, STEP_S)) else None
-    if process.returncode in {0, 5} or "ERROR: not found: " in output:  # nothing collected, a test no more
+    gone = re.search(r"^ERROR: .*not found: ", output, re.MULTILINE)  # a test, or a file, that is no more
+    if process.returncode in {0, 5} or gone:
         return None
     named = re.findall(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", output, re.MULTILINE)
     return named[0] if named else f"pytest ended with {process.returncode}"
