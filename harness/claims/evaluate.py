@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from harness.analysis.scaling import crossing_lengths
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
+from harness.claims.evidence import ends_of, need_of
 from harness.claims.expression import (
     ANALYTIC,
     COLUMNS,
@@ -23,7 +24,6 @@ from harness.claims.expression import (
     parse,
 )
 from harness.claims.model import Claim, ClaimEvidence, Judged, Missing, Need, OutsideTableError
-from harness.claims.needs import ends_of, need_of
 from harness.run.compile.request import CompileResult
 
 Column = Mapping[float, float]  # a number by the row's length

@@ -236,6 +236,6 @@ def functions_in(expression: Expression) -> frozenset[str]:
             functions.update(words[:1])
         elif name in COLUMNS:
             for word in words:
-                with suppress(ValueError):  # needs.py refuses a column that is not arithmetic
+                with suppress(ValueError):  # `needs` refuses a column that is not arithmetic
                     functions |= functions_in(parse(word))
     return frozenset(functions)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.claims.evidence import needs
 from harness.claims.expression import COLUMNS
 from harness.claims.model import ANY, VERDICTS, Claim, Figure, Table, Word
-from harness.claims.needs import needs
 from harness.claims.read_parts import Sources, fields, figures_of, functions_of, sources_in, table_of, text
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
-from harness.claims.evidence import Workplace, compile_part, gather
+from harness.claims.evidence import Workplace, compile_part, gather, needs
 from harness.claims.model import AGAINST, Claim, Need, Verdict
-from harness.claims.needs import needs
 from harness.claims.read_yaml import claims_of
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import judge

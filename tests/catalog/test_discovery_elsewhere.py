@@ -40,10 +40,6 @@ def test_without_a_path_it_is_what_is_registered_here():
     assert catalog_elsewhere([], []) == discovery.catalog()
 
 
-def test_the_path_comes_before_the_current_folder_and_the_program(path):
-    assert families(catalog_elsewhere([str(path)], [])) == {"topk"}
-
-
 def test_plugins_are_read_under_the_same_path(path, tmp_path):
     (path / "impls" / "__init__.py").write_text("HERE = True")
     source = str(tmp_path / "mine.py")
@@ -71,8 +67,6 @@ def test_what_an_installed_package_offers_can_be_left_out(path, tmp_path):
     ("text", "says"),
     [
         ("import nonexistent", "__init__.py:1: ModuleNotFoundError: No module named 'nonexistent'"),
-        ("import os\nos.abort()", "ended the process (SIGABRT)"),
-        ("raise SystemExit(0)", "SystemExit"),
         ("while True: pass", "took more than 0.5 s"),
     ],
 )
@@ -94,11 +88,6 @@ def test_an_interpreter_that_is_none(path, tmp_path):
     for program in ("/bin/true", str(tmp_path / "nothing"), str(tmp_path)):
         with pytest.raises(SideError):
             catalog_elsewhere([str(path)], [], program)
-
-
-def test_what_it_prints_is_not_the_answer(path):
-    (path / "impls" / "__init__.py").write_text("import os\nprint('{}')\nos.write(1, b'junk')")
-    assert families(catalog_elsewhere([str(path)], [])) == {"topk"}
 
 
 def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path):

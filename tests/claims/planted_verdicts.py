@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from harness.claims import wording
-from harness.claims.needs import needs
+from harness.claims.evidence import needs
 from harness.claims.read_yaml import load
 from harness.claims.verdict import judge
 from harness.core.errors import UsageError

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.claims.evidence import needs
 from harness.claims.model import AGAINST, ANY, ClaimEvidence, Need, Verdict, Word
-from harness.claims.needs import needs
 from harness.claims.report import HEADLINES, PAGES, page, parts
 from harness.claims.verdict import judge
 from impls.attention.family import FAMILY as ATTENTION

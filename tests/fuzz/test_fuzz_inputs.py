@@ -9,8 +9,6 @@ import struct
 import zipfile
 import zlib
 from base64 import b64decode, b64encode
-from importlib import import_module
-from itertools import product
 
 import numpy as np
 import pytest
@@ -18,9 +16,8 @@ import yaml
 from hypothesis import given
 
 from harness import Array
-from harness.catalog import discovery, models
+from harness.catalog import discovery
 from harness.claims.read_yaml import load
-from harness.commands.list_catalog import attention_words, selection_words
 from harness.core import captured_file, length_table
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
@@ -166,29 +163,6 @@ def test_claims_are_read_or_refused(tmp_path, catalog, small_claims, tried, rand
         path.write_bytes(changed if random.random() < 0.6 else mutated(random, yaml_of(plain)))
         tried()
         answer_or_refusal(lambda: load(path, family, catalog))
-
-
-OF_MODEL = [import_module(f"impls.{name}._model").of_model for name in ("attention", "mask", "mla", "topk")]
-
-
-@examples(10)
-@given(randoms)
-def test_a_preset_of_a_model_is_read_or_refused(tmp_path, tried, random):
-    source = random.choice(sorted(models.FILES.glob("*.yaml")))
-    path = tmp_path / source.name
-    for _ in range(3):
-        text = source.read_bytes()
-        changed = mutated(random, text)
-        if random.random() < 0.5:
-            changed = yaml.safe_dump(other_value(random, yaml.safe_load(text))).encode()
-        path.write_bytes(changed)
-        tried()
-        models.read.cache_clear()
-        if preset := named_or_read(path, lambda: models.read(path)):
-            assert attention_words(preset)
-            assert selection_words(preset)
-            for of_model, phase in product(OF_MODEL, models.PHASES.values()):
-                answer_or_refusal(lambda of_model=of_model, phase=phase: of_model(preset, phase))
 
 
 @examples(10)
