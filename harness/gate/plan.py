@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -55,12 +55,6 @@ class GatePlan:
         """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
-
-    def with_measured(self, cases: Collection[Case]) -> GatePlan:
-        """The plan with these cases measured although their code is the same on both sides."""
-        measured = {case: theirs for case, theirs in self.same_code.items() if case in cases}
-        rest = {case: theirs for case, theirs in self.same_code.items() if case not in cases}
-        return replace(self, opponents={**self.opponents, **measured}, same_code=rest)
 
     def groups(self) -> tuple[Group, ...]:
         """The groups, reduced to the cases that are measured."""

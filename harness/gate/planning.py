@@ -61,7 +61,7 @@ def limit_threads(options: GateOptions, project: Project) -> GateOptions:
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
-    """The plan of the candidate alone: the base is a file, or not resolved yet."""
+    """The plan of the candidate alone: its base is not resolved yet."""
     schedule, cases = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]

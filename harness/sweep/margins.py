@@ -18,7 +18,7 @@ from harness.core.units import parse_share
 from harness.sweep.yaml.nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
 CASE = "case"  # the case's existence, which is none of its figures
-FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", "exponent", CASE)
+FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", CASE)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ CHANGES = {  # by command: option → what it changes
         "--against": "the base", "--cases": "cases", "--all": "cases", "--dry-run": "nothing runs",
         "--delta": "verdicts", "--max-pairs": "pairs", "--budget": "wall time", "--explain": "the output",
         "--last": "the newest gate is read", "--self-check": "the base", "--static": "what is compared",
-        "--update": "a file", "--inconclusive": "the exit code", "--junit": "a file",
+        "--inconclusive": "the exit code", "--junit": "a file",
     },
     "show": {**STORED, **PICKED, **RESULTS, **TABLES, **JSON, "--record": "one record is printed"},
     "runs": {**RESULTS, **JSON, "--keep": "runs are deleted", "--dry-run": "nothing is deleted"},
@@ -153,7 +153,7 @@ REFUSALS = [
 )
 def test_what_a_mode_would_ignore_is_refused(capsys, command, exclusion, name):
     words = [*typed(command, exclusion.mode), *typed(command, name)]
-    needed = {"--update": ["--static"], "--figures": ["--dry-run"]}.get(exclusion.mode, [])
+    needed = {"--figures": ["--dry-run"]}.get(exclusion.mode, [])
     assert call_app(app, [command, *required(command, exclusion.mode, name), *words, *needed]) == 2
     err = capsys.readouterr().err
     assert " does not go with " in err

@@ -7,11 +7,10 @@ from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 
 
-def plan_data(plan: GatePlan, options: GateOptions, missing: str = "") -> dict[str, Any]:
-    """The plan for --json. `missing` says why there is no base; `seconds_at_most` is None without a clock."""
+def plan_data(plan: GatePlan, options: GateOptions) -> dict[str, Any]:
+    """The plan for --json; `seconds_at_most` is None without a clock."""
     return {
         "base": plan.base,
-        "missing": missing,
         "measured": sorted(case.id for case in plan.opponents if case.id not in plan.new),
         "same_code": sorted(case.id for case in plan.same_code),
         "new": dict(plan.new),
@@ -33,7 +32,7 @@ def plan_lines(data: dict[str, Any]) -> list[str]:
         "vanished": "vanished",
         "left_out": "left out",
     }
-    lines = [f"the working tree against {data['base'] or data['missing']}"]
+    lines = [f"the working tree against {data['base']}"]
     for key, heading in kinds.items():
         if data[key]:
             lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]

@@ -143,15 +143,8 @@ _NEXT = {
 }
 _NEXT_STATIC = {
     INVALID: _NEXT[INVALID],
-    REGRESSED: (
-        "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
-        "against the file, seqsweep gate --static --update"
-    ),
-    VANISHED: (
-        "vanished: bring it back; if it is meant to go, narrow with --cases, "
-        "and against the file seqsweep gate --static --update"
-    ),
-    IMPROVED: "improved: seqsweep gate --static --update  keeps the better figures",
+    VANISHED: _NEXT[VANISHED],
+    REGRESSED: "regressed: if it is meant, accept it in bench.yaml with a reason (accept:)",
 }
 
 

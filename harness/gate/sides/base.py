@@ -11,7 +11,7 @@ from harness.catalog.catalog import Catalog
 from harness.catalog.discovery import catalog_elsewhere
 from harness.core.case import split_label
 from harness.core.errors import SideError, UsageError, nearest
-from harness.gate.sides.git import NoHistory, commit_of, default_commit, toplevel
+from harness.gate.sides.git import commit_of, default_commit, toplevel
 from harness.gate.sides.import_path import BaseImports, link
 from harness.gate.sides.matching import counterpart_by_name
 from harness.gate.sides.side import Side
@@ -144,13 +144,13 @@ def _read_catalog(
 def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
     """(commit by repository, for those that hold a wanted implementation; description of the commits).
 
-    UsageError when there is none, or one of them does not know `ref`; NoHistory when there is no default.
+    UsageError when there is none, when one of them does not know `ref`, or when there is no default.
     """
     files = sorted({catalog.implementations[name].file for name in wanted})
     repositories = sorted({top for file in files if (top := toplevel(Path(file)))})
     if not repositories:
         problem = "there is no git here" if shutil.which("git") is None else "no git repository holds them"
-        raise (NoHistory if ref is None else UsageError)(
+        raise UsageError(
             f"the base of {', '.join(files[:3])} cannot be known, because {problem}; "
             "commit them to one, or use --against impl:NAME or py:INTERPRETER"
         )

@@ -26,10 +26,6 @@ QUIET = {
 }
 
 
-class NoHistory(UsageError):  # noqa: N818 - named after what a clone lacks
-    """There is no default base: the clone lacks the history that a merge base needs."""
-
-
 def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
     """Run git in a folder. MachineError when it cannot be run, or takes too long."""
     environment = {name: value for name, value in os.environ.items() if not OF_A_HOOK.match(name)}
@@ -84,7 +80,7 @@ def commit_of(repo: Path, ref: str) -> str:
 
 
 def default_commit(repo: Path) -> tuple[str, str]:
-    """(the default base commit, how it was chosen). NoHistory where the clone lacks what decides it.
+    """(the default base commit, how it was chosen). UsageError where the clone lacks what decides it.
 
     On a branch: the merge base with origin/main, or with origin/master where only that exists. On main
     itself: HEAD if there are uncommitted changes, else its first parent.
@@ -93,7 +89,7 @@ def default_commit(repo: Path) -> tuple[str, str]:
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
     main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")
     if head is None:
-        raise NoHistory(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
+        raise UsageError(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
     if main is None:
         raise _no_history(repo, "origin/main is not known")
     base = git(repo, "merge-base", head, main).stdout.strip()
@@ -140,9 +136,9 @@ def _commit(repo: Path, ref: str) -> str | None:
     return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
 
 
-def _no_history(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
+def _no_history(repo: Path, what: str, ref: str = MAIN) -> UsageError:
     shallow = git(repo, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
     depth = ["--unshallow"] if shallow else []
     fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"{ref.rpartition('/')[2]}:{ref}"])
     where = f"{repo}, a shallow clone" if shallow else str(repo)
-    return NoHistory(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")
+    return UsageError(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")

@@ -3,17 +3,17 @@
 For a case whose calls are interpreted on this machine, its kernels are also compiled for accelerators.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
-from harness.catalog.accelerators import missing_compiler
+from harness.catalog.accelerators import HOST, missing_compiler
 from harness.catalog.known_frameworks import traits_of
 from harness.core.peak_owners import Owners
 from harness.core.protocol import Job
 from harness.gate.sides.side import Side
+from harness.gate.static.diff import MEMORY
 from harness.gate.static.exact_kernel import ExactKernel
-from harness.gate.static.plan_owners import plan_owners, plans_more
 from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.case.case_state import CaseState
@@ -62,12 +62,11 @@ def compile_sides(
     opponents: Opponents,
     sides: Mapping[str, Side],
     listener: Listener,
-    kept: Callable[[str], bool],
 ) -> CompiledCases:
-    """All cases compiled, with their kernels.
+    """All cases compiled, and the kernels of those that have a counterpart.
 
-    Kernels are compiled only where they are compared: with a counterpart's, or with those of the committed
-    file, which has the cases for whose ids `kept` is true.
+    A case whose planned memory has increased is compiled again for its buffers: the verdict rests on the
+    figures, the buffers show where to look.
     """
     catalog = sides[CANDIDATE].catalog
     compiled: CompiledCases = {}
@@ -92,7 +91,7 @@ def compile_sides(
             for pair in both_sides:
                 case = pair[CANDIDATE].id
                 owned = BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
-                compared, settings = len(pair) > 1 or kept(case), group.settings
+                compared, settings = BASE in pair, group.settings
                 compiled[case] = {
                     name: CompiledSide(
                         state,
@@ -119,6 +118,17 @@ def compile_kernels(compiler: CompileWorker, state: CaseState, settings: Setting
         for name, answer in answers.items()
         if answer.status == "ok"
     }
+
+
+def plans_more(before: CaseState, now: CaseState) -> bool:
+    """Whether any of the candidate's memory figures is larger than the base's."""
+    pairs = [(getattr(before.plan.static, name), getattr(now.plan.static, name)) for name in MEMORY]
+    return any(old is not None and new is not None and new > old for old, new in pairs)
+
+
+def plan_owners(compiler: CompileWorker, state: CaseState, settings: Settings) -> Owners | None:
+    """The owners of a case's planned peak; None where its framework gives none."""
+    return compiler.compile(CompileRequest(state.case, HOST, owners=True), settings).static.owners
 
 
 def kind_of(target: str) -> str:

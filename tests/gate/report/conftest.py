@@ -81,7 +81,7 @@ def static_outcome():
         CaseVerdict(id_of("mask/scatter", 16384), REGRESSED, reason),
         CaseVerdict(id_of("mask/broadcast", 4096), IMPROVED, "FLOPs 2.15e9 → 1.07e9 (−50 %)"),
     )
-    return outcome_of(cases, kind=STATIC, base="the committed figures (jaxlib 0.10.2, host)")
+    return outcome_of(cases, kind=STATIC, base=BASE)
 
 
 SLOWER = timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)

@@ -19,7 +19,7 @@ def test_the_page_of_a_gate(page, outcome, width):
 
 def test_static_figures_have_reasons_instead_of_times(page, static):
     text = page(print_gate, static)
-    assert "static figures of the working tree against the committed figures" in text
+    assert "static figures of the working tree against git:3d602ab" in text
     assert "regressed  temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before" in text
     assert "98 %" not in text
     assert "pairs" not in text

@@ -97,10 +97,9 @@ def test_next_steps_begin_with_what_weighs_most(outcome, verdict, case_id):
     assert "--max-pairs" in steps[2]
 
 
-def test_static_figures_are_updated_not_explained(outcome):
+def test_static_figures_are_accepted_not_explained(outcome):
     found = outcome([CaseVerdict("m/a", REGRESSED, "temp grew")], kind=STATIC)
     (step,) = wording.next_steps(found)
-    assert "seqsweep gate --static --update" in step
     assert "accept it in bench.yaml with a reason" in step
 
 

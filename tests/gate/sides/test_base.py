@@ -6,7 +6,6 @@ import pytest
 
 from harness.core.case import Case
 from harness.core.errors import SideError, UsageError
-from harness.gate.sides.git import NoHistory
 from harness.gate.sides.matching import counterpart
 from tests.gate.sides.conftest import TABLE, WORKLOAD, plugin, variant
 
@@ -132,7 +131,7 @@ def test_a_plugin_in_no_repository_is_new(tmp_path, candidate, enter_base):
     case = Case.of("points/mine", {}, {"seq": 8})
     with enter_base("git:HEAD", side, str(source)) as base:
         assert counterpart(case, side, base.side).startswith(f"{source} is in no git repository")
-    message = refusal(enter_base, None, side, str(source), wanted=["points/mine"], kind=NoHistory)
+    message = refusal(enter_base, None, side, str(source), wanted=["points/mine"])
     assert "impl:NAME or py:INTERPRETER" in message
     assert str(source) in refusal(enter_base, "git:HEAD", side, str(source), wanted=["points/mine"])
 

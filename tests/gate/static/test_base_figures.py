@@ -47,9 +47,7 @@ def test_a_figure_is_compared_with_the_one_of_before(figures, verdict, code, say
 @pytest.mark.parametrize("target", ["host", TPU])
 def test_of_memory_that_grew_the_buffer_is_named(target):
     peaks = [
-        Owners(
-            size, 0, 0, 0, 1, (Owner("copy", "temp", size, "copy", "", "scatter.py:14", 0, 0),), (0, 0), ()
-        )
+        Owners(size, 0, 0, (Owner("copy", "temp", size, "copy", "", "scatter.py:14"),), (0, 0))
         for size in (100, 300)
     ]
     before, now = (compiled(target=target, temp_bytes=peak.peak_bytes, owners=peak) for peak in peaks)

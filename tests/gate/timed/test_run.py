@@ -138,9 +138,6 @@ def test_equal_code_is_unchanged_without_a_clock():
     verdict = compose([], SequentialTest({}), plan)["mask/scatter"]
     assert (verdict.verdict, verdict.same_code, verdict.pairs) == (UNCHANGED, True, 0)
     assert not plan.groups()
-    measured = plan.with_measured({case("scatter")})
-    assert (measured.same_code, list(measured.opponents)) == ({}, [case("scatter")])
-    assert measured.groups() == plan.schedule.groups
 
 
 def test_what_was_not_timed_has_its_own_word():
