@@ -30,13 +30,6 @@ def test_both_sides_bounds_stand_beside_a_case():
     assert list(gate.bound_notes(case("f/a"))) == said
 
 
-def test_the_same_bound_stands_once_and_a_familys_contract_has_none():
-    near = info("f/a", fwd="rel rms ≤ 0.02")
-    gate = plan({case("f/a"): case("f/a"), case("f/b"): None}, [near, info("f/b")], [near])
-    assert gate.bound_notes(case("f/a")) == ("f/a: its author's bound: rel rms ≤ 0.02",)
-    assert gate.bound_notes(case("f/b")) == ()
-
-
 def test_another_implementation_as_the_base_brings_its_own():
     infos = [info("f/a"), info("f/b", fwd="recall ≥ 0.9")]
     gate = plan({case("f/a"): case("f/b")}, infos, infos)

@@ -1,9 +1,7 @@
 """Which run --resume continues, what it says when it will not, and what becomes of the figures."""
 
 import dataclasses
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -12,11 +10,9 @@ from harness.run import session
 from harness.run.processes.executor import Ended
 from harness.run.session import known_seconds
 from harness.store.find import find
-from tests.run.conftest import FACTS, Conductor
+from tests.run.conftest import FACTS
 from tests.run.fakes import Act, FakeExecutor, Killed
 from tests.run.plans import SETTINGS, case, catalog, schedule
-
-Refused = Callable[[Conductor], Any]
 
 
 def again(**changed):
@@ -221,13 +217,6 @@ def test_run_json_says_how_it_was_measured(conduct):
     assert info["suites"]["mask"]["baseline"] == "mask/broadcast"
     assert info["sources"] == {"mask/broadcast": "sha256:broadcast", "mask/scatter": "sha256:scatter"}
     assert info["finished"]
-
-
-def test_records_point_to_fingerprint_and_environment(conduct):
-    done = conduct(FakeExecutor())
-    (record, *_) = done.records
-    assert done.folder.fingerprints()[record.fingerprint] == FACTS
-    assert done.folder.environments()[record.environment] == {"load": [0.0]}
 
 
 def test_known_seconds_are_those_of_the_newest_runs(conduct):

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from harness.run.group.records import was_cut_short
-from harness.run.runner import finished_keys, remaining_groups, run, unfinished_keys
+from harness.run.runner import run
 from tests.run.fakes import FakeExecutor, Heard
 from tests.run.plans import SETTINGS, context, schedule
 
@@ -37,17 +36,6 @@ def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
     assert steps[-1][2] == 0
 
 
-def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path):
-    whole, before = schedule(), Kept()
-    run(whole, context(FakeExecutor(), tmp_path), before)
-    heard, kept = Heard(), Kept()
-    done = iter(before.records[:2])
-    outcome = run(whole, context(FakeExecutor(), tmp_path, listener=heard), kept, done=done)
-    assert outcome.groups == 2
-    assert [write[0].seq for write in kept.writes] == [2048, 4096]
-    assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
-
-
 def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     kept = Kept()
     whole = schedule(skips=[("threshold", 2048)])
@@ -57,30 +45,3 @@ def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     run(whole, shared, kept, fingerprint=lambda device, threads: f"{device} {threads}")
     named = [{record.fingerprint for record in write} for write in kept.writes]
     assert named == [{"cpu None"}, {"cpu 1"}, {"cpu 2"}, {"cpu 1"}]
-
-
-def test_known_seconds_are_the_first_estimate(tmp_path):
-    heard = Heard()
-    whole = schedule()
-    known = {one.id: 1.5 for group in whole.groups for one in group.cases}
-    run(whole, context(FakeExecutor(), tmp_path, listener=heard), Kept(), known_s=known)
-    assert [event[3] for event in heard.events if event[0] == "started"] == [9.0, 6.0, 3.0]
-
-
-def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path):
-    whole, kept = schedule(), Kept()
-    run(whole, context(FakeExecutor(), tmp_path), kept)
-    records = kept.records
-    assert remaining_groups(whole, finished_keys(records)) == []
-    assert unfinished_keys(whole, records) == set()
-    half = [record for record in records if record.case != records[0].case]
-    assert [group.cases[0].seq for group, _ in remaining_groups(whole, finished_keys(half))] == [1024]
-    assert unfinished_keys(whole, half) == {(records[1].case, 0)}
-
-
-def test_an_interrupted_group_is_left_with_all_its_records(tmp_path):
-    whole, kept = schedule(), Kept()
-    assert run(whole, context(FakeExecutor(stop=(15, KeyboardInterrupt())), tmp_path), kept).interrupted
-    assert any(was_cut_short(record) for record in kept.records)
-    assert len(remaining_groups(whole, finished_keys(kept.records))) == 3
-    assert unfinished_keys(whole, kept.records) == {(record.case, 0) for record in kept.records}

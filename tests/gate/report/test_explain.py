@@ -49,7 +49,3 @@ def test_an_open_case_says_what_would_settle_it(evidence):
         "if mean and spread stay as they are: regressed with more than 1000 pairs, out of reach, "
         "unchanged with 17 pairs; --max-pairs and --budget give more"
     )
-
-
-def test_a_settled_case_needs_nothing(evidence):
-    assert len(required_pairs(*evidence())) == 1

@@ -1,8 +1,6 @@
 """Annotations as the runner parses them, and the Markdown of the summary."""
 
-import pytest
-
-from harness.gate.outcome import IMPROVED, INCORRECT, NOT_ENOUGH, REGRESSED, CaseVerdict
+from harness.gate.outcome import IMPROVED, INCORRECT, REGRESSED, CaseVerdict
 from harness.gate.report.github import annotations, summary
 from tests.gate.report.conftest import golden
 
@@ -13,10 +11,6 @@ def test_annotations_and_summary_of_every_verdict(outcome):
     assert summary(outcome()).encode() == golden("gate_summary.md")
 
 
-def test_without_a_checkout_no_file_is_named_from_one(outcome):
-    assert not any("/checkout" in line for line in annotations(outcome()))
-
-
 def test_what_the_runner_would_parse_is_escaped(outcome):
     case = CaseVerdict("m/a[k=1,l=2]", INCORRECT, "50 % wrong:\r\nall, of them", file="a:b,c.py")
     (line,) = annotations(outcome([case]))
@@ -24,12 +18,6 @@ def test_what_the_runner_would_parse_is_escaped(outcome):
         "::error file=a%3Ab%2Cc.py,title=incorrect%3A m/a[k=1%2Cl=2]"
         "::m/a[k=1,l=2]%0A50 %25 wrong:%0Aall, of them"
     )
-
-
-@pytest.mark.parametrize("inconclusive", ["warn", "fail"])
-def test_not_enough_evidence_only_warns(outcome, verdict, inconclusive):
-    (line,) = annotations(outcome([verdict("m/a", NOT_ENOUGH, -3, 3, 9)], inconclusive=inconclusive))
-    assert line.startswith("::warning ")
 
 
 def test_ten_of_a_level_are_shown_and_the_rest_counted(outcome, verdict):
@@ -52,19 +40,6 @@ def test_a_side_that_does_not_load(outcome):
     assert summary(broken) == f"### Gate: a side does not load\n\n{says}\n"
 
 
-def test_the_summary_begins_with_the_verdict(outcome, verdict):
-    text = summary(outcome([verdict("m/a", REGRESSED, 3, 5, 7)]))
-    assert text.startswith(
-        "### Gate: regressed: 1 regressed (exit code 1)\n\nworking tree against git:3d602ab"
-    )
-    assert "- `regressed: seqsweep gate --last --explain m/a`\n" in text
-
-
 def test_a_reason_is_text_and_no_markup(outcome):
     text = summary(outcome([CaseVerdict("m/a", INCORRECT, "<b>x</b>\n| # *y* `z` & [w](v)")]))
     assert "&lt;b&gt;x&lt;/b&gt; \\| \\# \\*y\\* \\`z\\` &amp; \\[w\\](v)" in text
-
-
-def test_static_figures_have_no_column_of_times(static):
-    assert "| case | seq | verdict | reason |" in summary(static)
-    assert "98 %" not in summary(static)

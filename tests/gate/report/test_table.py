@@ -7,7 +7,7 @@ import math
 import pytest
 from rich.console import Console
 
-from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
+from harness.gate.outcome import NOT_ENOUGH, REGRESSED, CaseVerdict
 from harness.gate.report.table import gate_data, print_gate
 from tests.gate.report.conftest import golden
 
@@ -17,29 +17,9 @@ def test_the_page_of_a_gate(page, outcome, width):
     assert page(print_gate, outcome(), width).encode() == golden(f"gate_{width}.txt")
 
 
-def test_static_figures_have_reasons_instead_of_times(page, static):
-    text = page(print_gate, static)
-    assert "static figures of the working tree against git:3d602ab" in text
-    assert "regressed  temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before" in text
-    assert "98 %" not in text
-    assert "pairs" not in text
-    assert "as before\n" in text
-    assert "all figures as before" not in text  # unchanged goes without saying
-
-
 def test_a_side_that_does_not_load_is_all_that_is_said(page, outcome):
     said = "git:3d602ab does not load: SyntaxError in impls/mask/scatter.py; mend it or name another side"
     assert page(print_gate, outcome(broken=said), 80) == f"{said}\n"
-
-
-def test_doubts_of_an_unchanged_case_are_shown(page, outcome, verdict):
-    case = verdict("m/a", UNCHANGED, -1, 0.5, 2, notes=("same program on both sides",))
-    assert "¹ same program on both sides" in page(print_gate, outcome([case]))
-
-
-def test_notes_of_the_gate_are_shown(page, outcome):
-    notes = ("the load was 3.1 on 2 cores",)
-    assert "! the load was 3.1 on 2 cores" in page(print_gate, outcome([], notes=notes))
 
 
 def test_a_terminal_gets_colours_and_a_pipe_none(page, outcome):

@@ -104,12 +104,6 @@ def test_nothing_committed_yet(repository):
         default_commit(repository().folder)
 
 
-def test_a_commit_by_its_name(work):
-    work("tag", "--annotate", "--message", "x", "v1")
-    work.commit(a="2")
-    assert {commit_of(work.folder, ref) for ref in ("v1", "HEAD~1", work.first[:8])} == {work.first}
-
-
 @pytest.mark.parametrize("ref", ["mian", "--all", "HEAD:a.py"])
 def test_a_name_that_means_no_commit(work, ref):
     with pytest.raises(UsageError) as caught:

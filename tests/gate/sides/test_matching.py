@@ -146,21 +146,6 @@ def test_a_family_without_that_implementation_is_left_out():
     assert counterpart(case(), side("candidate"), side(implementation="dense")) is None
 
 
-@pytest.mark.parametrize(
-    ("label", "says"),
-    [
-        ("staged[bukets=3]", 'unknown option "bukets" of topk/staged; nearest: "buckets"'),
-        ("staged[buckets=x]", "--against: "),
-        ("staged[", "is not an implementation"),
-        ("staged[buckets]", "has no value"),
-    ],
-)
-def test_options_that_mean_nothing(label, says):
-    with pytest.raises(UsageError) as caught:
-        counterpart_by_name(side().catalog, "topk", label)
-    assert says in str(caught.value)
-
-
 def test_options_without_a_default_must_be_given():
     with pytest.raises(UsageError, match="needs a value for its option buckets"):
         counterpart_by_name(side(options=[number("buckets")]).catalog, "topk", "staged")

@@ -18,16 +18,6 @@ def trees_of(work):
     return work("worktree", "list", "--porcelain").count("worktree ")
 
 
-def test_the_old_state_stands_beside_the_new_one(work, tmp_path):
-    with check_out({work.folder: work("rev-parse", "HEAD~1")}, tmp_path / "scratch") as trees:
-        tree = trees[work.folder]
-        assert (tree / "a.py").read_text() == "old"
-        assert tree.is_relative_to((tmp_path / "scratch").resolve())
-    assert (work.folder / "a.py").read_text() == "new"
-    assert not tree.exists()
-    assert trees_of(work) == 1
-
-
 @pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError, SystemExit])
 def test_it_is_removed_however_the_gate_ends(work, tmp_path, end):
     with pytest.raises(end), check_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:  # noqa: PT012

@@ -57,11 +57,6 @@ def test_what_is_meant_is_accepted_by_the_word_kernels():
     assert found.notes == ("accepted: cuda:h100: attn: registers a thread 168 -> 200: faster",)
 
 
-def test_configurations_are_compared_each_with_its_own():
-    small, large = (replace(KERNEL, configuration=f"BM={bm}", registers=bm) for bm in (64, 128))
-    assert verdict(side(large, small), base=side(small, large)).verdict == "unchanged"
-
-
 def test_launches_of_one_kernel_are_compared_in_order():
     first, second = KERNEL, replace(KERNEL, grid=(8,), registers=40)
     found = verdict(side(first, replace(second, registers=41)), base=side(first, second))

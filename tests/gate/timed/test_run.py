@@ -26,7 +26,6 @@ from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_r
 from harness.run.case.case_state import KernelsRun
 from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept
-from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import pair_of
 from tests.run.plans import case, catalog, schedule
 
@@ -68,11 +67,6 @@ REASONS = [
 @pytest.mark.parametrize(("effects", "how", "reason"), REASONS)
 def test_every_verdict_has_its_reason(effects, how, reason):
     assert decision_reason(ledger_of(*effects, **how).cases[case().id]) == reason
-
-
-def test_a_half_percent_is_written_as_such():
-    replay(sequential_test := SequentialTest({"a": Margin(0.01)}), {"a": FAST})
-    assert decision_reason(sequential_test.cases["a"]) == "more than 0.5 % faster on 4 pairs"
 
 
 def gate_plan(*names, **more):
@@ -163,11 +157,6 @@ def test_a_long_tail_is_told_and_decides_nothing():
     found = compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"]
     told = "advisory: the slowest tenth of its calls takes 50 % longer"
     assert (found.verdict, found.notes) == (UNCHANGED, (told,))
-
-
-def test_without_a_tail_nothing_is_told_of_it():
-    rounds = [Rounds(1, case().id, (0.0,), (1e-3, 1e-3), None)]
-    assert compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"].notes == ()
 
 
 @pytest.mark.parametrize(

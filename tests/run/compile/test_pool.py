@@ -177,22 +177,6 @@ def test_after_a_timeout_longer_lengths_are_skipped_and_shorter_ones_not(pool, a
     assert said[4096, "host"].reason == "inferred: 2Ki took too long to compile"
 
 
-def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(pool, ask, monkeypatch):
-    monkeypatch.setattr(
-        "harness.catalog.accelerators.COMPILERS", {"tpu": ("libtpu", ("no_such_module",)), "cuda": ("x", ())}
-    )
-    worker = FakeLane()
-    said = heard(pool(worker), ask(target="tpu:v5p"), ask())
-    missing = said[1024, "tpu:v5p"]
-    assert (missing.status, missing.reason) == (
-        "unsupported",
-        "libtpu is not installed; pip install -e '.[tpu]'",
-    )
-    assert missing.static.unavailable["temp_bytes"] == missing.reason
-    assert said[1024, "host"].status == "ok"
-    assert worker.compiled == [("mask/scatter", 1024, "host")]
-
-
 def test_a_request_that_waits_for_an_equal_one_keeps_no_worker_from_others(catalog, ask, tmp_path):
     compiled_another = threading.Event()
 
@@ -225,9 +209,3 @@ def test_what_stops_a_lane_reaches_the_user(pool, ask):
     worker = FakeLane({("mask/scatter", 1024, "host"): MachineError("no process can be started")})
     with pytest.raises(MachineError, match="no process"):
         heard(pool(worker), ask())
-
-
-def test_closing_ends_the_lanes(catalog, tmp_path):
-    workers = [FakeLane(), FakeLane()]
-    Pool(catalog, tmp_path, workers).close()
-    assert all(worker.closed for worker in workers)

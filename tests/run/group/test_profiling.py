@@ -3,7 +3,6 @@
 from harness.core.median_interval import samples_needed
 from harness.run.group.profiling import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
-from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure
 
@@ -53,12 +52,6 @@ def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path):
     assert (rare.beside_s[0], {*rare.beside_s[1:]}) == (3e-3, {0.0})
     assert rare.operators is None, "it was not counted"
     assert [stage.beside_s for stage in profile.stages if not stage.stage] == [()], "it ran beside no other"
-
-
-def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path):
-    records, _ = profiled(tmp_path, scatter=Act(verbs={"profile": Ended("crashed", "it fell over")}))
-    assert (records["scatter"].status, records["scatter"].timing) == ("crashed", None)
-    assert records["broadcast"].profile is not None
 
 
 def with_extras(tmp_path, extras, **acts):
