@@ -12,8 +12,7 @@ from harness.core.units import parse_share
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
 from harness.gate.sides.base import Base, base_of
-from harness.gate.sides.matching import counterpart
-from harness.gate.sides.same_code import cases_of_same_code
+from harness.gate.sides.matching import cases_of_same_code, counterpart
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench

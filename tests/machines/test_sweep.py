@@ -16,8 +16,7 @@ from harness.commands.run import end_run
 from harness.core.errors import MachineError
 from harness.core.plain_data import digest
 from harness.machines import sweep as sweep_module
-from harness.machines.node import MeasuringNode, SweepOrder
-from harness.machines.node_info import NodeInfo
+from harness.machines.node import MeasuringNode, NodeInfo, SweepOrder
 from harness.machines.ray_cluster import NodeAnswer, RayCluster, seats
 from harness.machines.sweep import measure_on
 from harness.run.session import Done, new_folder

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -22,6 +21,7 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
+from harness.gate.timed.decision import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import MachineError
-from harness.gate.sides.worktrees import check_out, path_in_worktree
+from harness.gate.sides.git import check_out, path_in_worktree
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
 from harness.gate.static.exact_kernel import ExactKernel
+from harness.gate.static.run import missing_compilers
 from tests.records import kernel_of, tpu_kernel_of
 
 KERNEL = kernel_of()
@@ -155,9 +155,7 @@ def test_a_grid_that_leaves_multiprocessors_idle_is_a_note():
 
 
 def test_a_missing_compiler_is_a_note(monkeypatch):
-    monkeypatch.setattr(
-        "harness.gate.static.compile_sides.missing_compiler", lambda kind: f"no compiler for {kind}"
-    )
+    monkeypatch.setattr("harness.gate.static.run.missing_compiler", lambda kind: f"no compiler for {kind}")
     assert missing_compilers(["pallas", "numpy", "triton", "pallas", "jax"]) == [
         "kernels of pallas are not compared on cuda: no compiler for cuda",
         "kernels of pallas are not compared on tpu: no compiler for tpu",

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.gate.case_evidence import Rounds
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
     INCORRECT,
@@ -17,12 +16,11 @@ from harness.gate.outcome import (
 )
 from harness.gate.plan import GatePlan
 from harness.gate.sides.side import Side
-from harness.gate.timed import verdicts as module
-from harness.gate.timed.decision import Margin
+from harness.gate.timed import run as module
+from harness.gate.timed.decision import Margin, Rounds
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
-from harness.gate.timed.run import looks
+from harness.gate.timed.run import TimedResult, decision_reason, left_out_reasons, looks
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.verdicts import TimedResult, decision_reason, left_out_reasons
 from harness.run.case.case_state import KernelsRun
 from harness.run.case.samples import KnownCall
 from harness.sweep.margins import Accept

@@ -10,7 +10,7 @@ from harness.core.record import STATUSES, Record
 from harness.core.remedy import Remedy
 from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
-from harness.run.processes.exit_cause import exit_cause
+from harness.run.processes.output_log import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from harness.run.group.at_once import exhaust_in_threads
+from harness.run.group.compilation import exhaust_in_threads
 
 
 def fail():
