@@ -120,7 +120,7 @@ lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
 
-gate: $(READY)  ## exact figures and contracts of all five families, and of kernels where Triton is, against HEAD's base and results/baselines/
+gate: $(READY)  ## exact figures and contracts of all five families, and of kernels where Triton is, against HEAD's base
 	@$(BIN)/python cli.py gate --static --quick mask topk offsets mla attention attention_kernels_short $(ARGS)
 
 claims: $(READY)  ## docs/FINDINGS.md and docs/CLAIMS.md: are they what records and figures say today?

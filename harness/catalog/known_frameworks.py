@@ -47,8 +47,6 @@ class FrameworkTraits:
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
     host_compiler: str = ""  # the distribution whose version determines its exact figures on the host
     cross_compiler: str = ""  # the class that compiles for targets that are not at hand
-    kernel_compiler: str = ""  # the distribution whose version determines its kernels' exact figures
-    kernels_kept_for: str = ""  # the kind of targets whose kernels a baseline file keeps
     interpreted_on: tuple[str, ...] = ()  # devices where calls are interpreted: verified, but not timed
     planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
     writes_references: bool = False  # references may be written in it, since it has f64

@@ -20,6 +20,7 @@ FORMER_WORDS = {
     "export bencher": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "export github-action-benchmark": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "gate --resume": "a gate takes minutes, and one that was interrupted is run again",
+    "gate --update": "gate --static compares with the base alone; accept: takes a change that is meant",
     "history": "runs CASE shows a case over all runs of this machine",
     "machines": "doctor --on NAME says which machines are there, and why one is refused",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",

@@ -1,4 +1,4 @@
-"""`gate`: run a gate, show the newest, or write the file of figures; then print."""
+"""`gate`: run a gate or show the newest, then print it."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -7,13 +7,12 @@ from dataclasses import replace
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
 from harness.core.errors import SideError
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.planning import limit_threads, plan_of, plan_of_candidate, schedule_of, single_match
+from harness.gate.planning import limit_threads, plan_of, schedule_of, single_match
 from harness.gate.report.progress import GateProgress
-from harness.gate.sides.git import NoHistory
 from harness.gate.store import newest
+from harness.gate.timed.decision import CaseEvidence
 from harness.report.console import TextConsole
 from harness.sweep.project import Project
 
@@ -21,7 +20,7 @@ Evidence = Mapping[str, CaseEvidence]
 
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
-    """Run the gate on the working tree, or write the file of its exact figures; the exit code."""
+    """Run the gate on the working tree; the exit code."""
     from harness.gate.output import refuse_file
 
     if options.junit is not None:
@@ -36,8 +35,6 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
         single_match(options.explain, [case.id for case in schedule_of(project, options)[1]])
     with closing(new_progress()) as progress:
         try:
-            if options.update:
-                return update_baseline(project, options, progress, json=json)
             outcome, evidence = decide(project, options, progress)
         except SideError as error:
             kind, base = STATIC if options.static else TIME, options.against or "its base"
@@ -47,15 +44,10 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
 
 def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> int:
     """Print what the gate would measure, and how long it takes at most; 0."""
-    from harness.gate.report.planned_cases import plan_data, plan_lines
+    from harness.gate.plan import plan_data, plan_lines
 
-    try:
-        with plan_of(project, options) as gate_plan:
-            data = plan_data(gate_plan, options)
-    except NoHistory as missing:
-        if not options.static:
-            raise
-        data = plan_data(plan_of_candidate(project, options), options, missing=str(missing))
+    with plan_of(project, options) as gate_plan:
+        data = plan_data(gate_plan, options)
     if json:
         print_json(data)
     else:
@@ -86,21 +78,6 @@ def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions
     if data is not None:
         print_json(data)
     return outcome.exit_code
-
-
-def update_baseline(project: Project, options: GateOptions, progress: GateProgress, *, json: bool) -> int:
-    """Write the file of exact figures, and print what has changed in it; the exit code."""
-    from harness.gate.static.run import update
-
-    path, changes, left_out = update(project, options, progress)
-    if json:
-        print_json({"file": path, "changes": changes, "left_out": left_out})
-    else:
-        print_line("\n".join(changes or ["nothing changed"]))
-        for line in left_out:
-            print_line(f"not written: {line}")
-        print_line(f"written: {path}")
-    return 0
 
 
 def new_progress() -> GateProgress:

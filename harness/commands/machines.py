@@ -14,8 +14,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.record import TIMED
 from harness.core.typed_command import resuming_command, typed_command
-from harness.machines.node import SweepOrder
-from harness.machines.node_info import NodeInfo
+from harness.machines.node import NodeInfo, SweepOrder
 from harness.machines.ray_cluster import RayCluster
 from harness.machines.sweep import SweepOutcome, admit, measure_on
 from harness.run.session import Done

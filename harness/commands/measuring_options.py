@@ -140,7 +140,6 @@ class GateFlags:
     last: bool = flag(GATE, "Show the newest gate again; nothing is measured.")
     self_check: bool = flag(GATE, "The working tree against itself.")
     static: bool = flag(GATE, "Exact figures and contracts; no clock.")
-    update: bool = flag(GATE, "With --static: write results/baselines/.")
     inconclusive: str = option(GATE, "Not enough evidence: warn or fail.", "fail")
     junit: Path | None = option(GATE, "Write JUnit XML there.")
     wait: bool = flag(GATE, "Wait while another benchmark holds a device.")

@@ -21,7 +21,7 @@ from harness.core.kernel_figures import KernelFigures
 from harness.core.plain_data import from_plain
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
-from harness.run.compile.cache_key import surroundings
+from harness.run.compile.pool import surroundings
 from harness.store.compile_cache import CompileCache
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings

@@ -34,7 +34,6 @@ class GateOptions:
     last: bool = False
     self_check: bool = False
     static: bool = False
-    update: bool = False
     inconclusive: str = FAIL
     junit: Path | None = None
     wait: bool = False

@@ -1,8 +1,8 @@
-"""The plan of a gate: which cases, against which base, with which margins."""
+"""The plan of a gate: which cases, against which base, with which margins; shown by `--dry-run`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,8 +10,10 @@ from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.patterns import matches
 from harness.core.record import state_bound
+from harness.core.units import format_seconds
+from harness.gate.options import GateOptions
 from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
-from harness.gate.sides.same_code import SAME_CODE
+from harness.gate.sides.matching import SAME_CODE
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep.schedule import Group, Schedule
@@ -55,12 +57,6 @@ class GatePlan:
         """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
-
-    def with_measured(self, cases: Collection[Case]) -> GatePlan:
-        """The plan with these cases measured although their code is the same on both sides."""
-        measured = {case: theirs for case, theirs in self.same_code.items() if case in cases}
-        rest = {case: theirs for case, theirs in self.same_code.items() if case not in cases}
-        return replace(self, opponents={**self.opponents, **measured}, same_code=rest)
 
     def groups(self) -> tuple[Group, ...]:
         """The groups, reduced to the cases that are measured."""
@@ -107,3 +103,46 @@ def unmeasured_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
     equal = [gate_plan.verdict_on(case, UNCHANGED, SAME_CODE, same_code=True) for case in gate_plan.same_code]
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
     return [*equal, *(CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished)]
+
+
+def plan_data(plan: GatePlan, options: GateOptions) -> dict[str, Any]:
+    """The plan for --json; `seconds_at_most` is None without a clock."""
+    return {
+        "base": plan.base,
+        "measured": sorted(case.id for case in plan.opponents if case.id not in plan.new),
+        "same_code": sorted(case.id for case in plan.same_code),
+        "new": dict(plan.new),
+        "vanished": list(plan.vanished),
+        "left_out": dict(plan.left_out),
+        "settings": {suite.name: suite.settings for suite in plan.schedule.suites},
+        "deltas": {} if options.static else plan.deltas,
+        "seconds_at_most": None if options.static else options.budget_s,
+        "pairs_at_most": None if options.static else options.max_pairs,
+    }
+
+
+def plan_lines(data: dict[str, Any]) -> list[str]:
+    """The plan in lines: a heading for each kind of case, and its ids below."""
+    kinds = {
+        "measured": "measured" if data["seconds_at_most"] else "compiled and verified on both sides",
+        "same_code": "same code on both sides, not measured (--all measures them)",
+        "new": "new, so without a verdict",
+        "vanished": "vanished",
+        "left_out": "left out",
+    }
+    lines = [f"the working tree against {data['base']}"]
+    for key, heading in kinds.items():
+        if data[key]:
+            lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
+    lines.append("")
+    for suite, settings in data["settings"].items():
+        catches = f"Δ {100 * data['deltas'][suite]:g} %, " if suite in data["deltas"] else ""
+        lines.append(f"{suite}: {catches}{settings.sentence}")
+    seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
+    if not data["measured"]:
+        end = "nothing would be measured"
+    elif seconds:
+        end = f"at most {format_seconds(seconds, 2)} (--budget) and {pairs} pairs of processes (--max-pairs)"
+    else:
+        end = "no clock: the time is that of compiling both sides once"
+    return [*lines, end]

@@ -12,8 +12,7 @@ from harness.core.units import parse_share
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, select_group
 from harness.gate.sides.base import Base, base_of
-from harness.gate.sides.matching import counterpart
-from harness.gate.sides.same_code import cases_of_same_code
+from harness.gate.sides.matching import cases_of_same_code, counterpart
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
@@ -61,7 +60,7 @@ def limit_threads(options: GateOptions, project: Project) -> GateOptions:
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
-    """The plan of the candidate alone: the base is a file, or not resolved yet."""
+    """The plan of the candidate alone: its base is not resolved yet."""
     schedule, cases = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]

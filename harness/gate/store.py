@@ -9,8 +9,8 @@ from pathlib import Path
 
 from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import GateOutcome
+from harness.gate.timed.decision import CaseEvidence
 from harness.store import json_file
 from harness.store.atomic import replace, write_error
 

@@ -12,8 +12,7 @@ from harness.collection.joined_run import JoinedRun
 from harness.core.errors import MachineError, SeqsweepError
 from harness.core.stop_signals import terminable
 from harness.core.version import VERSION
-from harness.machines.node import MeasuredShard, SweepOrder
-from harness.machines.node_info import NodeInfo, installed_code
+from harness.machines.node import MeasuredShard, NodeInfo, SweepOrder, installed_code
 from harness.machines.ray_cluster import RayCluster
 from harness.store.find import all_runs
 from harness.sweep.schedule import Schedule, group_keys

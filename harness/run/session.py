@@ -25,8 +25,7 @@ from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.resume import reopen, run_to_continue
-from harness.run.runner import RunOutcome, run
+from harness.run.runner import RunOutcome, reopen, run, run_to_continue
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder

@@ -122,7 +122,7 @@ _PARSERS: dict[str, tuple[str, Callable[[object], float | int]]] = {
 NAMES = tuple(_PARSERS)
 
 CASE = "case"  # the case's existence, which is none of its figures
-FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", "exponent", CASE)
+FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", CASE)
 
 
 @dataclass(frozen=True)

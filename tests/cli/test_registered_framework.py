@@ -125,13 +125,6 @@ def test_it_is_asked_for_no_compiler_of_somebody_else_s(ask):
     assert "is not installed" not in said.out + said.err
 
 
-def test_its_compiler_is_part_of_what_exact_figures_hold_for(ask):
-    said = ask("gate", "--static", "--update", "--json")
-    assert said.code == 0, said.err
-    (file,) = (ask.work.folder / "results/baselines").iterdir()
-    assert file.name.endswith("-tables-for-seqsweep1.5.json")
-
-
 def test_its_stages_are_timed(ask):
     said = ask("profile", "points/doubled", "--seq", "256", "--json")
     assert said.code == 0, said.err

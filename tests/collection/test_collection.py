@@ -76,6 +76,10 @@ def contents(results):
         {"started": "yesterday"},
         {"command": None},
         {"suites": {"mask": {"family": "mask", "cases": {}}}},
+        {"suites": []},
+        {"shard": {"index": "1", "count": COUNT, "sweep": "cafe"}},
+        {"version": None},
+        {"shards": {"../../etc": {}}},
     ],
     ids=str,
 )
@@ -269,25 +273,6 @@ def test_two_runs_of_one_id_are_not_mixed(tmp_path):
     (problem,) = collection.problems
     assert "another run of this id" in problem
     assert contents(tmp_path / "all") == contents(tmp_path / "a")
-
-
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda info: info["shard"].update(index="1"), "run.json: has another form"),
-        (lambda info: info.update(suites=[]), "run.json: has another form"),
-        (lambda info: info.pop("version"), "does not describe a shard"),
-        (lambda info: info.update(shards={"../../etc": {}}), "does not describe a shard"),
-    ],
-)
-def test_a_shard_that_does_not_say_what_it_is_is_left_out_with_a_sentence(tmp_path, damage, says):
-    folder = store_shard(tmp_path / "node", 1)
-    info = folder.info
-    damage(info)
-    (folder.path / "run.json").write_text(json.dumps(info))
-    collection = collect([tmp_path / "node"], tmp_path / "all")
-    assert collection.joined == ()
-    assert says in collection.problems[0]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):

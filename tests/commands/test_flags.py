@@ -69,7 +69,7 @@ REFUSALS = [
 )
 def test_what_a_mode_would_ignore_is_refused(capsys, command, exclusion, name):
     words = [*typed(command, exclusion.mode), *typed(command, name)]
-    needed = {"--update": ["--static"], "--figures": ["--dry-run"]}.get(exclusion.mode, [])
+    needed = {"--figures": ["--dry-run"]}.get(exclusion.mode, [])
     assert call_app(app, [command, *required(command, exclusion.mode, name), *words, *needed]) == 2
     err = capsys.readouterr().err
     assert " does not go with " in err

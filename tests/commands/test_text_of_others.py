@@ -21,12 +21,11 @@ from harness.core.errors import UsageError
 from harness.core.shown_text import message_of
 from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict
-from harness.gate.output import report_outcome
+from harness.gate.output import junit, report_outcome
 from harness.gate.report.github import annotations, summary
-from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
 from harness.report.tables.listing import runs_table
-from harness.run.processes.exit_cause import exit_cause
+from harness.run.processes.output_log import exit_cause
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder

@@ -18,8 +18,8 @@ from markdown_it import MarkdownIt
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.gate.outcome import INCORRECT, CaseVerdict
+from harness.gate.output import junit
 from harness.gate.report.github import summary
-from harness.gate.report.junit import junit
 from harness.store.stored_run import NOTES
 from tests.findings.kept import K, store_kept_run, timed
 from tests.gate.report.conftest import outcome_of

@@ -22,7 +22,6 @@ from harness.core.case import split_label, split_list
 from harness.core.errors import SeqsweepError, Unsupported
 from harness.core.patterns import matching_ids
 from harness.core.units import parse_bytes, parse_count, parse_seconds
-from harness.gate.static import baseline
 from harness.store.find import all_runs
 from harness.store.jsonl import encode, lines
 from harness.sweep import config
@@ -142,17 +141,6 @@ def test_a_bench_yaml_is_read_or_refused(tmp_path, tried, random):
         path.write_bytes(mutated(random, text[:1500] + text[start : start + 1500]))
         tried()
         answer_or_refusal(lambda: config.load(path))
-
-
-@examples(10)
-@given(randoms)
-def test_a_changed_baseline_is_read_or_refused_with_its_line(tmp_path, tried, random):
-    source = random.choice(sorted((ROOT / "results/baselines").glob("*.json")))
-    path = tmp_path / "baseline.json"
-    for _ in range(3):
-        path.write_bytes(mutated(random, source.read_bytes()[:6000]))
-        tried()
-        answer_or_refusal(lambda: baseline.read(path))
 
 
 WORDS = st.text(

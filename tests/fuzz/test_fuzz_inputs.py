@@ -23,7 +23,6 @@ from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import pack, read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
-from harness.gate.static import baseline
 from harness.worker.captured_inputs import read_captured
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value
@@ -163,20 +162,6 @@ def test_claims_are_read_or_refused(tmp_path, catalog, small_claims, tried, rand
         path.write_bytes(changed if random.random() < 0.6 else mutated(random, yaml_of(plain)))
         tried()
         answer_or_refusal(lambda: load(path, family, catalog))
-
-
-@examples(10)
-@given(randoms)
-def test_a_baseline_with_other_values_is_read_or_refused(tmp_path, tried, random):
-    source = random.choice(sorted((ROOT / "results/baselines").glob("*.json")))
-    data = json.loads(source.read_bytes())
-    cases = data["cases"]
-    data["cases"] = {name: cases[name] for name in random.sample(sorted(cases), 3)}
-    path = tmp_path / "baseline.json"
-    for _ in range(5):
-        path.write_text(json.dumps(other_value(random, data)))
-        tried()
-        answer_or_refusal(lambda: baseline.read(path))
 
 
 @pytest.fixture(scope="module")

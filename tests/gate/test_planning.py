@@ -4,7 +4,6 @@ import pytest
 
 from harness.gate.options import GateOptions
 from harness.gate.planning import limit_threads, plan_of_candidate
-from harness.gate.static.run import baseline_here
 from harness.sweep.project import Project
 
 BENCH = """\
@@ -28,4 +27,4 @@ def project(tmp_path):
 def test_a_suite_of_which_no_case_is_selected_decides_nothing(project, pattern, deltas, threads):
     plan = plan_of_candidate(project, limit_threads(GateOptions(cases=(pattern,)), project))
     assert plan.deltas == deltas
-    assert baseline_here(plan).threads == threads
+    assert plan.schedule.groups[0].settings.threads == threads

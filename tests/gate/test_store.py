@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import MachineError, UsageError
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.store import HEADER, GateFolder, GateHeader, newest
+from harness.gate.timed.decision import CaseEvidence
 from harness.store import atomic
 from tests.stores import full_disk
 

@@ -16,8 +16,7 @@ from harness.commands.run import end_run
 from harness.core.errors import MachineError
 from harness.core.plain_data import digest
 from harness.machines import sweep as sweep_module
-from harness.machines.node import MeasuringNode, SweepOrder
-from harness.machines.node_info import NodeInfo
+from harness.machines.node import MeasuringNode, NodeInfo, SweepOrder
 from harness.machines.ray_cluster import NodeAnswer, RayCluster, seats
 from harness.machines.sweep import measure_on
 from harness.run.session import Done, new_folder
@@ -175,15 +174,6 @@ def test_there_are_no_more_shards_than_groups(bench, tmp_path):
     assert outcome.shards == 4
 
 
-def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
-    nodes = nodes_in(tmp_path)
-    nodes[1].cpu = "Other Processor"
-    outcome = bench(Here(*nodes))
-    assert outcome.missing == {}
-    assert len(outcome.joined) == 2
-    assert cases_in(bench.results) == all_cases(bench.schedule)
-
-
 def command(bench, nodes, monkeypatch, tmp_path):
     """A function that calls a command on these nodes; its exit code."""
     monkeypatch.setattr("harness.commands.machines.RayCluster", lambda _: Here(*nodes))
@@ -301,12 +291,6 @@ def test_a_damaged_run_on_a_node_is_in_nobodys_way(bench, tmp_path):
     damaged.write_text("{")
     assert bench(Here(Node("a", tmp_path / "a"))).missing == {}
     assert damaged.exists()
-
-
-def test_nodes_keep_nothing_of_what_arrived(bench, tmp_path):
-    nodes = nodes_in(tmp_path)
-    bench(Here(*nodes))
-    assert [run for node in nodes for run in all_runs(node.home)] == []
 
 
 @pytest.mark.full

@@ -18,7 +18,7 @@ SCATTER = ("mask/scatter", 1024, "host")
 @pytest.fixture
 def rehearse(tmp_path, monkeypatch):
     """The rows of a dry run; `acts` are a fake compiler's answers, and `worker` is that compiler."""
-    monkeypatch.setattr(pool_module, "key", lambda request, *_: {"case": request.case.id})
+    monkeypatch.setattr(pool_module, "cache_key", lambda request, *_: {"case": request.case.id})
 
     def run(acts=None, **planned):
         run.worker = FakeLane(acts or {}, threads=SETTINGS.threads)

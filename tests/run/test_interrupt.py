@@ -114,12 +114,6 @@ def test_the_records_of_an_interrupted_group_say_so(conduct):
     assert waiting.reason == NOT_REACHED
 
 
-def test_a_group_that_was_interrupted_while_it_compiled_has_its_records(conduct):
-    done = conduct(FakeExecutor(stop=(1, KeyboardInterrupt())))
-    assert {(record.status, record.reason) for record in done.records} == {("skipped", NOT_REACHED)}
-    assert {record.key[:2] for record in done.records} < CASES
-
-
 def test_what_a_resumed_run_takes_out_is_kept_aside(conduct):
     conduct(FakeExecutor(stop=(FIRST_SAMPLE + 3, KeyboardInterrupt())))
     interrupted = conduct.lines()
@@ -133,12 +127,6 @@ def test_interrupted_twice_then_resumed_twice(conduct):
     again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
     assert again.interrupted
     check_resumed(conduct, first)
-
-
-def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct):
-    executor = FakeExecutor(wrong=["broadcast/1"], stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
-    statuses = {r.implementation: r.status for r in conduct(executor).records}
-    assert statuses == {"mask/broadcast": "incorrect", "mask/scatter": "ok"}
 
 
 def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch):

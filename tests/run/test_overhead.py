@@ -2,11 +2,9 @@
 
 import pytest
 
-from harness.run.group.group_context import GroupContext
-from harness.run.group.group_run import GroupRun
 from harness.run.overhead import RemainingTime, add_overheads, overhead
-from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import case, context, group, schedule
+from tests.run.fakes import FakeExecutor
+from tests.run.plans import case, context, schedule
 
 GROUPS = schedule().groups
 ONE, OTHER = case("broadcast").id, case("scatter").id
@@ -49,23 +47,9 @@ def test_the_parts_of_the_overhead_are_the_whole(tmp_path):
 PARTS = {"compile", "contract", "samples", "startup", "turns", "other"}
 
 
-def test_a_run_of_no_time_has_no_share(tmp_path):
-    found = overhead(context(FakeExecutor(), tmp_path), 0.0)
-    assert found["share"] is None
-    assert found["startup_per_case_s"] is None
-
-
 def test_two_sittings_add_up():
     before = {"wall_s": 10.0, "work_s": 6.0, "share": 0.6, "samples_s": 6.0, "startup_per_case_s": 0.2}
     now = {"wall_s": 30.0, "work_s": 4.0, "share": 0.1, "compile_s": 4.0, "startup_per_case_s": None}
     both = {"wall_s": 40.0, "work_s": 10.0, "share": 0.25, "samples_s": 6.0, "compile_s": 4.0}
     assert add_overheads(before, now) == {**both, "startup_per_case_s": 0.2}
     assert add_overheads({}, now) == now | {"share": pytest.approx(4 / 30)}
-
-
-def test_a_group_takes_its_cases_and_its_judge(tmp_path):
-    executor = FakeExecutor({"scatter": Act(seconds=0.2)})
-    shared = context(executor, tmp_path)
-    records = GroupRun(GroupContext(group(), shared)).run()
-    assert sum(record.wall_s for record in records) <= executor.clock.now
-    assert all(record.wall_s >= 0.5 for record in records)

@@ -1,11 +1,19 @@
 """The order of a run, and what whoever watches it hears."""
 
 import dataclasses
+from datetime import UTC, datetime, timedelta
 
-from harness.run.group.records import was_cut_short
-from harness.run.runner import finished_keys, remaining_groups, run, unfinished_keys
-from tests.run.fakes import FakeExecutor, Heard
-from tests.run.plans import SETTINGS, context, schedule
+import pytest
+
+from harness.core.errors import MachineError, UsageError
+from harness.run import session
+from harness.run.processes.executor import Ended
+from harness.run.runner import run
+from harness.run.session import known_seconds
+from harness.store.find import find
+from tests.run.conftest import FACTS
+from tests.run.fakes import Act, FakeExecutor, Heard, Killed
+from tests.run.plans import SETTINGS, case, catalog, context, schedule
 
 
 class Kept:
@@ -37,17 +45,6 @@ def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
     assert steps[-1][2] == 0
 
 
-def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path):
-    whole, before = schedule(), Kept()
-    run(whole, context(FakeExecutor(), tmp_path), before)
-    heard, kept = Heard(), Kept()
-    done = iter(before.records[:2])
-    outcome = run(whole, context(FakeExecutor(), tmp_path, listener=heard), kept, done=done)
-    assert outcome.groups == 2
-    assert [write[0].seq for write in kept.writes] == [2048, 4096]
-    assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
-
-
 def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     kept = Kept()
     whole = schedule(skips=[("threshold", 2048)])
@@ -59,28 +56,247 @@ def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     assert named == [{"cpu None"}, {"cpu 1"}, {"cpu 2"}, {"cpu 1"}]
 
 
-def test_known_seconds_are_the_first_estimate(tmp_path):
-    heard = Heard()
-    whole = schedule()
-    known = {one.id: 1.5 for group in whole.groups for one in group.cases}
-    run(whole, context(FakeExecutor(), tmp_path, listener=heard), Kept(), known_s=known)
-    assert [event[3] for event in heard.events if event[0] == "started"] == [9.0, 6.0, 3.0]
+def again(**changed):
+    """The same command, but for what is named here."""
+
+    def resume(conduct):
+        return conduct(FakeExecutor(), resume=True, **changed)
+
+    return resume
 
 
-def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path):
-    whole, kept = schedule(), Kept()
-    run(whole, context(FakeExecutor(), tmp_path), kept)
-    records = kept.records
-    assert remaining_groups(whole, finished_keys(records)) == []
-    assert unfinished_keys(whole, records) == set()
-    half = [record for record in records if record.case != records[0].case]
-    assert [group.cases[0].seq for group, _ in remaining_groups(whole, finished_keys(half))] == [1024]
-    assert unfinished_keys(whole, half) == {(records[1].case, 0)}
+def with_settings(**changed):
+    return again(schedule=schedule(settings=dataclasses.replace(SETTINGS, **changed)))
 
 
-def test_an_interrupted_group_is_left_with_all_its_records(tmp_path):
-    whole, kept = schedule(), Kept()
-    assert run(whole, context(FakeExecutor(stop=(15, KeyboardInterrupt())), tmp_path), kept).interrupted
-    assert any(was_cut_short(record) for record in kept.records)
-    assert len(remaining_groups(whole, finished_keys(kept.records))) == 3
-    assert unfinished_keys(whole, kept.records) == {(record.case, 0) for record in kept.records}
+REFUSALS = {
+    "suite mask differs in axes.seq, cases": again(schedule=schedule(seqs=(1024, 2048))),
+    "suite mask differs in implementations, cases": again(
+        schedule=schedule(names=("broadcast", "threshold"))
+    ),
+    "suite mask differs in settings.budget_s (4.0 then, 1.0 now)": with_settings(budget_s=1.0),
+    "suite mask differs in settings.seed (0 then, 1 now)": with_settings(seed=1),
+    "it was started with --replicates 1": again(schedule=schedule(replicates=2)),
+    "the source of mask/scatter has changed": again(catalog=catalog(scatter="sha256:other")),
+    "an earlier version hashed the source of mask/scatter in another way": again(
+        catalog=catalog(scatter="closure:other")
+    ),
+    "this machine differs in cpu (EPYC then, Xeon now)": again(facts={**FACTS, "cpu": "Xeon"}),
+    "this machine differs in versions.jax (0.10.2 then, 0.11.0 now)": again(
+        facts={**FACTS, "versions": {"jax": "0.11.0"}}
+    ),
+    "this machine differs in gpu (None then, H200 now)": again(facts={**FACTS, "gpu": "H200"}),
+}
+
+
+@pytest.mark.parametrize("difference", REFUSALS)
+def test_a_run_that_differs_is_refused_by_what_differs(conduct, difference):
+    conduct.until_killed(FakeExecutor(stop=(48, Killed())))
+    (folder,) = conduct.results.glob("runs/*")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(UsageError) as refused:
+        REFUSALS[difference](conduct)
+    assert str(refused.value) == (
+        f"--resume: run {folder.name} cannot be continued: {difference}; start a new one without --resume"
+    )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before, "nothing was changed in it"
+
+
+def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
+    with pytest.raises(UsageError, match=r"--resume: no run of mask is stored in .*results; start a new one"):
+        conduct(FakeExecutor(), resume=True)
+
+
+def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
+    (begun,) = conduct.results.glob("runs/*")
+    newer = begun.with_name("99990101T000000Z-0000000")
+    newer.mkdir()
+    (newer / "records.jsonl").touch()
+    assert conduct(FakeExecutor(), resume=True).folder.id == begun.name
+
+
+def test_a_stored_run_that_cannot_be_read_stops_no_new_one(conduct):
+    damaged = conduct.results / "runs" / "20200101T000000Z-0000000"
+    (damaged / "records.jsonl").mkdir(parents=True)
+    (damaged / "run.json").write_text("{}")
+    assert known_seconds(conduct.results) == {}
+    assert conduct(FakeExecutor()).folder.info["finished"]
+
+
+def test_a_check_is_no_run_to_resume(conduct):
+    conduct(FakeExecutor(), depth="check")
+    with pytest.raises(UsageError, match="no run of mask is stored"):
+        conduct(FakeExecutor(), resume=True)
+
+
+def test_a_complete_run_says_so_and_gives_its_records(conduct):
+    first = conduct(FakeExecutor())
+    info, records = first.folder.info, first.records
+    executor = FakeExecutor()
+    executor.clock.tick = 1.0
+    second = conduct(executor, resume=True)
+    assert executor.asked == []
+    assert second.folder.id == first.folder.id
+    assert second.records == records
+    assert not second.interrupted
+    assert conduct.heard.messages() == [f"run {first.folder.id} is complete: nothing is left to measure"]
+    assert second.folder.info == info
+
+
+def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct):
+    done = conduct(FakeExecutor())
+    records = done.records
+    done.folder.update_info(finished=None, overhead=None)
+    again = conduct(FakeExecutor(), resume=True)
+    assert again.folder.info["finished"]
+    assert again.records == records
+
+
+def test_resuming_says_how_much_is_left(conduct):
+    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
+    conduct(FakeExecutor(), resume=True)
+    assert conduct.heard.messages() == [
+        f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
+    ]
+    assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
+
+
+def test_a_torn_line_is_told(conduct):
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
+    (path,) = conduct.results.glob("runs/*/records.jsonl")
+    path.write_bytes(path.read_bytes()[:-10])
+    last = len(path.read_bytes().splitlines())
+    conduct(FakeExecutor(), resume=True)
+    told = conduct.heard.messages()
+    assert any(f"records.jsonl:{last}" in line and "measured again" in line for line in told)
+
+
+def test_the_overhead_of_two_sittings_adds_up(conduct):
+    before = conduct(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
+    executor = FakeExecutor()
+    second = conduct(executor, resume=True)
+    total = second.folder.info["overhead"]
+    assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
+    assert total["work_s"] == pytest.approx(
+        sum(total[f"{name}_s"] for name in ("compile", "warmup", "contract", "samples")), abs=2e-3
+    )
+    assert total["share"] == pytest.approx(total["work_s"] / total["wall_s"], abs=1e-3)
+    assert total["startup_per_case_s"] == pytest.approx(0.12)
+    assert second.folder.info["overhead"] == total
+
+
+def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
+    slow = Act(seconds=lambda seq: 0.6 * (seq / 1024) ** 2)
+    starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
+    doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
+    names = ("broadcast", "scatter", "threshold")
+    acts = {"broadcast": slow, "scatter": starved}
+    conduct.until_killed(FakeExecutor({**acts, "threshold": doomed}), schedule(names))
+    assert len(conduct.lines()) == 6
+    done = conduct(FakeExecutor(acts), schedule(names), resume=True)
+    reasons = {record.case: record.reason or "" for record in done.records}
+    assert "predicted 9.6 s a call" in reasons[case("broadcast", 4096).id]
+    assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
+    assert reasons[case("threshold", 4096).id] == ""
+
+
+@pytest.mark.parametrize("compiling", [True, False])
+def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct, compiling):
+    verb = "prepare" if compiling else "check"
+    hung = Act(seq={1024: Act(verbs={verb: Ended("timeout", "no answer; raise --timeout")})})
+    doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
+    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": hung}))
+    executor = FakeExecutor({"scatter": hung})
+    done = conduct(executor, resume=True)
+    reasons = {record.case: record.reason or "" for record in done.records}
+    assert ("of compiling" in reasons[case("scatter", 4096).id]) is compiling
+    assert ("prepare" in executor.verbs("scatter")) is not compiling
+
+
+def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
+    """A larger length may be tiled; its own plan is asked for, resumed or not."""
+    huge = Act(seq={1024: Act(planned=2000 * 2**20)})
+    doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
+    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
+    done = conduct(FakeExecutor({"scatter": huge}), resume=True)
+    statuses = {record.case: record.status for record in done.records}
+    assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
+
+
+def test_replicates_are_resumed_one_by_one(conduct):
+    whole = schedule(seqs=(1024,), replicates=3)
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())), whole)
+    executor = FakeExecutor()
+    done = conduct(executor, whole, resume=True)
+    assert sorted(record.replicate for record in done.records) == [0, 0, 1, 1, 2, 2]
+    assert executor.verbs("scatter").count("prepare") == 2
+
+
+def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct):
+    whole = schedule(seqs=(1024,), skips=(("threshold", 1024),))
+    conduct.until_killed(FakeExecutor(stop=(5, Killed())), whole)
+    assert len(conduct.lines()) == 1
+    done = conduct(FakeExecutor(), whole, resume=True)
+    assert len(conduct.lines()) == 3
+    skipped = done.records[0]
+    assert (skipped.status, skipped.reason) == ("unsupported", "mask has no such mode; use another")
+
+
+def test_a_schedule_of_impossible_cases_only(conduct):
+    whole = schedule(seqs=(), skips=(("threshold", 1024),))
+    first = conduct(FakeExecutor(), whole)
+    assert [record.status for record in first.records] == ["unsupported"]
+    assert conduct(FakeExecutor(), whole, resume=True).records == first.records
+
+
+def test_run_json_says_how_it_was_measured(conduct):
+    info = conduct(FakeExecutor()).folder.info
+    assert info["command"] == ["seqsweep", "run"]
+    assert info["depth"] == "run"
+    assert info["suites"]["mask"]["settings"]["budget_s"] == 4.0
+    assert info["suites"]["mask"]["baseline"] == "mask/broadcast"
+    assert info["sources"] == {"mask/broadcast": "sha256:broadcast", "mask/scatter": "sha256:scatter"}
+    assert info["finished"]
+
+
+def test_known_seconds_are_those_of_the_newest_runs(conduct):
+    assert known_seconds(conduct.results) == {}
+    done = conduct(FakeExecutor())
+    known = known_seconds(conduct.results)
+    assert known == {record.case: record.wall_s for record in done.records}
+    assert min(known.values()) > 0
+
+
+def test_one_benchmark_per_device(conduct):
+    def second(_):
+        with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):
+            conduct(FakeExecutor())
+        return {}
+
+    executor = FakeExecutor({"scatter": Act(verbs={"ready": second})})
+    assert conduct(executor, schedule(seqs=(1024,))).records
+
+
+def test_check_judges_needs_no_lock_and_times_nothing(conduct):
+    executor = FakeExecutor()
+    done = conduct(executor, depth="check")
+    assert not (conduct.home / "cpu.lock").exists()
+    assert executor.turns() == []
+    assert all(one.correctness.passed and one.timing is None for one in done.records)
+
+
+def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monkeypatch):
+    conduct(FakeExecutor())
+
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) - timedelta(days=400)
+
+    monkeypatch.setattr(session, "datetime", SetBack)
+    second = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    assert find(conduct.results).id == second.folder.id
+    third = conduct(FakeExecutor(), resume=True)
+    assert third.folder.id == second.folder.id
+    assert third.folder.info["started"] < (datetime.now(UTC) - timedelta(days=399)).isoformat()

@@ -9,12 +9,10 @@ from rich.text import Text
 
 from harness.analysis.stats import PROCESSES, t_half_width
 from harness.core.units import format_seconds
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report import wording
-from harness.gate.report.presentation import PRESENTATIONS
-from harness.gate.timed.decision import Decision, Margin, judge
-from harness.gate.timed.detectable import pairs_needed
+from harness.gate.report.wording import PRESENTATIONS
+from harness.gate.timed.decision import CaseEvidence, Decision, Margin, judge, pairs_needed
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData

@@ -11,8 +11,8 @@ from harness.core.shown_text import clean_line, clean_text, escape_markdown
 from harness.gate.outcome import IMPROVED, STATIC, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, heading, name_of
-from harness.gate.report.presentation import LEVELS, PRESENTATIONS
 from harness.gate.report.table import row
+from harness.gate.report.wording import LEVELS, PRESENTATIONS
 from harness.report.templates import fill, markdown_code, markdown_table, without_gaps
 
 SHOWN = 10

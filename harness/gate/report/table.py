@@ -10,7 +10,7 @@ from rich.text import Text
 from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
-from harness.gate.report.presentation import PRESENTATIONS
+from harness.gate.report.wording import PRESENTATIONS
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData

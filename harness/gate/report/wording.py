@@ -1,9 +1,10 @@
-"""The sentences of a gate, the same on a terminal, in a job summary and in a report file."""
+"""The sentences of a gate, and how each verdict is shown: on a terminal, in a job summary and in JUnit."""
 
 import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from harness.core.grouped import grouped
 from harness.core.units import format_ratio
@@ -15,6 +16,7 @@ from harness.gate.outcome import (
     NOT_ENOUGH,
     REGRESSED,
     STATIC,
+    UNCHANGED,
     VANISHED,
     WARN,
     WEIGHT,
@@ -143,15 +145,8 @@ _NEXT = {
 }
 _NEXT_STATIC = {
     INVALID: _NEXT[INVALID],
-    REGRESSED: (
-        "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
-        "against the file, seqsweep gate --static --update"
-    ),
-    VANISHED: (
-        "vanished: bring it back; if it is meant to go, narrow with --cases, "
-        "and against the file seqsweep gate --static --update"
-    ),
-    IMPROVED: "improved: seqsweep gate --static --update  keeps the better figures",
+    VANISHED: _NEXT[VANISHED],
+    REGRESSED: "regressed: if it is meant, accept it in bench.yaml with a reason (accept:)",
 }
 
 
@@ -205,3 +200,27 @@ def _by_label(cases: Sequence[str]) -> str:
         lengths = dict.fromkeys(name.length for name in names if name.seq is not None)
         shown.append(f"{label} at {', '.join(lengths)}" if lengths else label)
     return "; ".join(shown)
+
+
+LEVELS = ("error", "warning", "notice")
+FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
+
+
+class Presentation(NamedTuple):
+    """`level` is None for a verdict that needs no attention, `result` for a test that passed."""
+
+    style: str
+    level: str | None
+    result: str | None
+
+
+PRESENTATIONS = {
+    INCORRECT: Presentation("bold red", "error", ERROR),
+    INVALID: Presentation("bold red", "error", ERROR),
+    REGRESSED: Presentation("bold red", "error", FAILURE),
+    VANISHED: Presentation("yellow", "error", FAILURE),
+    NOT_ENOUGH: Presentation("yellow", "warning", FAILURE),  # with --inconclusive warn skipped
+    IMPROVED: Presentation("green", "notice", None),
+    NEW: Presentation("cyan", None, SKIPPED),
+    UNCHANGED: Presentation("green", None, None),
+}

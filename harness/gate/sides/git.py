@@ -1,4 +1,4 @@
-"""Git queries of a gate: which repository holds a file, and which commit the candidate is compared with.
+"""Git in a gate: which repository holds a file, which commit is the base, and worktrees of commits.
 
 They use this disk alone: git runs no hooks, uses no network and asks for no password.
 """
@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.core.errors import MachineError, UsageError
@@ -24,10 +26,6 @@ QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",  # `git status` would refresh the index file
     "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch what it lacks
 }
-
-
-class NoHistory(UsageError):  # noqa: N818 - named after what a clone lacks
-    """There is no default base: the clone lacks the history that a merge base needs."""
 
 
 def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
@@ -84,7 +82,7 @@ def commit_of(repo: Path, ref: str) -> str:
 
 
 def default_commit(repo: Path) -> tuple[str, str]:
-    """(the default base commit, how it was chosen). NoHistory where the clone lacks what decides it.
+    """(the default base commit, how it was chosen). UsageError where the clone lacks what decides it.
 
     On a branch: the merge base with origin/main, or with origin/master where only that exists. On main
     itself: HEAD if there are uncommitted changes, else its first parent.
@@ -93,7 +91,7 @@ def default_commit(repo: Path) -> tuple[str, str]:
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
     main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")
     if head is None:
-        raise NoHistory(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
+        raise UsageError(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
     if main is None:
         raise _no_history(repo, "origin/main is not known")
     base = git(repo, "merge-base", head, main).stdout.strip()
@@ -140,9 +138,91 @@ def _commit(repo: Path, ref: str) -> str | None:
     return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
 
 
-def _no_history(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
+def _no_history(repo: Path, what: str, ref: str = MAIN) -> UsageError:
     shallow = git(repo, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
     depth = ["--unshallow"] if shallow else []
     fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"{ref.rpartition('/')[2]}:{ref}"])
     where = f"{repo}, a shallow clone" if shallow else str(repo)
-    return NoHistory(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")
+    return UsageError(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")
+
+
+CHECKOUT_SECONDS = 600.0
+SUBMODULE = "160000"  # its file mode in `git ls-files --stage`
+
+
+@contextmanager
+def check_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Path, Path]]:
+    """A worktree below `scratch` for each repository's commit; removed at the end, also after an error.
+
+    MachineError when one cannot be made.
+    """
+    trees: dict[Path, Path] = {}
+    made: list[tuple[Path, Path]] = []  # repositories and their worktrees, submodules after what holds them
+    try:
+        for number, (repo, commit) in enumerate(commits.items()):
+            tree = scratch.resolve() / f"{number}-{repo.name}"
+            _remove(repo, tree)  # left by a gate that was killed
+            made.append((repo, tree))
+            _add(repo, tree, commit)
+            _check_out_submodules(repo, tree, made)
+            trees[repo] = tree
+        yield trees
+    finally:
+        for repo, tree in reversed(made):
+            _remove(repo, tree)
+
+
+def _add(repo: Path, tree: Path, commit: str) -> None:
+    result = git(repo, "worktree", "add", "--detach", str(tree), commit, seconds=CHECKOUT_SECONDS)
+    if result.returncode:
+        problem = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
+        raise MachineError(
+            f"git cannot check out {commit[:7]} of {repo} into {tree.parent} ({problem}); "
+            "free space there, and make the repository's .git writable"
+        )
+
+
+def _check_out_submodules(repo: Path, tree: Path, made: list[tuple[Path, Path]]) -> None:
+    """Check out a worktree's submodules at the commits that it names, from the clones in the repository.
+
+    A submodule that is not cloned here, or lacks the commit, stays an empty folder: nothing is fetched.
+    """
+    if not (tree / ".gitmodules").is_file():
+        return
+    for line in git(tree, "ls-files", "--stage", "-z").stdout.split("\0"):
+        entry, _, name = line.partition("\t")
+        mode, _, rest = entry.partition(" ")
+        commit, submodule = rest.partition(" ")[0], repo / name
+        if mode != SUBMODULE or not (submodule / ".git").exists():
+            continue
+        if git(submodule, "cat-file", "-e", f"{commit}^{{commit}}").returncode == 0:
+            made.append((submodule, tree / name))
+            _add(submodule, tree / name, commit)
+            _check_out_submodules(submodule, tree / name, made)
+
+
+def _remove(repo: Path, tree: Path) -> None:
+    if tree.exists():
+        git(repo, "worktree", "remove", "--force", "--force", str(tree), seconds=CHECKOUT_SECONDS)
+        shutil.rmtree(tree, ignore_errors=True)
+    git(repo, "worktree", "prune")
+
+
+def path_in_worktree(path: Path, trees: Mapping[Path, Path]) -> Path | None:
+    """The path of a repository's file in its worktree, which may lack it; None outside of all repositories.
+
+    A symbolic link that the worktree has is not resolved: at that commit it may lead elsewhere.
+    """
+    if path.is_symlink():
+        link = _within(path.parent.resolve() / path.name, trees)
+        if link is not None and link.exists():
+            return link
+    return _within(path.resolve(), trees)
+
+
+def _within(place: Path, trees: Mapping[Path, Path]) -> Path | None:
+    repositories = [repo for repo in trees if place.is_relative_to(repo)]
+    if not repositories:
+        return None
+    repo = max(repositories, key=lambda repo: len(repo.parts))  # repositories may nest
+    return trees[repo] / place.relative_to(repo)

@@ -1,1 +1,1 @@
-"""A gate without a clock: static figures and contracts of both sides, and of the committed baseline."""
+"""A gate without a clock: static figures and contracts of both sides."""

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.core.peak_owners import Owners
+from harness.core.peak_owners import OwnerChange, Owners, owner_changes
 from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel, kernel_pairs
-from harness.gate.static.plan_owners import changed_owners
 from harness.report.tables.owners_table import change_sentences
 
 SAME_PROGRAM = "same program"
@@ -26,7 +25,12 @@ OPAQUE = "what the compiler cannot count, or an approximation that fell back to 
 UNMEASURED = ("contract", "custom_calls")  # whose changes have no amount, and may be meant
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
-STORED = ("framework", "figures", "flops_source", "program", "custom_calls", "contract", "passed", "kernels")
+# The kinds of buffers that a figure of memory counts.
+MEMORY: Mapping[str, tuple[str, ...]] = {
+    "temp_bytes": ("temp",),
+    "argument_bytes": ("argument", "saved"),
+    "output_bytes": ("output",),
+}
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
@@ -36,7 +40,7 @@ class StaticFigures:
     """The deterministic figures of a case on one target.
 
     `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
-    first. `expected`: the case is declared to fail its contract. The baseline file has the fields in STORED.
+    first. `expected`: the case is declared to fail its contract.
     """
 
     figures: Mapping[str, int | float | None]
@@ -191,6 +195,15 @@ def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str,
             buffers = change_sentences(changed_owners(base.owners, candidate.owners, name))
             increases.append((name, change(name, old, new), *buffers))
     return increases
+
+
+def changed_owners(before: Owners | None, now: Owners | None, figure: str) -> list[OwnerChange]:
+    """The buffers that are new or larger, of the kinds that a figure counts."""
+    if before is None or now is None:
+        return []
+    kinds = MEMORY.get(figure, ())
+    larger = (change for change in owner_changes(before, now) if change.bytes > 0)
+    return [change for change in larger if change.now is not None and change.now.kind in kinds]
 
 
 def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:

@@ -1,4 +1,4 @@
-"""A kernel's exact figures, as gates compare them and the baseline file keeps them; less is better."""
+"""A kernel's exact figures, as gates compare them; less is better."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ FASTER, SLOWER = ("wgmma", "tcgen05"), "mma"  # paths of matrix instructions
 
 @dataclass(frozen=True)
 class ExactKernel:
-    """One kernel in one configuration on one target. The file keeps its label and figures alone.
-
-    The other fields would change without a change of the kernel: `spilled_at` with line numbers, all others
-    with the compiler's version. `slow_path` and `idle` are warnings.
-    """
+    """One kernel in one configuration on one target. `slow_path` and `idle` are warnings."""
 
     label: str
     figures: Mapping[str, int]

@@ -1,176 +1,195 @@
-"""`gate --static`: static figures and contracts of both sides, and of the committed baseline; no clock."""
+"""`gate --static`: static figures and contracts of both sides, compared exactly; no clock."""
 
-import re
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import NamedTuple
 
+from harness.catalog.accelerators import HOST, missing_compiler
 from harness.catalog.known_frameworks import traits_of
-from harness.core.case import Case
-from harness.core.errors import UsageError
-from harness.core.version import version_of
+from harness.core.peak_owners import Owners
+from harness.core.protocol import Job
 from harness.gate.options import GateOptions
-from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
+from harness.gate.outcome import NEW, STATIC, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, unmeasured_verdicts
-from harness.gate.planning import plan_of, plan_of_candidate
+from harness.gate.planning import plan_of
 from harness.gate.report.progress import GateProgress
-from harness.gate.sides.git import NoHistory
-from harness.gate.sides.worktrees import path_in_worktree
-from harness.gate.static.baseline import (
-    UPDATE,
-    Baseline,
-    ProcessorKey,
-    diff,
-    merge,
-    path_of,
-    read,
-    write,
-)
-from harness.gate.static.baseline_diff import compare_with_file, file_entry
-from harness.gate.static.compile_sides import CompiledCases, CompiledSide, compile_sides, missing_compilers
-from harness.gate.static.diff import StaticFigures, StaticVerdict
-from harness.gate.static.growth import judge
+from harness.gate.sides.side import Side
+from harness.gate.static.diff import MEMORY, StaticFigures, StaticVerdict, compare
+from harness.gate.static.exact_kernel import ExactKernel
+from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.run.case.case_state import CaseState
+from harness.run.compile import CompileRequest
+from harness.run.compile.compile_worker import CompileWorker
+from harness.run.events import Listener
+from harness.run.group.group_run import GroupRun
+from harness.run.group.run_context import RunContext
 from harness.run.machine.lock import device_lock
-from harness.run.machine.probes import probe_fingerprint
+from harness.run.processes.executor import Executor, Worker
+from harness.run.processes.worker_process import Processes
 from harness.sweep.project import Project
+from harness.sweep.schedule import Group
+from harness.sweep.settings import Settings
 
-HOST = "host"
-STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
+KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
 
 
-def baseline_here(plan: GatePlan) -> Baseline:
-    """A baseline file without cases, for this processor and the compilers of the plan's frameworks."""
-    threads = plan.schedule.groups[0].settings.threads
-    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
-    traits = map(traits_of, {info.framework for info in plan.catalog.implementations.values()})
-    compilers = {name for each in traits for name in (each.host_compiler, each.kernel_compiler) if name}
-    reported = {name: version_of(name) for name in compilers}
-    versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
-    return Baseline(HOST, versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
+class CompiledSide(NamedTuple):
+    """A settled case on one side; `owners` are those of its planned peak, if the candidate's is larger."""
+
+    state: CaseState
+    kernels: KernelsByTarget
+    owners: Owners | None
+
+
+# By the candidate's case id, then by side; a case without a counterpart has one side.
+CompiledCases = dict[str, dict[str, CompiledSide]]
+
+
+class BySide:
+    """The executor of both sides: a case runs in its own side's processes, a reference in the candidate's."""
+
+    def __init__(self, processes: Mapping[str, Executor]) -> None:
+        self.processes = processes
+
+    def spawn(self, job: Job, limit_bytes: int) -> Worker:
+        side = job.side if job.role == "case" else None
+        return self.processes[side or CANDIDATE].spawn(job, limit_bytes)
+
+    def close(self) -> None:
+        for processes in self.processes.values():
+            processes.close()
+
+
+def compile_sides(
+    groups: Sequence[Group],
+    opponents: Opponents,
+    sides: Mapping[str, Side],
+    listener: Listener,
+) -> CompiledCases:
+    """All cases compiled and verified, and the kernels of those that are interpreted and have a counterpart.
+
+    A case whose planned memory has increased is compiled again for its buffers: the verdict rests on the
+    figures, the buffers show where to look.
+    """
+    catalog = sides[CANDIDATE].catalog
+    compiled: CompiledCases = {}
+    with ExitStack() as stack:
+        processes: dict[str, Processes] = {}
+        compilers: dict[str, CompileWorker] = {}
+        for name, side in sides.items():
+            frameworks = _frameworks(opponents, sides, name)
+            processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
+            stack.callback(processes[name].close)
+            compilers[name] = stack.enter_context(closing(CompileWorker(side.catalog, processes[name])))
+        executor = BySide(processes)
+        folder = processes[CANDIDATE].folder
+        run = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
+        for index, group in enumerate(groups):
+            context, both_sides = open_group(group, opponents, sides, run)
+            if not both_sides:
+                continue
+            listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
+            records = GroupRun(context).run()
+            listener.group_finished(records, None)
+            for pair in both_sides:
+                case = pair[CANDIDATE].id
+                owned = BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
+                compared, settings = BASE in pair, group.settings
+                compiled[case] = {
+                    name: CompiledSide(
+                        state,
+                        compile_kernels(compilers[name], state, settings) if compared else {},
+                        plan_owners(compilers[name], state, settings) if owned else None,
+                    )
+                    for name, state in pair.items()
+                }
+    return compiled
+
+
+def compile_kernels(compiler: CompileWorker, state: CaseState, settings: Settings) -> KernelsByTarget:
+    """The kernels of a case by target; empty where it has none, or where no compiler accepts them.
+
+    A kernel that is refused on either side leaves nothing to compare.
+    """
+    if not state.is_interpreted:
+        return {}
+    traits = traits_of(state.info.framework)
+    targets = [t for t in traits.planned_for if not traits.by_xla or missing_compiler(kind_of(t)) is None]
+    answers = {name: compiler.compile(CompileRequest(state.case, name), settings) for name in targets}
+    return {
+        name: tuple(ExactKernel.of(kernel, name) for kernel in answer.static.all_kernels)
+        for name, answer in answers.items()
+        if answer.status == "ok"
+    }
+
+
+def plans_more(before: CaseState, now: CaseState) -> bool:
+    """Whether any of the candidate's memory figures is larger than the base's."""
+    pairs = [(getattr(before.plan.static, name), getattr(now.plan.static, name)) for name in MEMORY]
+    return any(old is not None and new is not None and new > old for old, new in pairs)
+
+
+def plan_owners(compiler: CompileWorker, state: CaseState, settings: Settings) -> Owners | None:
+    """The owners of a case's planned peak; None where its framework gives none."""
+    return compiler.compile(CompileRequest(state.case, HOST, owners=True), settings).static.owners
+
+
+def kind_of(target: str) -> str:
+    return target.partition(":")[0]
+
+
+def missing_compilers(frameworks: Iterable[str]) -> list[str]:
+    """A note per framework and kind of target whose kernel compiler is not installed."""
+    notes: list[str] = []
+    for framework in sorted(set(frameworks)):
+        traits = traits_of(framework)
+        kinds = sorted({kind_of(target) for target in traits.planned_for if traits.by_xla})
+        notes += [
+            f"kernels of {framework} are not compared on {kind}: {why}"
+            for kind in kinds
+            if (why := missing_compiler(kind))
+        ]
+    return notes
+
+
+def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:
+    catalog = sides[name].catalog
+    cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
+    needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
+    if name == CANDIDATE:
+        needed |= catalog.reference_frameworks({case.implementation for case in opponents})
+    return sorted(needed)
 
 
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
-    """Compile and compare both sides; without git history, the candidate with the baseline file alone."""
+    """Compile both sides, and compare the figures and the contract of every case."""
     with ExitStack() as stack:
-        _wait_for_host(options, progress, stack)
-        plan, missing = _plan(project, options, stack)
-        here = baseline_here(plan)
-        path = path_of(project.results, HOST, here.versions)
-        baseline = read(path)
-        if baseline is None and BASE not in plan.sides:
-            raise UsageError(
-                f"{missing}; without history a gate compares with {path}, which does not exist: "
-                f"{UPDATE} writes it"
-            )
-        plan = plan.with_measured(_cases_with_another_entry(plan, path, baseline))
-        kept = baseline.comparable_kernels(here) if baseline else set[str]()
-        states = _compile(plan, progress, kept.__contains__)
-    notes = [f"compared with the committed file alone: {missing}"] if missing else []
-    pairs = _pairs(plan, states)
-    notes += missing_compilers(candidate.framework for _, candidate in pairs.values())
-    verdicts = judge(pairs, plan.accept) if BASE in plan.sides else {}
-    stale: list[str] = []
-    if baseline is None and plan.opponents:
-        notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
-    if baseline is not None:
-        candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
-        by_file = compare_with_file(baseline, here, candidates, plan.accept)
-        verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
-        stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
+        if options.wait:  # hold the processor's lock while this gate compiles, as a benchmark does
+            stack.enter_context(device_lock("cpu", wait=progress.message))
+        plan = stack.enter_context(plan_of(project, options))
+        groups = plan.groups()
+        progress.total = len(groups)
+        compiled = compile_sides(groups, plan.opponents, plan.sides, progress) if groups else {}
+    verdicts: dict[str, StaticVerdict] = {}
+    frameworks: set[str] = set()
+    for case, sides in compiled.items():
+        base, candidate = sides.get(BASE), _static_figures(sides[CANDIDATE])
+        frameworks.add(candidate.framework)
+        verdicts[case] = compare(
+            _static_figures(base) if base else None,
+            candidate,
+            lambda figure, case=case: plan.accept(case, figure),
+        )
     cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
-        base=" and ".join(filter(None, [plan.base, str(path) if plan.opponents and baseline else ""])),
-        cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
+        base=plan.base,
+        cases=cases,
         left_out={**plan.left_out, **left_out},
-        notes=(*plan.notes, *notes),
+        notes=(*plan.notes, *missing_compilers(frameworks)),
         slowdown=plan.deltas,
     )
-
-
-def _wait_for_host(options: GateOptions, progress: GateProgress, stack: ExitStack) -> None:
-    """With --wait, hold the processor's lock while this gate compiles, as a benchmark does."""
-    if options.wait:
-        stack.enter_context(device_lock("cpu", wait=progress.message))
-
-
-def update(
-    project: Project, options: GateOptions, progress: GateProgress
-) -> tuple[str, list[str], list[str]]:
-    """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
-    with ExitStack() as stack:
-        _wait_for_host(options, progress, stack)
-        plan = plan_of_candidate(project, options)
-        here = baseline_here(plan)
-        path = path_of(project.results, HOST, here.versions)
-        old = read(path)  # before compiling: it may be damaged
-        states = _compile(plan, progress, lambda _: True)
-    figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
-    planned = {
-        case.id: file_entry(candidate) for case, candidate in figures.items() if candidate.state == "ok"
-    }
-    refused = [
-        f"{case.id}: {candidate.state}: {candidate.reason}"
-        for case, candidate in figures.items()
-        if candidate.state != "ok"
-    ]
-    unregistered = _unregistered_cases(old, plan) if old else set[str]()
-    new = merge(old, replace(here, cases=planned), unregistered)
-    write(path, new)
-    return str(path), diff(old, new), refused
-
-
-def _compile(plan: GatePlan, progress: GateProgress, kept: Callable[[str], bool]) -> CompiledCases:
-    groups = plan.groups()
-    progress.total = len(groups)
-    if not groups:
-        return {}
-    return compile_sides(groups, plan.opponents, plan.sides, progress, kept)
-
-
-def _cases_with_another_entry(plan: GatePlan, path: Path, baseline: Baseline | None) -> set[Case]:
-    """Cases with the same code whose entry in the baseline file differs from that at the base."""
-    trees = (
-        {Path(repo): Path(tree) for repo, tree in plan.sides[BASE].trees.items()} if plan.same_code else {}
-    )
-    earlier_path = path_in_worktree(path, trees)
-    if earlier_path is None or baseline is None:
-        return set()
-    earlier = read(earlier_path)
-    known = earlier.cases if earlier else {}
-    return {case for case in plan.same_code if baseline.cases.get(case.id) != known.get(case.id)}
-
-
-def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
-    """The file's cases whose implementation is no longer registered in a selected family."""
-    families = {suite.family for suite in plan.schedule.suites}
-    known = plan.catalog.implementations
-    return {
-        case
-        for case in baseline.cases
-        if plan.selects(case)
-        and case.split("/", 1)[0] in families
-        and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
-    }
-
-
-def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[GatePlan, str]:
-    """(the plan, why it has no base: empty if it has one)."""
-    try:
-        return stack.enter_context(plan_of(project, options)), ""
-    except NoHistory as missing:
-        return plan_of_candidate(project, options), str(missing)
-
-
-def _pairs(plan: GatePlan, compiled: CompiledCases) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
-    return {
-        case: (_static_figures(sides[BASE]) if BASE in sides else None, _static_figures(sides[CANDIDATE]))
-        for case in plan.opponents
-        if (sides := compiled.get(case.id))
-    }
 
 
 def _static_figures(compiled: CompiledSide) -> StaticFigures:
@@ -186,16 +205,6 @@ def _static_figures(compiled: CompiledSide) -> StaticFigures:
         expected=state.plan.expected,
         compiles=state.call.recompiled,
     )
-
-
-def _graver_verdict(live: StaticVerdict | None, by_file: StaticVerdict) -> StaticVerdict:
-    """The graver of the verdicts against the base and against the file, with the notes of both."""
-    if live is None or live.verdict is None:
-        return by_file if live is None else live
-    notes = (*live.notes, *(f"against the file: {note}" for note in by_file.notes))
-    if by_file.verdict in {None, NEW} or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
-        return live._replace(notes=notes)
-    return by_file._replace(notes=notes)
 
 
 def _verdicts(

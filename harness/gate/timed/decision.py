@@ -4,7 +4,8 @@ The unit is a pair of processes, one per side, sampled in the same rounds: its e
 over the rounds of log(candidate / base). Over pairs, the mean and Student's t interval. *Regressed* claims
 a slowdown of more than Δ/2, where Δ is the slowdown that the gate promises to catch. *Unchanged* claims
 less than Δ, as in an equivalence test. Where neither holds there is not enough evidence yet. Nothing is
-tested against "no difference at all": with enough samples that hypothesis is always rejected.
+tested against "no difference at all": with enough samples that hypothesis is always rejected. The evidence is
+stored with the decision, and the pairs of equal sides say which Δ this machine can hold.
 """
 
 import math
@@ -12,7 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.analysis.stats import PROCESSES, student_t
+from harness.analysis.stats import PROCESSES, student_t, t_half_width
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 
 # Twice as slow: eight times the largest effect (9 %) of 360 pairs with the same code on both sides, on a
@@ -123,3 +124,99 @@ def holm(p_values: Mapping[str, float], level: float = 0.05) -> set[str]:
             break
         rejected.add(name)
     return rejected
+
+
+# A slowdown Δ is held when, at the spread of equal sides, an effect of log(1+Δ) exceeds the threshold of Δ/2
+# within MAX_PAIRS pairs with a probability of POWER. The confirmation on fresh pairs must succeed too, so
+# some four of five gates report it.
+MAX_PAIRS = 12
+DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
+POWER = 0.9
+HELD_SHARE = 0.75  # of the cases must hold Δ: one noisy case does not speak for the machine
+
+
+def pairs_needed(spread: float, distance: float, error: float, most: int, power: float = 0.5) -> int | None:
+    """The fewest pairs whose one-sided bound is closer to the mean than `distance`; None if above `most`.
+
+    The mean is itself random: where the true one is `distance` from the threshold, the bound clears it in
+    half of all samples. A higher `power` adds the usual second quantile (Cohen 1988, on t tests).
+    """
+    for count in range(PROCESSES, most + 1):
+        bound = t_half_width(spread, count, 1 - error)
+        if bound + (t_half_width(spread, count, power) if power > 0.5 else 0.0) < distance:
+            return count
+    return None
+
+
+def pairs_for(spread: float, delta: float) -> int | None:
+    """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough."""
+    margin = Margin(delta)
+    return pairs_needed(spread, margin.excluded - margin.least, margin.regressed, MAX_PAIRS, POWER)
+
+
+def held_delta(spreads: Sequence[float]) -> float | None:
+    """The Δ that three quarters of the cases hold; None without cases, or where too few hold any."""
+    if not spreads:
+        return None
+    spread = sorted(spreads)[math.ceil(HELD_SHARE * len(spreads)) - 1]
+    return next((delta for delta in DELTAS if pairs_for(spread, delta) is not None), None)
+
+
+def noise_lines(effects: Sequence[Sequence[float]]) -> list[str]:
+    """Which slowdown a gate can hold here, by the effects of each case's equal sides; none without pairs."""
+    known = [each for each in effects if len(each) >= PROCESSES]
+    if not known:
+        return []
+    spreads = [statistics.stdev(each) for each in known]
+    delta = held_delta(spreads)
+    held = f"a slowdown of {100 * delta:g} %" if delta else f"no slowdown up to {100 * DELTAS[-1]:g} %"
+    median, most = (f"{100 * spread:.2g} %" for spread in (statistics.median(spreads), max(spreads)))
+    line = f"equal sides spread by {median} between pairs (median of {len(spreads)} cases; at most {most}): "
+    return [f"{line}with {MAX_PAIRS} pairs a gate can catch {held} in three quarters of them"]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What one pair measured of a case: the logarithm of candidate over base, per round.
+
+    `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
+    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings, None with too few.
+    """
+
+    pair: int
+    case: str
+    log_ratios: tuple[float, ...]
+    levels_s: tuple[float, float]
+    tail: float | None
+
+    @property
+    def effect(self) -> float:
+        return pair_effect(self.log_ratios)
+
+
+@dataclass(frozen=True)
+class CaseEvidence:
+    """The evidence on one case. Effects are logarithms, one per pair of processes.
+
+    `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the log
+    ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the first
+    pairs and then the fresh ones. `static` are lines of text about the compiler's figures, and
+    `same_program` is None where programs are not known.
+    """
+
+    slowdown: float
+    first: tuple[float, ...] = ()
+    fresh: tuple[float, ...] = ()
+    rounds: tuple[tuple[float, ...], ...] = ()
+    levels_s: tuple[tuple[float, float], ...] = ()
+    static: tuple[str, ...] = ()
+    same_program: bool | None = None
+
+    @property
+    def margin(self) -> Margin:
+        return Margin(self.slowdown)
+
+    @property
+    def deciding(self) -> tuple[float, ...]:
+        """The pairs that decide: the fresh ones where there are any, else the first."""
+        return self.fresh or self.first

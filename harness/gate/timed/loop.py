@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from harness.gate.case_evidence import Rounds
 from harness.gate.report.progress import GateProgress
 from harness.gate.timed.context import GateContext, Lost
+from harness.gate.timed.decision import Rounds
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sequential_test import SequentialTest

@@ -12,15 +12,14 @@ from functools import partial
 from harness.core.clocks import is_one_clock
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
-from harness.gate.case_evidence import Rounds
 from harness.gate.outcome import INVALID, NOT_ENOUGH
 from harness.gate.timed.context import GateContext
+from harness.gate.timed.decision import Rounds
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
 from harness.run.case.case_state import CaseState
-from harness.run.group.at_once import exhaust_in_threads
-from harness.run.group.compilation import compile_case
+from harness.run.group.compilation import compile_case, exhaust_in_threads
 from harness.run.group.group_context import SETS
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended

@@ -1,30 +1,177 @@
-"""`gate` with a clock: both sides interleaved in one run, pair by pair, until each case is decided."""
+"""`gate` with a clock: both sides interleaved in one run, pair by pair, until each case has its verdict."""
 
+import math
 import os
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from harness.core.grouped import grouped
+from harness.core.static_figures import EXACT_FIGURES, WORDS
 from harness.core.typed_command import typed_command
-from harness.gate.case_evidence import CaseEvidence
+from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
-from harness.gate.outcome import TIME, GateOutcome
-from harness.gate.plan import GatePlan
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
+from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.planning import plan_of
 from harness.gate.report.progress import GateProgress
 from harness.gate.store import GateFolder, GateHeader
 from harness.gate.timed.context import set_up
-from harness.gate.timed.decision import Margin
-from harness.gate.timed.detectable import noise_lines
+from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
 from harness.gate.timed.loop import GateLoop
-from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.verdicts import TimedResult, evidence_of, left_out_reasons, verdicts
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.sequential_test import SequentialTest, TestState
 from harness.run.machine.lock import device_lock
 from harness.store.run_id import new_run_id
 from harness.sweep.project import Project
+
+TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing
+SAME = "same program on both sides, so a difference in time is the machine's"
+MEANT = "slower, which is accepted"
+
+Counts: TypeAlias = Sequence[tuple[str, int]]  # of kernels
+
+
+@dataclass(frozen=True)
+class TimedResult:
+    """The result of the loop; `rounds` are by case id, in the order of pairs."""
+
+    paired_cases: tuple[PairedCase, ...] = ()
+    sequential_test: SequentialTest = field(default_factory=lambda: SequentialTest({}))
+    rounds: Mapping[str, Sequence[Rounds]] = field(default_factory=dict[str, Sequence[Rounds]])
+    disturbances: tuple[str, ...] = ()
+
+
+def verdicts(plan: GatePlan, result: TimedResult, options: GateOptions) -> tuple[CaseVerdict, ...]:
+    by_id = {paired.id: paired for paired in result.paired_cases}
+    case_verdicts: list[CaseVerdict] = []
+    for case in plan.opponents:
+        paired = by_id.get(case.id)
+        if paired is None:
+            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id]))
+        elif paired.verdict is None:
+            case_verdicts.append(_timed_verdict(paired, result, plan, options))
+        elif paired.verdict != LEFT_OUT:
+            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason))
+    return (*case_verdicts, *unmeasured_verdicts(plan))
+
+
+def _timed_verdict(
+    paired: PairedCase, result: TimedResult, plan: GatePlan, options: GateOptions
+) -> CaseVerdict:
+    state = result.sequential_test.cases[paired.id]
+    decision = state.latest
+    verdict, reason = decision.verdict, decision_reason(state)
+    if state.verdict is None:
+        missing = result.sequential_test.missing(paired.id)
+        reason = _open_reason(state, options, missing, paired.cost_s)
+    notes: list[str] = []
+    if paired.same_program and plan.demotes_same_program:
+        if verdict in {REGRESSED, IMPROVED}:
+            notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
+        verdict, reason = UNCHANGED, SAME
+    elif verdict == REGRESSED and (why := plan.accept(paired.id, "time")):
+        notes.append(
+            f"accepted: {reason}: {why}"
+        )  # a note, because tables show no reason of an unchanged case
+        verdict, reason = UNCHANGED, MEANT
+    notes += _kernels_note(paired)
+    if verdict != REGRESSED:
+        notes += _tail_note(result.rounds.get(paired.id, ()))
+    measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
+    return plan.verdict_on(
+        paired.candidate.case, verdict, reason, tuple(notes), pairs=decision.pairs, **measured
+    )
+
+
+def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
+    """A note on calls that are slow only now and then: the minima that decide would hide them."""
+    tails = [pair.tail for pair in rounds if pair.tail is not None]
+    tail = statistics.median(tails) if tails else 0.0
+    if tail <= TAIL:
+        return []
+    return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
+
+
+def _kernels_note(paired: PairedCase) -> list[str]:
+    """A note where the sides ran different kernels: one may have fallen back to another path."""
+    candidate, base = (paired.sides[side].kernels.counts for side in (CANDIDATE, BASE))
+    if not candidate or not base or dict(candidate) == dict(base):
+        return []
+    own, other = _apart(candidate, base), _apart(base, candidate)
+    return [f"the sides ran different kernels: the candidate {own}; the base {other}"]
+
+
+def _apart(counts: Counts, others: Counts) -> str:
+    return ", ".join(f"{name} {n}×" for name, n in counts if dict(others).get(name) != n) or "nothing else"
+
+
+def decision_reason(state: TestState) -> str:
+    """The sentence why a case's pairs led to its decision."""
+    decision, delta = state.latest, state.margin.slowdown
+    half = f"{50 * delta:g} %"
+    if decision.verdict == REGRESSED and decision.low is None:
+        return "more than twice as slow in a first pair of processes, and again in a fresh one"
+    if decision.verdict == REGRESSED:
+        if state.suspicion is None or state.fresh is None:  # advisory: no fresh pairs are taken
+            return f"more than {half} slower on {decision.pairs} pairs"
+        before = state.suspicion.pairs
+        return f"more than {half} slower on {before} pairs, and again on {decision.pairs} fresh ones"
+    if decision.verdict == IMPROVED:
+        return f"more than {half} faster on {decision.pairs} pairs"
+    if decision.verdict == UNCHANGED:
+        return f"a slowdown of {100 * delta:g} % is excluded"
+    if state.unconfirmed:
+        return f"not confirmed: {state.unconfirmed}"
+    count = len(state.effects)
+    leave = "1 pair leaves" if count == 1 else f"{count} pairs leave"
+    return f"{leave} it open: raise --max-pairs, or measure on a quieter machine"
+
+
+def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: float) -> str:
+    """Why a case has no verdict: the pairs that its next analysis needs did not fit the budget."""
+    count = len(state.effects)
+    noun = "pair" if count == 1 else "pairs"
+    kind = f"fresh {noun} to confirm a suspicion" if state.suspicion else noun
+    each = f" of about {format_seconds(pair_s, 2)} each" if pair_s else ""
+    return (
+        f"open after {count} {kind}: the {missing} more{each} that the next analysis needs do not fit the "
+        f"budget of {format_seconds(options.budget_s, 2)}; raise --budget, or name fewer cases with --cases"
+    )
+
+
+def left_out_reasons(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
+    return {paired.id: paired.reason for paired in paired_cases if paired.verdict == LEFT_OUT}
+
+
+def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> CaseEvidence:
+    """What --explain shows of a case beside its verdict."""
+    state = result.sequential_test.cases.get(paired.id)
+    rounds = result.rounds.get(paired.id, ())
+    return CaseEvidence(
+        slowdown=plan.delta(paired.candidate.case),
+        first=tuple(state.first) if state else (),
+        fresh=tuple(state.fresh or ()) if state else (),
+        rounds=tuple(pair.log_ratios for pair in rounds),
+        levels_s=tuple(pair.levels_s for pair in rounds),
+        static=tuple(f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)),
+        same_program=paired.same_program if paired.candidate.plan.static.program else None,
+    )
+
+
+def _static_sentence(paired: PairedCase, name: str) -> str:
+    static = paired.sides[name].plan.static
+    known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
+    figures = (
+        f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"
+        for figure, value in known.items()
+        if value is not None
+    )
+    return ", ".join(figures) or "no figures"
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:

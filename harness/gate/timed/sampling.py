@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.gate.case_evidence import Rounds
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
-from harness.gate.timed.decision import GROSS
+from harness.gate.timed.decision import GROSS, Rounds
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
-from harness.run.group.name_kernels import name_kernels
+from harness.run.group.profiling import name_kernels
 from harness.run.group.sampling import settle_memoized
 
 WARM_BATCHES = 5  # at most, until the smallest reading no longer falls

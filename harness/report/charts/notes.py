@@ -16,7 +16,7 @@ from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid, planned_text
 from harness.report.finding import by_meaning
 from harness.report.format import short_label, status_words
-from harness.run.processes.exit_cause import MORE_MEMORY
+from harness.run.processes.output_log import MORE_MEMORY
 
 REASON_WIDTH = 180
 

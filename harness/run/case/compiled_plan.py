@@ -12,7 +12,7 @@ from harness.core.record import Cost
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.run.case.predict import KnownWork
-from harness.run.processes.exit_cause import MORE_MEMORY
+from harness.run.processes.output_log import MORE_MEMORY
 
 NEAR_LIMIT = 0.85  # of the limit: allocators and frameworks take memory that is not in the plan
 NOT_COMPILED = "the case ended before it was compiled"

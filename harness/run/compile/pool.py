@@ -1,26 +1,91 @@
-"""A pool of compile workers, one per core: results come from the cache, else from compiling."""
+"""A pool of compile workers, one per core: results come from the cache, keyed by all that they depend on."""
 
+import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.accelerators import target, why_not_by_xla
+from harness.catalog.accelerators import HOST, target, why_not_by_xla
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
-from harness.core.machine import usable_cores, usable_memory
+from harness.core.machine import processor, usable_cores, usable_memory
+from harness.core.paths import PACKAGE
 from harness.core.plain_data import digest
 from harness.core.units import format_count
 from harness.run.case.source_files import SourceFiles
-from harness.run.compile.cache_key import key
 from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
+from harness.run.processes.fork_client import ENVIRONMENT
 from harness.run.processes.worker_process import Processes
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
+
+# Variables that change what is compiled begin with these.
+FLAGS = ("CUDA_", "JAX_", "LIBTPU_", "NVIDIA_", "TORCH_", "TPU_", "TRITON_", "XLA_")
+LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # of the harness, whose code produces the figures
+
+
+def cache_key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
+    """The key as plain data: code, case, target, packages, flags; for the host its processor too.
+
+    Kernels that XLA does not compile are keyed by compute capability: their machine code depends on no more.
+    """
+    info = catalog.implementation(request.case.implementation)
+    target_ = target(request.target)
+    if target_.capability and not traits_of(info.framework).by_xla:
+        target_ = target(f"cuda:sm_{target_.capability.replace('.', '')}")
+    host = {"processor": _processor(), "threads": settings.threads} if target_.kind == HOST else {}
+    return {
+        "case": request.case.id,
+        "target": target_.name,
+        "device": str(target_.accelerator),
+        "source": info.hash,
+        **request.extras,
+        **surroundings(),
+        **host,
+    }
+
+
+def surroundings() -> dict[str, str]:
+    """The part of the key that is the same for everything that this process compiles."""
+    return {"reader": _reader(), "packages": _packages(), "flags": _flags()}
+
+
+@cache
+def _reader() -> str:
+    files = sorted(path for layer in LAYERS for path in (PACKAGE / layer).rglob("*.py"))
+    return _hash("\0".join(path.read_text(encoding="utf-8") for path in files))
+
+
+@cache
+def _packages() -> str:
+    """A hash of every installed distribution's version, because a compiler consists of many."""
+    versions = {(package.name or "", package.version or "") for package in distributions()}
+    return _hash(f"{platform.python_version()} {sorted(versions)}")
+
+
+@cache
+def _flags() -> str:
+    variables = {name: value for name, value in os.environ.items() if name.startswith(FLAGS)}
+    return _hash(str(sorted({**variables, **ENVIRONMENT}.items())))
+
+
+@cache
+def _processor() -> str:
+    return _hash(f"{platform.machine()} {processor()}")
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
 
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
@@ -46,7 +111,7 @@ class Pool:
         self.changed = threading.Condition()  # of all four
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
-        name = digest(key(request, self.catalog, settings))
+        name = digest(cache_key(request, self.catalog, settings))
         with self.changed:
             self.waiting.append((name, request, settings))
             self.changed.notify()
@@ -94,7 +159,7 @@ class Pool:
         by_xla = traits_of(info.framework).by_xla
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing, transient=True)
-        entry = key(request, self.catalog, settings)
+        entry = cache_key(request, self.catalog, settings)
         answer = self._read_cached(entry)
         if answer is None:
             answer = self._compile_timed(worker, request, settings)

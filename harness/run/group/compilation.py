@@ -1,6 +1,8 @@
-"""The compilation stage of a case: start its worker, compile, and settle a case that cannot be run."""
+"""The compilation stage: start workers and compile, several at once; settle a case that cannot be run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
 from typing import Any
 
 from harness.core.errors import Unsupported
@@ -83,3 +85,29 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
         skip, remedy = run.predictor.over_budget(state.case, state.plan.work, longest_s), Remedy.MORE_BUDGET
     if skip:
         context.settle(state, "skipped", skip, remedy)
+
+
+def exhaust_in_threads(
+    works: Sequence[Iterable[object]], end_steps: Callable[[], None] = lambda: None
+) -> None:
+    """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step.
+
+    `end_steps` is called then. It may make the current steps fail, so that a long one is not waited for.
+    """
+    stopped = Event()
+
+    def exhaust(work: Iterable[object]) -> None:
+        for _ in work:
+            if stopped.is_set():
+                break
+
+    with ThreadPoolExecutor(max(1, len(works))) as pool:
+        threads = [pool.submit(exhaust, work) for work in works]
+        try:
+            wait(threads, return_when=FIRST_EXCEPTION)
+        finally:  # also at Ctrl-C, which only the main thread sees
+            stopped.set()
+            if not all(thread.done() for thread in threads):
+                end_steps()
+    for thread in threads:
+        thread.result()

@@ -10,11 +10,9 @@ from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Record
 from harness.core.units import format_bytes
 from harness.run.case.case_state import CaseState
-from harness.run.group.at_once import exhaust_in_threads
-from harness.run.group.compilation import compile_again, compile_case
+from harness.run.group.compilation import compile_again, compile_case, exhaust_in_threads
 from harness.run.group.group_context import SETS, GroupContext
-from harness.run.group.name_kernels import name_kernels
-from harness.run.group.profiling import profile_stages
+from harness.run.group.profiling import name_kernels, profile_stages
 from harness.run.group.records import record_of
 from harness.run.group.sampling import finish_case, sample
 from harness.run.group.stopping import MAX_ROUNDS

@@ -1,15 +1,17 @@
-"""The profiling stage: rounds of calls with their stages timed, after the cases have been sampled."""
+"""The profiling stage: rounds of calls with their stages timed, and kernels named, after the samples."""
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.core.errors import Unsupported
 from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
-from harness.run.case.case_state import CaseState
+from harness.run.case.case_state import CaseState, KernelsRun
 from harness.run.group.group_context import GroupContext
+from harness.run.processes.executor import Ended
 from harness.store.atomic import write_files
 
 TRACE = "trace.json"  # in the group's folder
@@ -102,3 +104,16 @@ def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> 
             )
         )
     return Profile(tuple(answer["plain_s"] for answer in rounds), tuple(stages))
+
+
+def name_kernels(context: GroupContext, state: CaseState) -> None:
+    """Name the kernels of one call. A failure, even of its process, costs a case none of its figures."""
+    if state.case.device != "cuda":
+        return
+    context.run.listener.case_state(state.id, "kernels")
+    try:
+        answer = context.ask_or_raise(state, "kernels", "kernels")
+    except (Unsupported, Ended) as end:
+        state.kernels = KernelsRun(unknown=str(end))
+        return
+    state.kernels = KernelsRun(tuple(map(tuple, answer["kernels"])), answer["refused"])

@@ -15,8 +15,7 @@ from harness.core.captured_file import is_captured
 from harness.core.record import MOST_OTHER_LOAD, MOST_QUEUED
 from harness.core.units import format_seconds
 from harness.run.case.case_state import CaseState
-from harness.run.case.memoization import all_look_memoized, memoization_reason
-from harness.run.case.samples import SamplingSetup
+from harness.run.case.samples import SamplingSetup, all_look_memoized, memoization_reason
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import Stopping
 from harness.run.group.verification import Verifier

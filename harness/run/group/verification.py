@@ -12,8 +12,7 @@ from harness.core.errors import Unsupported
 from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness
 from harness.run.case.case_state import CaseState
-from harness.run.case.memoization import FirstAndAgain
-from harness.run.case.samples import KnownCall
+from harness.run.case.samples import FirstAndAgain, KnownCall
 from harness.run.group.group_context import GroupContext
 from harness.run.group.references import References, cotangent_of
 from harness.run.processes.executor import Ended

@@ -21,10 +21,9 @@ from harness.core.protocol import Job
 from harness.core.remedy import Remedy
 from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended
-from harness.run.processes.exit_cause import MORE_MEMORY, exit_cause
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
-from harness.run.processes.output_log import Log, crash_output
+from harness.run.processes.output_log import MORE_MEMORY, Log, crash_output, exit_cause
 
 POLL_SECONDS = 0.05
 COMPILE_TURNS = 5  # times its timeout that one request may spend compiling, beside its own turn

@@ -117,15 +117,3 @@ def test_an_unchanged_tree_is_silent(gate, work):
     assert said.code == 0, said.out
     assert {case["verdict"] for case in cases.values()} == {"unchanged"}
     assert not any(case["notes"] for case in cases.values())
-
-
-@pytest.mark.long
-def test_the_committed_file_has_kernels_and_finds_the_change_without_history(gate, work):
-    work.write({"plugin.py": PLUGIN % {"warps": 16, "block": 16}})
-    assert gate(work, "--static", "--update").code == 0
-    work.write({"plugin.py": PLUGIN % {"warps": 1, "block": 16}})
-    said = gate(work, "--static", "--json")
-    assert said.code == 1, said.out
-    cases = {case["case"].split("@")[0]: case for case in said.json["cases"]}
-    assert cases["rows/by_block"]["verdict"] == "unchanged"
-    assert "cuda:h100: less_largest: bytes spilled a thread 0 -> " in cases["rows/by_warps"]["reason"]

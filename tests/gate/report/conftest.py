@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.gate.case_evidence import CaseEvidence
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -22,6 +21,7 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
+from harness.gate.timed.decision import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"
@@ -81,7 +81,7 @@ def static_outcome():
         CaseVerdict(id_of("mask/scatter", 16384), REGRESSED, reason),
         CaseVerdict(id_of("mask/broadcast", 4096), IMPROVED, "FLOPs 2.15e9 → 1.07e9 (−50 %)"),
     )
-    return outcome_of(cases, kind=STATIC, base="the committed figures (jaxlib 0.10.2, host)")
+    return outcome_of(cases, kind=STATIC, base=BASE)
 
 
 SLOWER = timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import MachineError
-from harness.gate.sides.worktrees import check_out, path_in_worktree
+from harness.gate.sides.git import check_out, path_in_worktree
 
 
 @pytest.fixture
@@ -16,16 +16,6 @@ def work(repository):
 
 def trees_of(work):
     return work("worktree", "list", "--porcelain").count("worktree ")
-
-
-def test_the_old_state_stands_beside_the_new_one(work, tmp_path):
-    with check_out({work.folder: work("rev-parse", "HEAD~1")}, tmp_path / "scratch") as trees:
-        tree = trees[work.folder]
-        assert (tree / "a.py").read_text() == "old"
-        assert tree.is_relative_to((tmp_path / "scratch").resolve())
-    assert (work.folder / "a.py").read_text() == "new"
-    assert not tree.exists()
-    assert trees_of(work) == 1
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError, SystemExit])

@@ -4,11 +4,9 @@ import sys
 
 import pytest
 
-from harness.core.errors import SideError, UsageError
-from harness.core.peak_owners import Owner, Owners
+from harness.core.errors import SideError
 from harness.core.static_figures import Static
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.sides.base import find_interpreter
 from harness.gate.static.base_figures import BaseFigures, changes_since, versions_of
 from tests.records import kernel_of, record_of, static_of
 
@@ -44,17 +42,6 @@ def test_a_figure_is_compared_with_the_one_of_before(figures, verdict, code, say
     assert says in case.reason
 
 
-@pytest.mark.parametrize("target", ["host", TPU])
-def test_of_memory_that_grew_the_buffer_is_named(target):
-    peaks = [
-        Owners.of([Owner("copy", "temp", size, "copy", "", "scatter.py:14")], size, size)
-        for size in (100, 300)
-    ]
-    before, now = (compiled(target=target, temp_bytes=peak.peak_bytes, owners=peak) for peak in peaks)
-    (case,) = outcome_of([before], [now], target).cases
-    assert case.reason == "temp 100 B -> 300 B (3.00×); grew: 100 B -> 300 B, copy at scatter.py:14"
-
-
 def test_registers_and_spills_are_compared_too():
     before, now = (
         compiled(target=GPU, kernels=(kernel_of(registers=count, spilled_bytes=spilled),))
@@ -83,11 +70,6 @@ def test_a_case_may_come_go_or_compile_on_neither_side():
     assert outcome.exit_code == 3
     (why,) = outcome.left_out.values()
     assert "refused by the compiler" in why
-
-
-def test_what_is_no_interpreter_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="no such interpreter"):
-        find_interpreter(str(tmp_path), "--against")
 
 
 @pytest.mark.parametrize(

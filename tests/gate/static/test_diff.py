@@ -3,8 +3,6 @@ from dataclasses import replace
 import pytest
 
 from harness.core.peak_owners import Owner, Owners
-from harness.core.record import Correctness
-from harness.core.static_figures import Static
 from harness.gate.static.diff import StaticFigures, compare
 
 MIB = 2**20
@@ -233,26 +231,3 @@ def test_what_compiles_in_timed_code_is_invalid(base):
     assert "3 times" in compare(base, replace(BASE, compiles=3), never).reason
     assert compare(replace(BASE, compiles=3), BASE, never).verdict == "unchanged"
     assert compare(base, replace(WRONG, compiles=1), never).verdict == "incorrect"
-
-
-def test_what_is_exact_of_a_case(record, static):
-    figures = static(temp_bytes=4, flops=8.0, program="sha256:1", custom_calls=("TopK",))
-    judged = Correctness("recall", True, "whole", {"recall": 0.97})
-    assert StaticFigures.of(figures, judged, framework="jax", compiles=2) == StaticFigures(
-        figures={**dict.fromkeys(FIGURES), "temp_bytes": 4, "flops": 8.0},
-        unavailable=figures.unavailable,
-        program="sha256:1",
-        custom_calls=("TopK",),
-        flops_source="compiled",
-        contract="recall",
-        passed=True,
-        contract_figures={"recall": 0.97},
-        compiles=2,
-        framework="jax",
-    )
-
-
-def test_what_is_exact_of_a_compilation_alone():
-    none = Static.none("fake tensors cannot trace it")
-    found = StaticFigures.of(none, framework="torch", status="crashed", reason="x")
-    assert (found.contract, found.passed, found.contract_figures, found.state) == (None, None, {}, "crashed")

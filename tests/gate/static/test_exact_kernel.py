@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.gate.static.compile_sides import missing_compilers
 from harness.gate.static.diff import StaticFigures, compare
 from harness.gate.static.exact_kernel import ExactKernel
+from harness.gate.static.run import missing_compilers
 from tests.records import kernel_of, tpu_kernel_of
 
 KERNEL = kernel_of()
@@ -55,11 +55,6 @@ def test_what_is_meant_is_accepted_by_the_word_kernels():
     )
     assert found.verdict == "unchanged"
     assert found.notes == ("accepted: cuda:h100: attn: registers a thread 168 -> 200: faster",)
-
-
-def test_configurations_are_compared_each_with_its_own():
-    small, large = (replace(KERNEL, configuration=f"BM={bm}", registers=bm) for bm in (64, 128))
-    assert verdict(side(large, small), base=side(small, large)).verdict == "unchanged"
 
 
 def test_launches_of_one_kernel_are_compared_in_order():
@@ -160,9 +155,7 @@ def test_a_grid_that_leaves_multiprocessors_idle_is_a_note():
 
 
 def test_a_missing_compiler_is_a_note(monkeypatch):
-    monkeypatch.setattr(
-        "harness.gate.static.compile_sides.missing_compiler", lambda kind: f"no compiler for {kind}"
-    )
+    monkeypatch.setattr("harness.gate.static.run.missing_compiler", lambda kind: f"no compiler for {kind}")
     assert missing_compilers(["pallas", "numpy", "triton", "pallas", "jax"]) == [
         "kernels of pallas are not compared on cuda: no compiler for cuda",
         "kernels of pallas are not compared on tpu: no compiler for tpu",

@@ -8,9 +8,7 @@ import pytest
 from harness.core.errors import SideError
 from harness.gate.outcome import IMPROVED, INVALID, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.timed import loop
-from harness.run.case.samples import KnownCall
 from harness.run.processes.executor import Ended
-from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import World, program
 from tests.run.fakes import MIB, Act, acting, at
 from tests.run.plans import SETTINGS
@@ -81,15 +79,6 @@ def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
     assert world.pairs_of("threshold") == [1, 2, 3, 4]
 
 
-def test_when_all_die_it_ends(tmp_path):
-    act = Act(verbs={"check": Ended("crashed", "killed by SIGSEGV")})
-    world = World(tmp_path, {"scatter": act, "threshold": act}, names=BOTH)
-    world.loop()
-    assert [paired.verdict for paired in world.paired_cases] == [INVALID, INVALID]
-    assert world.lines == []
-    assert not world.processes
-
-
 def test_judging_and_judging_again_happen_once_per_case(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
     world.loop()
@@ -108,17 +97,6 @@ def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
         assert state(world, name).verdict.verdict == UNCHANGED
 
 
-def test_the_budget_is_for_what_it_can_decide(tmp_path):
-    slow = {"threshold": Act(seconds=1.0)}
-    world = World(tmp_path, slow, slow, names=BOTH)
-    world.loop(budget_s=60.0)
-    assert state(world).verdict.verdict == UNCHANGED
-    assert state(world, "threshold").verdict is None
-    assert state(world, "threshold").latest.verdict == NOT_ENOUGH
-    assert world.pairs_of("threshold") == []
-    assert world.clock() < 60.0
-
-
 def test_a_dear_case_takes_nothing_from_cheaper_ones(tmp_path):
     acts = {"scatter": Act(seconds=0.21), "threshold": Act(seconds=0.21), "plain": Act(seconds=0.3)}
     world = World(tmp_path, acts, acts, names=("plain", "scatter", "threshold"))
@@ -135,18 +113,6 @@ def test_nor_does_one_whose_judging_takes_most_of_it(tmp_path):
     assert state(world).verdict.verdict == state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("plain") == []
     assert world.verbs("candidate", "plain").count("check") == 1
-
-
-def test_a_dearer_case_may_need_fewer_pairs(tmp_path):
-    world = World(tmp_path, {"scatter": Act(seconds=0.2)}, {"scatter": Act(seconds=0.2)}, names=BOTH)
-    one = world.loop(budget_s=0.0)
-    for name in BOTH:
-        world.paired(name).verified = True
-        for state in world.paired(name).sides.values():
-            state.call = KnownCall(0.1 if name == "scatter" else 1e-3)
-    replay(world.sequential_test, {world.paired().id: [0.0] * 3})
-    one.deadline, one.took_s = world.clock() + 30.0, 10.0
-    assert one._affordable_cases(world.paired_cases) == [world.paired()]
 
 
 def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from harness.core.errors import SideError, Unsupported
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.timed.context import Lost
-from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import LEFT_OUT
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
@@ -93,24 +92,6 @@ def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_pat
     assert world.end() == (NOT_ENOUGH, why)
 
 
-def test_what_does_not_fit_beside_the_others_waits(tmp_path):
-    world = World(tmp_path, names=(*BOTH, "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB))
-    rounds, waiting = world.pair()
-    assert [found.case for found in rounds] == [paired.id for paired in world.paired_cases[:2]]
-    assert waiting == world.paired_cases[2:]
-    assert waiting[0].living
-    assert not waiting[0].verified
-
-
-def test_what_the_budget_is_not_for_waits(tmp_path):
-    world = World(tmp_path, names=BOTH)
-    rounds, waiting = Pair(world.shared, 1, lambda paired_cases: paired_cases[1:]).run(world.paired_cases)
-    assert [found.case for found in rounds] == [world.paired("threshold").id]
-    assert waiting == [world.paired("scatter")]
-    assert waiting[0].verified
-    assert waiting[0].living
-
-
 def test_different_clocks_are_not_compared(tmp_path):
     world = World(tmp_path, raise_in("ready", {"method": "cuda_events"}))
     why = "timed by cuda_events, the base by wall: different clocks are not compared"
@@ -131,23 +112,6 @@ def test_a_process_that_ends_when_all_is_compiled_again_is_lost(tmp_path, side):
         world.pair(2)
     assert world.paired().verdict == INVALID
     assert world.paired("threshold").living
-
-
-def test_the_second_pair_asks_for_no_figures(tmp_path):
-    world = World(tmp_path)
-    world.pair(1)
-    world.pair(2)
-    asked = [said for who, _, verb, said in world.asked if (who, verb) == ("candidate:scatter", "prepare")]
-    assert asked[0]["trace_s"] > asked[1]["trace_s"] == 0.0
-
-
-def test_the_side_that_starts_first_alternates(tmp_path):
-    world = World(tmp_path)
-    for number in (1, 2, 3):
-        world.pair(number)
-    assert world.opened == ["candidate", "base", "base", "candidate", "candidate", "base"]
-    released = [side for side, verb in world.process_verbs if verb == "release"]
-    assert released == world.opened
 
 
 def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):

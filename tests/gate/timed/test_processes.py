@@ -47,31 +47,6 @@ def test_a_side_knows_when_its_process_is_gone_and_does_not_forget():
         assert process.dead is dead
 
 
-def test_a_turn_holds_asks_and_drops_its_own_case():
-    worker = Scripted({}, {"seconds": 1.0})
-    turn = HeldCase(process_of(worker), "7", job(), 1.0)
-    assert turn.ask("check", 2.0, cotangent=None) == {"seconds": 1.0}
-    turn.close()
-    turn = ("turn", {"case": "7", "asks": "check", "cotangent": None})
-    assert worker.asked == [("hold", {"case": "7", "job": job().to_json()}), turn, ("drop", {"case": "7"})]
-    assert not worker.closed  # the process holds others
-
-
-def test_letting_go_in_a_dead_process_is_no_question():
-    worker = Scripted({}, Ended("crashed", "x"))
-    turn = HeldCase(process_of(worker), "7", job(), 1.0)
-    with pytest.raises(Ended):
-        turn.ask("check", 2.0)
-    turn.close()
-    assert [verb for verb, _ in worker.asked] == ["hold", "turn"]
-
-
-def test_a_process_that_dies_letting_go_is_found_by_the_next_question():
-    process = process_of(Scripted({}, Ended("crashed", "x")))
-    HeldCase(process, "7", job(), 1.0).close()
-    assert process.dead
-
-
 def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
     turn = HeldCase(process_of(Scripted({}, SideError("loaded from elsewhere"))), "7", job(), 1.0)
     with pytest.raises(SideError, match="elsewhere"):
@@ -117,10 +92,3 @@ def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(raised,
     assert str(caught.value) == f"the base (git:1a2) does not load: {said}"
     process.close()
     assert stopped == [1]
-
-
-def test_an_interpreter_that_was_never_asked_is_closed_all_the_same():
-    worker, stopped = Scripted(), []
-    process = SideProcess(SIDE, lambda: worker, lambda: stopped.append(1))
-    process.close()
-    assert (worker.closed, stopped, process.dead) == (0, [1], True)

@@ -149,17 +149,6 @@ def test_a_side_that_remembers_its_answers_is_not_timed(tmp_path, side, verdict)
     assert "it remembers answers: 5.00 ms on values that it had not seen" in world.paired().reason
 
 
-def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
-    world = World(tmp_path, wrong=["base:scatter/2"])
-    assert world.end()[0] == NEW
-
-
-def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):
-    world = World(tmp_path, slower(1e-3, verbs={"check": {"seconds": 0.5}}), slower(2e-3))
-    world.pair()
-    assert (world.paired().candidate.call.seconds, world.paired().base.call.seconds) == (1e-3, 2e-3)
-
-
 @pytest.mark.parametrize(("seconds", "turns_taken"), [(0.1, 3), (2.0, 1)])
 def test_a_gross_slowdown_needs_few_readings(tmp_path, seconds, turns_taken):
     world = World(tmp_path, slower(seconds), slower(1e-3))

@@ -44,12 +44,6 @@ def test_it_looks_after_four_pairs_and_then_after_every_second():
     assert missing == [4, 3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
 
 
-def test_between_looks_nothing_is_decided():
-    assert verdict(feed(*WIDE, SAME)) is None
-    settling = [feed(0.1, -0.1, *around(SAME, count - 2)).cases["a"].verdict for count in range(4, 13)]
-    assert {found.pairs for found in settling if found} <= {4, 6, 8, 10, 12}
-
-
 def test_a_budget_that_ends_between_looks_is_no_verdict():
     quiet = SequentialTest({"a": Margin(looks=(6,))})
     replay(quiet, {"a": around(SLOW, 5)})
@@ -86,18 +80,7 @@ def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
     assert sequential_test.cases["a"].unconfirmed
 
 
-def test_an_unclear_case_ends_with_its_last_look():
-    sequential_test = feed(*(WIDE * 3)[:11])
-    assert sequential_test.undecided() == {"a"}
-    sequential_test.feed("a", WIDE[-1])
-    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (NOT_ENOUGH, 12)
-
-
 BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -0.003)]  # p = 0.004
-
-
-def test_alone_a_modest_p_is_enough():
-    assert verdict(feed(*around(SLOW, 4), *BARELY)) == REGRESSED
 
 
 def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
@@ -132,15 +115,6 @@ def test_an_advisory_case_is_no_hypothesis(already):
         sequential_test.advise(name)
     replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert verdict(sequential_test) == REGRESSED
-
-
-def test_a_case_that_fails_among_advisory_ones_counts_the_gated_cases():
-    sequential_test = SequentialTest(
-        dict.fromkeys(["same", *(f"case {index}" for index in range(39)), "a"], Margin(looks=(4,))),
-        advisory=["same"],
-    )
-    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
-    assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
 
 
 def test_more_pairs_may_yet_convince_among_forty():
@@ -186,13 +160,6 @@ def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
     assert set(sequential_test.cases) == {"a"}
 
 
-def test_what_comes_after_a_verdict_changes_nothing():
-    sequential_test = feed(*around(SAME, 4))
-    before = repr(sequential_test.cases)
-    replay(sequential_test, {"a": around(SLOW, 12)})
-    assert repr(sequential_test.cases) == before
-
-
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_what_is_no_number_is_refused_before_it_counts(wrong):
     sequential_test = feed(0.0)
@@ -224,10 +191,6 @@ def test_a_gross_pair_that_is_not_confirmed_counts_like_any_other(second):
 @pytest.mark.parametrize("effects", [(0.0, GROSS), (math.log(2), math.log(2))])
 def test_a_second_pair_that_is_gross_raises_nothing_nor_do_two_of_just_under_twofold(effects):
     assert feed(*effects).cases["a"].suspicion is None
-
-
-def test_an_advisory_case_has_no_gross_look():
-    assert feed(GROSS, GROSS, advisory=["a"]).undecided() == {"a"}
 
 
 def test_holm_counts_a_gross_case_and_takes_no_level_from_it():

@@ -78,23 +78,10 @@ def test_many_lengths_are_not_all_remembered():
     assert (predicted.seconds, predicted.exponent) == (pytest.approx(99), pytest.approx(1))
 
 
-def test_a_later_word_about_a_case_counts():
-    predictor = predict_from({1024: 1.0, 2048: 99.0})
-    predictor.record(case(seq=2048), 2.0, NOTHING)
-    predicted = predictor.predict(case(seq=4096), NOTHING)
-    assert predicted
-    assert predicted.seconds == pytest.approx(4.0)
-
-
 def test_other_series_say_nothing():
     predictor = predict_from({1024: 1.0, 2048: 2.0})
     assert predictor.predict(case("broadcast", seq=4096), NOTHING) is None
     assert predictor.predict(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
-
-
-@pytest.mark.parametrize(("budget", "skips"), [(3.9, True), (4.0, False), (4.1, False)])
-def test_a_call_that_just_fits_is_run(budget, skips):
-    assert bool(predict_from({1024: 1.0, 2048: 2.0}).over_budget(case(seq=4096), NOTHING, budget)) is skips
 
 
 def test_the_shortest_failure_counts():
@@ -105,11 +92,3 @@ def test_the_shortest_failure_counts():
     assert predictor.inferred_skip(case(seq=2048)) is None
     assert "oom at seq 2Ki" in (predictor.inferred_skip(case(seq=4096)) or "")
     assert predictor.inferred_skip(case("broadcast", seq=4096)) is None
-
-
-def test_a_failed_run_does_not_forbid_to_compile():
-    predictor = CallPredictor()
-    predictor.record_failure(case(seq=1024), "oom")
-    assert predictor.inferred_skip(case(seq=2048), compiling=True) is None
-    predictor.record_failure(case(seq=1024), "timeout", compiling=True)
-    assert "timeout of compiling" in (predictor.inferred_skip(case(seq=2048), compiling=True) or "")

@@ -6,8 +6,9 @@ import pytest
 
 from harness.catalog.catalog import Catalog
 from harness.core.errors import MachineError
-from harness.run.compile import CompileResult, Pool, cache_key
-from harness.run.compile.cache_key import key
+from harness.run.compile import CompileResult, Pool
+from harness.run.compile import pool as module
+from harness.run.compile.pool import cache_key
 from tests.run.compile.fakes import MIB, SETTINGS, FakeLane, answer
 
 
@@ -53,7 +54,7 @@ def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
 def test_whatever_an_answer_depends_on_is_in_its_key(pool, ask, monkeypatch, name, value):
     worker = FakeLane()
     heard(pool(worker), ask())
-    monkeypatch.setattr(cache_key, name, lambda: value)
+    monkeypatch.setattr(module, name, lambda: value)
     heard(pool(worker), ask())
     assert len(worker.compiled) == 2
 
@@ -62,13 +63,13 @@ def test_whatever_an_answer_depends_on_is_in_its_key(pool, ask, monkeypatch, nam
 def test_variables_that_change_programs_are_in_the_key(pool, ask, monkeypatch, name):
     worker = FakeLane()
     monkeypatch.delenv(name, raising=False)
-    cache_key._flags.cache_clear()
+    module._flags.cache_clear()
     heard(pool(worker), ask())
     monkeypatch.setenv(name, "something")
-    cache_key._flags.cache_clear()
+    module._flags.cache_clear()
     heard(pool(worker), ask())
     monkeypatch.delenv(name)
-    cache_key._flags.cache_clear()
+    module._flags.cache_clear()
     assert heard(pool(worker), ask())[1024, "host"].cached
     assert len(worker.compiled) == 2
 
@@ -120,8 +121,8 @@ def test_the_key_follows_the_source_of_a_variant(pool, ask, catalog):
     info = catalog.implementation(request.case.implementation)
     changed = dataclasses.replace(info, hash="closure:other")
     other = Catalog(catalog.families, {**catalog.implementations, info.id: changed})
-    assert key(request, catalog, SETTINGS) == key(request, catalog, SETTINGS)
-    assert key(request, catalog, SETTINGS) != key(request, other, SETTINGS)
+    assert cache_key(request, catalog, SETTINGS) == cache_key(request, catalog, SETTINGS)
+    assert cache_key(request, catalog, SETTINGS) != cache_key(request, other, SETTINGS)
 
 
 def test_the_memory_limit_decides_what_fits_but_is_no_reason_to_compile_again(pool, ask):
@@ -177,22 +178,6 @@ def test_after_a_timeout_longer_lengths_are_skipped_and_shorter_ones_not(pool, a
     assert said[4096, "host"].reason == "inferred: 2Ki took too long to compile"
 
 
-def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(pool, ask, monkeypatch):
-    monkeypatch.setattr(
-        "harness.catalog.accelerators.COMPILERS", {"tpu": ("libtpu", ("no_such_module",)), "cuda": ("x", ())}
-    )
-    worker = FakeLane()
-    said = heard(pool(worker), ask(target="tpu:v5p"), ask())
-    missing = said[1024, "tpu:v5p"]
-    assert (missing.status, missing.reason) == (
-        "unsupported",
-        "libtpu is not installed; pip install -e '.[tpu]'",
-    )
-    assert missing.static.unavailable["temp_bytes"] == missing.reason
-    assert said[1024, "host"].status == "ok"
-    assert worker.compiled == [("mask/scatter", 1024, "host")]
-
-
 def test_a_request_that_waits_for_an_equal_one_keeps_no_worker_from_others(catalog, ask, tmp_path):
     compiled_another = threading.Event()
 
@@ -225,9 +210,3 @@ def test_what_stops_a_lane_reaches_the_user(pool, ask):
     worker = FakeLane({("mask/scatter", 1024, "host"): MachineError("no process can be started")})
     with pytest.raises(MachineError, match="no process"):
         heard(pool(worker), ask())
-
-
-def test_closing_ends_the_lanes(catalog, tmp_path):
-    workers = [FakeLane(), FakeLane()]
-    Pool(catalog, tmp_path, workers).close()
-    assert all(worker.closed for worker in workers)

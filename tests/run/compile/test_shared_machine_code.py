@@ -53,8 +53,3 @@ def test_xla_plans_for_each_device(catalog, tmp_path, monkeypatch):
     lane = FakeLane()
     compile_targets(catalog, tmp_path, lane, H100, H200, implementation="mask/scatter")
     assert len(lane.compiled) == 2
-
-
-def test_what_cannot_be_launched_has_no_waves_anywhere():
-    refused = on_device(kernel_of(refused="too much", blocks_per_sm=0), target(H100))
-    assert (refused.waves, refused.unavailable["tail"]) == (None, "too much")

@@ -155,11 +155,6 @@ def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
         assert [timing(found[name]).warnings for name in THREE] == [(), (warning,), (warning,)]
 
 
-def test_one_case_is_never_alone(tmp_path):
-    executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
-    assert timing(measure(executor, tmp_path, group(["scatter"]))["scatter"]).warnings == ()
-
-
 def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path):
     executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
     found = measure(executor, tmp_path)
@@ -176,22 +171,8 @@ def test_sets_that_nobody_samples_are_not_drawn(tmp_path, depth, sets):
     assert drawn == [sets, sets - 1]
 
 
-def test_a_backward_is_sampled_with_cotangents(tmp_path):
-    executor = FakeExecutor()
-    measure(executor, tmp_path, group(mode="fwd_bwd"))
-    assert all(a["cotangents"] for *_, verb, a in executor.asked if verb == "ready")
-
-
 def on_a_device(**verbs):
     return Act(verbs={"ready": {"method": "cupti", "cache": "flushed"}, **verbs})
-
-
-def test_a_device_may_read_less_than_passes_on_the_host(tmp_path):
-    executor = FakeExecutor(
-        {"broadcast": on_a_device(sample=lambda asked: {"samples_s": [1e-4] * asked["readings"]})}
-    )
-    record = measure(executor, tmp_path)["broadcast"]
-    assert (record.status, timing(record).method) == ("ok", "cupti")
 
 
 def test_the_latency_of_calls_on_a_device_is_a_median_over_turns(tmp_path):
@@ -293,15 +274,6 @@ def test_what_disturbed_the_machine_is_said_of_every_member(tmp_path, monkeypatc
     assert {timing(record).warnings for record in found.values()} == {("the host took 12 % away",)}
     assert disturbed.seen == list(range(0, 3 * samples_needed(), 3)), "not once, before each round"
     assert disturbed.asked_after == 3 * samples_needed()
-
-
-def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(tmp_path, monkeypatch):
-    executor = FakeExecutor(wrong=["broadcast/1", "scatter/1"])
-    disturbed = Disturbed(executor)
-    monkeypatch.setattr(sampling, "Interference", disturbed)
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"incorrect"}
-    assert not hasattr(disturbed, "asked_after")
 
 
 def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path):

@@ -10,7 +10,7 @@ from harness.core.record import STATUSES, Record
 from harness.core.remedy import Remedy
 from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
-from harness.run.processes.exit_cause import exit_cause
+from harness.run.processes.output_log import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
@@ -125,15 +125,6 @@ def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, verb)
     assert found["broadcast"].status == "ok"
 
 
-def test_further_inputs_near_the_memory_limit_are_named(tmp_path):
-    tight = Act(planned=700 * MIB, input_bytes=200 * MIB, verbs={"sample": ABORTED})
-    found = measure(FakeExecutor({"scatter": tight}), tmp_path)["scatter"]
-    assert found.status == "oom"
-    assert reason(found).startswith(
-        "the compiler plans 700 MiB and 200 MiB of further inputs, near the limit"
-    )
-
-
 def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path):
     act = Act(planned=900 * MIB, verbs={"check": ABORTED})
     found = measure(FakeExecutor({"broadcast": act, "scatter": act}), tmp_path, depth="check")
@@ -158,19 +149,6 @@ def one_by_one(executor, folder, *seqs, depth="run"):
     """The records of these lengths, of one run; and what it shares."""
     shared = context(executor, folder, depth=depth)
     return [measure(executor, folder, group(seq=seq), shared=shared) for seq in seqs], shared
-
-
-def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_path):
-    near = Act(planned=900 * MIB, verbs={"check": ABORTED})
-    executor = FakeExecutor({"scatter": Act(planned=950 * MIB, seq={1024: near})})
-    (_, later), _ = one_by_one(executor, tmp_path, 1024, 4096)
-    assert reason(later["scatter"]).startswith("inferred from the oom at seq 1Ki")
-
-
-def test_what_plans_nothing_may_still_run(tmp_path):
-    found = measure(FakeExecutor({"plain": Act(planned=None)}), tmp_path, group(["plain"]))
-    assert found["plain"].status == "ok"
-    assert found["plain"].static["host"].fits is None
 
 
 def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
@@ -288,11 +266,3 @@ def test_the_output_of_a_crash_is_kept_and_named(tmp_path):
     ((case_id, replicate, text),) = kept
     assert (case_id, replicate) == (found["scatter"].case, 2)
     assert text == f"{case_id}\nkilled by SIGSEGV\n\nPrinted:\n\nlast words\n"
-
-
-@pytest.mark.parametrize("end", [ENDS["timeout"], ENDS["crashed"], ENDS["unsupported"]])
-def test_where_there_is_nothing_to_read_no_file_is_made(tmp_path, end):
-    executor = FakeExecutor({"scatter": Act(verbs={"check": end})})
-    shared = context(executor, tmp_path)
-    shared.keep_crash = lambda *_: pytest.fail("nothing was printed")
-    assert measure(executor, tmp_path, shared=shared)["scatter"].crash_file == ""

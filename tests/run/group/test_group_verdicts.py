@@ -10,7 +10,7 @@ from harness.run.group import sampling
 from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import context, group, measure, reason, timing, verdict
+from tests.run.plans import context, measure, reason, timing, verdict
 
 
 def judging(result, outcome):
@@ -32,13 +32,6 @@ def test_contract_before_clock(tmp_path):
     assert before.count("judge") == before.count("check") == 2
     assert verbs.index("inputs") < verbs.index("reference") < verbs.index("check") < last_verdict
     assert last_verdict < verbs.index("ready") < verbs.index("sample")
-
-
-def test_the_reference_is_computed_once_per_semantics(tmp_path):
-    executor = FakeExecutor()
-    measure(executor, tmp_path, group(["broadcast", "scatter", "threshold"]))
-    assert executor.verbs("reference").count("reference") == 1
-    assert executor.verbs("reference").count("inputs") == 1
 
 
 @pytest.mark.parametrize(("name", "other"), [("scatter", "broadcast"), ("broadcast", "scatter")])
@@ -174,14 +167,6 @@ def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
     assert len(found.samples_s) == 2
 
 
-@pytest.mark.parametrize(("seconds", "readings"), [(0.019, [3, 3]), (0.021, [1, 1]), (0.3, [1])])
-def test_a_judged_turn_has_as_many_readings_as_any_other(tmp_path, seconds, readings):
-    executor = FakeExecutor({"scatter": Act(seconds=seconds)})
-    assert measure(executor, tmp_path)["scatter"].status == "ok"
-    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
-    assert [turn["readings"] for turn in turns if "fresh" in turn] == readings
-
-
 def recalling(seconds, again, calls=99):
     """A case that is fast on values that it has seen, and slow on so many that it has not."""
     left = itertools.repeat(True, calls)
@@ -285,9 +270,3 @@ def test_a_machine_that_is_busier_at_the_end_makes_no_memory(tmp_path):
     assert measure(executor, tmp_path)["scatter"].status == "ok"
     drawn = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}
     assert drawn == {"fresh0", "fresh1", "fresh2"}, "the first look beside ordinary turns clears it"
-
-
-def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
-    found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
-    assert found.status == "incorrect"
-    assert "it remembers answers: 4.00 s" in reason(found)

@@ -1,5 +1,10 @@
 """The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
 
+import dataclasses
+
+import pytest
+
+from harness.core.errors import Unsupported
 from harness.core.median_interval import samples_needed
 from harness.run.group.profiling import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
@@ -55,12 +60,6 @@ def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path):
     assert [stage.beside_s for stage in profile.stages if not stage.stage] == [()], "it ran beside no other"
 
 
-def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path):
-    records, _ = profiled(tmp_path, scatter=Act(verbs={"profile": Ended("crashed", "it fell over")}))
-    assert (records["scatter"].status, records["scatter"].timing) == ("crashed", None)
-    assert records["broadcast"].profile is not None
-
-
 def with_extras(tmp_path, extras, **acts):
     folder = tmp_path / "scratch"
     folder.mkdir()
@@ -85,3 +84,37 @@ def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path):
     assert record.profile.operators == ()
     assert record.timing is not None
     assert "no operators: nobody watches them" in record.timing.warnings
+
+
+CUDA = dataclasses.replace(
+    group(), cases=tuple(dataclasses.replace(case, device="cuda") for case in group().cases), baselines={}
+)
+
+
+def test_the_kernels_of_a_case_are_named_after_its_samples(tmp_path):
+    executor = FakeExecutor()
+    records = measure(executor, tmp_path, CUDA)
+    assert records["scatter"].kernels_run == (("fill", 1), ("scatter", 2))
+    verbs = executor.verbs("scatter")
+    assert verbs.index("kernels") > max(place for place, verb in enumerate(verbs) if verb == "sample")
+
+
+def test_off_cuda_nothing_is_asked(tmp_path):
+    executor = FakeExecutor()
+    assert measure(executor, tmp_path)["scatter"].kernels_run == ()
+    assert "kernels" not in executor.verbs("scatter")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"kernels": [], "refused": "CUPTI is denied"}, "CUPTI is denied"),
+        (Unsupported("no profiler"), "no profiler"),
+        (Ended("crashed", "killed by SIGSEGV"), "killed by SIGSEGV"),
+        (Ended("timeout", "no answer within 60 s"), "no answer within 60 s"),
+    ],
+)
+def test_a_profiler_that_fails_costs_a_case_none_of_its_figures(tmp_path, answer, why):
+    record = measure(FakeExecutor({"scatter": Act(verbs={"kernels": answer})}), tmp_path, CUDA)["scatter"]
+    assert (record.status, record.kernels_run, record.kernels_unknown) == ("ok", (), why)
+    assert record.timing is not None

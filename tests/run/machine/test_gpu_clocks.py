@@ -72,10 +72,6 @@ def reading(sm: int | None, reasons: int | None = 0, round_: int = 0, memory: in
     return GpuReading(round_, sm, memory, 41, 212.5, reasons)
 
 
-def test_a_reading_has_its_units() -> None:
-    assert GpuClocks(Nvml(reasons=4)).read(3) == GpuReading(3, 1980, 2619, 41, 212.5, 4)
-
-
 def test_what_a_driver_does_not_tell_is_unknown() -> None:
     assert GpuClocks(Nvml(missing="power")).read(0).watts is None
 

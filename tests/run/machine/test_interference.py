@@ -10,7 +10,6 @@ from harness.run.machine import interference
 from harness.run.machine.interference import (
     Interference,
     MachineCounters,
-    highest_clock_khz,
     jiffies,
     own_seconds,
     throttles,
@@ -155,13 +154,6 @@ def test_a_clock_within_a_tenth_is_steady(bench, lowest, warned):
     bench.clocks(lowest)
     watch.look()
     assert bool(watch.warnings()) is warned
-
-
-def test_a_clock_that_cannot_be_read_is_left_out(bench):
-    bench.clocks("<unknown>", 2_000_000)
-    assert highest_clock_khz(bench.watch().clock_files) == 2_000_000
-    bench.clocks("<unknown>", "<unknown>")
-    assert highest_clock_khz(bench.watch().clock_files) is None
 
 
 def test_looking_ends_where_it_takes_long(bench):

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from harness.run.processes import memory_monitor
-from harness.run.processes.exit_cause import exit_cause
 from harness.run.processes.memory_monitor import LOOKS, MemoryMonitor
+from harness.run.processes.output_log import exit_cause
 
 GIB = 2**30
 NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"

@@ -23,13 +23,6 @@ def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log):
     assert log.path.stat().st_blocks <= 8
 
 
-def test_a_short_log_is_left_alone(log):
-    with log.open() as file:
-        file.write(b"x" * 100)
-    log.cut()
-    assert len(log.tail()) == 100
-
-
 def test_the_tail_is_the_end(log):
     log.path.write_text("a" * 9000 + "\nthe end\n")
     assert log.tail().endswith("the end\n")

@@ -7,8 +7,6 @@ from harness.worker.frameworks.jax import TRAITS as JAX
 TRAITS = replace(
     JAX,
     runner="harness.worker.frameworks.pallas.framework:Pallas",
-    kernel_compiler="libtpu",
-    kernels_kept_for="tpu",
     interpreted_on=("cpu",),
     planned_for=("cuda:a100", "cuda:h100", "tpu:v5p", "tpu:v6e"),
 )

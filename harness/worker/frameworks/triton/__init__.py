@@ -10,8 +10,6 @@ TRAITS = replace(
     runner="harness.worker.frameworks.triton.framework:Triton",
     packages=(*TORCH.packages, Package("triton", gives="kernels in Triton", only_on="cuda")),
     cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
-    kernel_compiler="triton",
-    kernels_kept_for="cuda",
     interpreted_on=("cpu",),
     planned_for=("cuda:a100", "cuda:h100"),
     writes_references=False,

@@ -4,14 +4,7 @@ from threading import Event
 
 import pytest
 
-from harness.run.group.at_once import exhaust_in_threads
-
-
-def test_every_work_is_gone_through():
-    done = []
-    exhaust_in_threads([map(done.append, "abc"), map(done.append, "de")])
-    assert sorted(done) == list("abcde")
-    exhaust_in_threads([])
+from harness.run.group.compilation import exhaust_in_threads
 
 
 def fail():
