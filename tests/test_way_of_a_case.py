@@ -12,7 +12,10 @@ def drawn():
     """(whether another process begins there, module) of every file on the way, in order."""
     text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
     section = text.partition("## The way of one case")[2].partition("\n## ")[0]
-    return [(bool(mark), f"harness.{file[:-3].replace('/', '.')}") for mark, file in ROW.findall(section)]
+    names = [
+        (mark, file.removesuffix(".py").removesuffix("/__init__")) for mark, file in ROW.findall(section)
+    ]
+    return [(bool(mark), f"harness.{name.replace('/', '.')}") for mark, name in names]
 
 
 def within_two_steps(edges, module):
