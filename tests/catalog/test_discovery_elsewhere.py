@@ -40,8 +40,6 @@ def test_without_a_path_it_is_what_is_registered_here():
     assert catalog_elsewhere([], []) == discovery.catalog()
 
 
-
-
 def test_plugins_are_read_under_the_same_path(path, tmp_path):
     (path / "impls" / "__init__.py").write_text("HERE = True")
     source = str(tmp_path / "mine.py")
@@ -90,8 +88,6 @@ def test_an_interpreter_that_is_none(path, tmp_path):
     for program in ("/bin/true", str(tmp_path / "nothing"), str(tmp_path)):
         with pytest.raises(SideError):
             catalog_elsewhere([str(path)], [], program)
-
-
 
 
 def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path):
