@@ -12,8 +12,7 @@ configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.prot
 from typing import Any
 
 from harness.xla.hlo import jaxlib_hlo
-from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message
-from harness.xla.riegeli import records
+from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message, records
 
 CONFIGURED, MODULE = 2, 1  # the path in a record: a module with its configuration, and the module there
 COMPUTATIONS, SCHEDULE = 3, 7  # in a module

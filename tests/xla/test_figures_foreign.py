@@ -161,10 +161,10 @@ def main(target, names):
     import jax
     from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import devices as xla_devices
     from harness.xla import figures as xla_figures
+    from harness.xla.compiler import target_devices
 
-    devices = xla_devices.devices(target)
+    devices = target_devices(target)
     statics = {}
     for name in names:
         if name in SHARDED:

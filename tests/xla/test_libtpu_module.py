@@ -17,7 +17,7 @@ from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
 from tests.xla.alone import answer_of
 from tests.xla.test_figures_foreign import TPU, scanned, sharded
-from tests.xla.test_riegeli import in_blocks, simple
+from tests.xla.test_protobuf import in_blocks, simple
 
 LENGTH = 4096  # of places looked up
 
@@ -132,10 +132,10 @@ def main(target):
     import jax
     from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import devices as xla_devices
     from harness.xla import figures as xla_figures
+    from harness.xla.compiler import target_devices
 
-    devices = xla_devices.devices(target)
+    devices = target_devices(target)
     sharding = SingleDeviceSharding(devices[-1])
 
     def of(function, kind, *shapes):

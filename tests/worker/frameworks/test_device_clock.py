@@ -13,8 +13,11 @@ jax = pytest.importorskip("jax")
 from harness.core.errors import Unsupported  # noqa: E402 - the modules import jax
 from harness.worker.frameworks import base as frameworks  # noqa: E402
 from harness.worker.frameworks.jax import device_clock  # noqa: E402
-from harness.worker.frameworks.jax.device_clock import FLUSH, DeviceClock  # noqa: E402
-from harness.worker.frameworks.jax.device_events import calls_after_flushes  # noqa: E402
+from harness.worker.frameworks.jax.device_clock import (  # noqa: E402
+    FLUSH,
+    DeviceClock,
+    calls_after_flushes,
+)
 from tests.worker.frameworks.xla_trace import ALLOCATION, COPY, FILL, OVERHEAD, Event, trace  # noqa: E402
 
 pytestmark = pytest.mark.jax

@@ -139,8 +139,8 @@ ENTRY %main (p: f32[8]) -> f32[8] {
     ],
 )
 def test_what_the_turns_after_the_first_add(inside, reasons, flops, size):
+    from harness.xla.cost_analysis import added_cost
     from harness.xla.hlo import Graph
-    from harness.xla.loop_cost import added_cost
 
     added = added_cost(Graph(LOOP.replace("INSIDE", inside)), {"w": 5})
     assert {reason.partition(":")[0] for reason in added.once} == reasons

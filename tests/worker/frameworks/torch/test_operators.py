@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from harness.core.stage import stage
-from harness.worker.frameworks.torch.stage_counts import count_stages
+from harness.worker.frameworks.torch.operators import count_stages
 
 pytestmark = pytest.mark.torch
 
