@@ -89,7 +89,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
 @pytest.mark.full
 @pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
 def test_kernels_are_found_and_told_apart(pytestconfig):
-    told = answer_of(pytestconfig.rootpath, __file__, "twice", "looped", "other")
+    told = answer_of(pytestconfig.rootpath, __file__, *PROGRAMS)
     (kernel,) = told["twice"]["kernels"]
     assert (kernel["kernel"], kernel["calls"], kernel["grid"]) == ("double", 2, [ROWS // BLOCK])
     assert kernel["source"].startswith("test_pallas_kernels.py:")
@@ -102,14 +102,8 @@ def test_kernels_are_found_and_told_apart(pytestconfig):
     ]
     (other,), (inside,) = (told[name]["kernels"] for name in ("other", "looped"))
     assert other["program"] != kernel["program"]
-    assert (inside["kernel"], inside["calls"]) == ("double", 1)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
-def test_programs_that_differ_in_a_kernel_s_body_alone_are_two(pytestconfig):
-    told = answer_of(pytestconfig.rootpath, __file__, "other", "least")
     assert told["other"]["program"] != told["least"]["program"]
+    assert (inside["kernel"], inside["calls"]) == ("double", 1)
 
 
 SCRATCH = (

@@ -23,20 +23,6 @@ def test_operators_flops_and_bytes_of_every_stage():
     assert counts[""] == (1, 0, 2 * 4 * 64)
 
 
-def test_attention_counts_the_pairs_that_a_causal_mask_leaves():
-    from torch.nn.functional import scaled_dot_product_attention
-
-    q = torch.ones(1, 2, 64, 16)
-
-    def call(causal):
-        with torch.no_grad(), stage("attend"):
-            return scaled_dot_product_attention(q, q, q, is_causal=causal)
-
-    whole, causal = (count_stages(lambda c=c: call(c))["attend"].flops for c in (False, True))
-    assert whole == 2 * 2 * 2 * 64 * 64 * 16
-    assert causal < 0.6 * whole
-
-
 def test_bytes_are_those_that_must_move():
     table, rows = torch.ones(1000, 8), torch.tensor([3, 5])
     wide = torch.ones(4, 1).expand(4, 1000)
@@ -56,8 +42,7 @@ def test_bytes_are_those_that_must_move():
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode, dtype):
+def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode):
     import numpy as np
 
     from harness.worker.frameworks.base import Patience
@@ -66,7 +51,7 @@ def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode, dtype):
     from impls.attention.family import FAMILY, AttentionWorkload
     from impls.attention.mslk.nsa_mslk import nsa_mslk
 
-    w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
+    w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70)
     function, names = nsa_mslk(w), ("q", "k", "v", "gates")
     inputs = Torch().put(FAMILY.inputs(w, np.random.default_rng(0)))
 

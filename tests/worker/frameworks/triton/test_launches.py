@@ -71,27 +71,12 @@ READ = ("%read = tt.load %x : !tt.ptr<i32>", "%start = arith.muli %read, %n : i3
         ([START], 32769, (65537,), True),
         ([START], 65536, (32768,), False),
         ([START], 65536, (32769,), True),  # 2³¹ exactly
-        (
-            WIDE,
-            1 << 20,
-            None,
-            False,
-        ),
+        (WIDE, 1 << 20, None, False),
         ([START, "%late = arith.extsi %start : i32 to i64"], 65536, None, True),  # cast after the product
         (["%each = arith.muli %head, %n : i32"], 1 << 20, None, False),  # its grid has one axis
         (["%each = arith.muli %head, %n : i32"], 1 << 20, (1, 4096), True),
-        (
-            GROUP,
-            1 << 21,
-            None,
-            False,
-        ),
-        (
-            GROUP,
-            1 << 22,
-            None,
-            True,
-        ),
+        (GROUP, 1 << 21, None, False),
+        (GROUP, 1 << 22, None, True),
         (PLACE, 1 << 25, None, False),
         (PLACE, 1 << 26, None, True),
         (READ, 1 << 30, None, False),
