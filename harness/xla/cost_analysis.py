@@ -11,7 +11,7 @@ The source of the counts, by target:
 - a gpu at hand: its own client, which counts custom calls. A program with loops is analysed as on cuda
   without a device, because only that analysis is known to count a loop's body once.
 
-All count a loop's body once; `loop_cost` adds the further iterations. `optimal_s` is not corrected, and
+All count a loop's body once; `added_cost` adds the further iterations. `optimal_s` is not corrected, and
 unavailable where a loop has another trip count than 1.
 """
 
@@ -74,9 +74,10 @@ def without_penalties(total: float, calls: int) -> float:
 
 
 def added_cost(graph: Graph, trip_counts: Mapping[str, int | None]) -> AddedCost:
-    """What the entry's loops add to figures that count each body once.
+    """What the entry's loops add to figures that count each body once: n − 1 times a body's own analysis.
 
-    `trip_counts` are by the name of the `while`; None: not known.
+    `trip_counts` are by the name of the `while`; None: not known. The analysis of a body cannot count a
+    custom call: where the compiler counted one itself, only its first iteration is included.
     """
     return _Loops(graph, trip_counts).added_cost(graph.entry)
 

@@ -23,6 +23,7 @@ from harness.xla.protobuf import (
     inside,
     message,
     number_of,
+    numbers_of,
     of_executable,
     possible_message,
 )
@@ -114,7 +115,7 @@ def _array(kind: str, sizes: str, order: str, layout: str) -> tuple[str, int]:
 def _buffer(fields: list[MessageField]) -> ReportedBuffer:
     (label,) = (field.value.decode(errors="replace") for field in fields if field.number == LABEL)
     shapes = [message(field.value) for field in fields if field.number == SHAPE]
-    sizes = tuple(n for shape in shapes for each in shape if each.number == SIZES for n in each.numbers)
+    sizes = tuple(n for shape in shapes for n in numbers_of(shape, SIZES))
     return ReportedBuffer(label.partition(" = ")[0], sizes, number_of(fields, PADDED))
 
 
@@ -190,7 +191,7 @@ def read_assignment(proto: bytes) -> tuple[list[Allocation], dict[int, Place]]:
     fields = message(proto)
     parts = {number: [message(f.value) for f in fields if f.number == number] for number in range(1, 6)}
     made = {number_of(value, ID): _place(value) for value in parts[VALUES]}
-    peaks = {number_of(peak, INDEX): _numbers(peak, PEAK_VALUES) for peak in parts[PEAKS]}
+    peaks = {number_of(peak, INDEX): numbers_of(peak, PEAK_VALUES) for peak in parts[PEAKS]}
     allocations: list[Allocation] = []
     for allocation in parts[ALLOCATIONS]:
         if number_of(allocation, CONSTANT) or number_of(allocation, THREAD_LOCAL):
@@ -215,10 +216,6 @@ def gpu_assignment(executable: bytes) -> bytes:
     raise ValueError("no buffer assignment in the executable")
 
 
-def _numbers(fields: list[MessageField], number: int) -> list[int]:
-    return [value for field in fields if field.number == number for value in field.numbers]
-
-
 def _place(value: list[MessageField]) -> Place:
     (location,) = (message(field.value) for field in value if field.number == DEFINED)
-    return number_of(location, INSTRUCTION), tuple(_numbers(location, SHAPE_INDEX))
+    return number_of(location, INSTRUCTION), tuple(numbers_of(location, SHAPE_INDEX))

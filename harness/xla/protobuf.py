@@ -65,9 +65,14 @@ def inside(parts: Iterable[bytes], number: int) -> list[bytes]:
     return [field.value for field in fields if field.number == number and field.kind == BYTES]
 
 
+def numbers_of(fields: list[MessageField], number: int) -> list[int]:
+    """All integers of this field."""
+    return [value for field in fields if field.number == number for value in field.numbers]
+
+
 def number_of(fields: list[MessageField], number: int) -> int:
     """The first integer of this field; 0, the default, which is not written, if it is missing."""
-    return next((n for each in fields if each.number == number for n in each.numbers), 0)
+    return next(iter(numbers_of(fields, number)), 0)
 
 
 def encode(fields: Iterable[MessageField]) -> bytes:
