@@ -6,29 +6,37 @@ exact for the version of its compiler.
 
 import dataclasses
 import os
+import re
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any
 
 import jax
 import numpy as np
 import psutil
+from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from harness.catalog import loading
-from harness.catalog.accelerators import Target, target
+from harness.catalog.accelerators import Accelerator, Target, target, why_not_by_xla
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.core.tpu_kernel_figures import OnChipOverflow
-from harness.xla import compiler_log, lowering
-from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
+from harness.xla import lowering
 from harness.xla.gpu_kernels import refuse_unlowered, with_gpu_kernels
-from harness.xla.on_chip_overflow import on_chip_overflow
-from harness.xla.pallas_kernels import LoweredKernel, compile_alone, pallas_kernels
+from harness.xla.pallas_kernels import LoweredKernel, compile_alone, on_chip_overflow, pallas_kernels
 
+LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # cuDNN and CUDA to compile for
+LINE = re.compile(r"^[IWEF]\d{4} [\d:.]+\s+\d+ (?P<file>\S+?):\d+\] (?P<said>.*)$")
+ANOTHER_PROGRAM = re.compile(r"(?i)fallback|falls? back|falling back|slower at runtime")
+LENGTH = 240
+ONCE = ("sort_rewriter.cc",)  # source files of warnings that a process prints only once
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # read by plugins when they are loaded, for the first target
     "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings and up: some report a fallback to another program
@@ -39,6 +47,101 @@ ENVIRONMENT = {  # read by plugins when they are loaded, for the first target
     "TPU_LOG_DIR": "disabled",
     "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",  # compiling loads none of CUDA's libraries
 }
+
+
+@cache
+def target_devices(name: str) -> list[Any]:
+    """The devices of a target's topology, in its order. Unsupported without its compiler."""
+    wanted = target(name)
+    if missing := why_not_by_xla(wanted):
+        raise Unsupported(missing)
+    if wanted.accelerator is None:
+        raise Unsupported("the host compiles with its own backend")
+    if wanted.kind == "tpu":
+        options: dict[str, Any] = {"topology_name": wanted.topology}
+    else:
+        shape = wanted.topology
+        config = target_config(wanted.accelerator)
+        options = {"topology_name": shape, "topology": shape, "target_config": config}
+    try:
+        return list(topologies.get_topology_desc(platform=wanted.kind, **options).devices)
+    except jax.errors.JaxRuntimeError as error:
+        if not str(error).startswith("INVALID_ARGUMENT"):
+            raise
+        why = str(error).splitlines()[0]
+        raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
+
+
+def lowering_for(device: Any) -> AbstractContextManager[Any]:
+    """Make this the device that Pallas kernels query for the TPU they are lowered for.
+
+    An abstract mesh would do that too, but jax 0.10.2 then lowers kernels differently than on a TPU.
+    """
+    return jax.default_device(device)
+
+
+def target_config(gpu: Accelerator) -> str:
+    """XLA's GpuTargetConfig as text, from the accelerator's file."""
+    facts = dict(gpu.gpu)
+    major, _, minor = str(facts.pop("compute_capability")).partition(".")
+    fields: dict[str, Any] = {
+        **facts,
+        "memory_bandwidth": int(gpu.bandwidth_bytes_s),
+        "device_memory_size": gpu.memory_bytes,
+        "cuda_compute_capability": {"major": int(major), "minor": int(minor)},
+    }
+    versions = {
+        name: dict(zip(("major", "minor", "patch"), parts, strict=True)) for name, parts in LIBRARIES.items()
+    }
+    named = {"gpu_device_info": fields, "platform_name": "CUDA", **versions}
+    return _text({**named, "device_description_str": gpu.chip})
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """A protocol buffer's text form."""
+    parts: list[str] = []
+    for name, value in message.items():
+        if isinstance(value, Mapping):
+            parts.append(f"{name} {{ {_text(value)} }}")
+        else:
+            parts.append(f'{name}: "{value}"' if isinstance(value, str) else f"{name}: {value}")
+    return " ".join(parts)
+
+
+@contextmanager
+def capture_stderr() -> Generator[Callable[[], str]]:
+    """Capture standard error of the whole process, including native code; the yielded function reads it."""
+    log, stderr = os.memfd_create("compiler-log"), os.dup(2)
+    sys.stderr.flush()
+    os.dup2(log, 2)
+
+    def read() -> str:
+        sys.stderr.flush()
+        size = os.fstat(log).st_size
+        return os.pread(log, min(size, 1 << 20), 0).decode(errors="replace")
+
+    try:
+        yield read
+    finally:
+        sys.stderr.flush()
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(log)
+
+
+def fallback_warnings(text: str) -> tuple[str, ...]:
+    """The distinct messages in which the compiler reports a fallback to another program."""
+    messages = (match["said"] for match in _lines(text) if ANOTHER_PROGRAM.search(match["said"]))
+    return tuple(dict.fromkeys(f"the compiler says: {message.strip()[:LENGTH]}" for message in messages))
+
+
+def has_one_time_warning(text: str) -> bool:
+    """Whether the log has a warning that this process will not print again for later programs."""
+    return any(match["file"] in ONCE for match in _lines(text))
+
+
+def _lines(text: str) -> list[re.Match[str]]:
+    return [match for line in text.splitlines() if (match := LINE.match(line))]
 
 
 class Compiler:
@@ -58,7 +161,7 @@ class Compiler:
         request = Job.from_json(job)
         case = request.case
         jax.config.update("jax_enable_x64", dict(case.workload).get("dtype") == "f64")
-        devices = xla_devices.devices(name)
+        devices = target_devices(name)
         built = build(loading.load(request.module), case)
         static = self._figures(built, case.mode, devices, name, owners=owners)
         return {
@@ -69,13 +172,13 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str, *, owners: bool) -> Static:
         start = time.perf_counter()
-        with xla_devices.lowering_for(devices[0]):
+        with lowering_for(devices[0]):
             traced = case_program(built, mode, devices, name).trace()
             lowered = _lower(traced, target(name))
             middle = time.perf_counter()
             kernels = pallas_kernels(traced.jaxpr, devices[0], target(name))
         begun = time.perf_counter()
-        with compiler_log.capture_stderr() as read_log:
+        with capture_stderr() as read_log:
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
@@ -86,7 +189,7 @@ class Compiler:
             finally:
                 end = time.perf_counter()
                 log = read_log()
-                self.spent = self.spent or compiler_log.has_one_time_warning(log)
+                self.spent = self.spent or has_one_time_warning(log)
             static = xla_figures.figures(
                 compiled,
                 target(name).kind,
@@ -96,7 +199,7 @@ class Compiler:
                 owners=owners,
             )
             static = with_gpu_kernels(static, compiled, traced.jaxpr, target(name))
-        return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
+        return dataclasses.replace(static, warnings=(*static.warnings, *fallback_warnings(log)))
 
 
 def _lower(traced: Any, wanted: Target) -> Any:

@@ -13,7 +13,7 @@ from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import device_cost
 from harness.xla.hlo import Graph, jaxlib_hlo
-from harness.xla.mosaic import mosaic_kernels
+from harness.xla.pallas_kernels import mosaic_kernels
 from harness.xla.trip_counts import count_trips
 
 NO_PEAK = "XLA's figure for this backend leaves temporaries out"
@@ -93,9 +93,8 @@ def figures(
 
 def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
     """The figures with the owners of the planned peak, or why there are none."""
-    from harness.xla.owners.assigned import assigned_owners, gpu_assignment
-    from harness.xla.owners.names import Names, instruction_names
-    from harness.xla.owners.reported import reported_owners, tpu_temporaries
+    from harness.xla.buffer_names import Names, instruction_names
+    from harness.xla.owners import assigned_owners, gpu_assignment, reported_owners, tpu_temporaries
 
     try:
         if (planned := static.planned_bytes) is None:

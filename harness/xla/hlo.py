@@ -9,7 +9,6 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,10 +154,5 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
 
 
 def jaxlib_hlo() -> Any:
-    """The module of jaxlib that has them. ImportError if this jaxlib is not known."""
-    for name in ("jaxlib._hlo", "jaxlib._jax"):  # the second up to jaxlib 0.10.1
-        with suppress(ImportError):
-            module = importlib.import_module(name)
-            if hasattr(module, "HloPrintOptions"):
-                return module
-    raise ImportError("this jaxlib has its classes of HLO modules elsewhere")
+    """The module of jaxlib that has classes of HLO modules; loaded only where it is used."""
+    return importlib.import_module("jaxlib._hlo")

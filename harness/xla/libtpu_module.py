@@ -12,8 +12,17 @@ configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.prot
 from typing import Any
 
 from harness.xla.hlo import jaxlib_hlo
-from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, possible_message
-from harness.xla.riegeli import records
+from harness.xla.protobuf import (
+    BYTES,
+    MessageField,
+    encode,
+    inside,
+    message,
+    numbers_of,
+    packed_field,
+    possible_message,
+    records,
+)
 
 CONFIGURED, MODULE = 2, 1  # the path in a record: a module with its configuration, and the module there
 COMPUTATIONS, SCHEDULE = 3, 7  # in a module
@@ -35,17 +44,12 @@ def module(executable: bytes) -> Any:
 
 def module_proto(executable: bytes) -> bytes:
     """The one HloModuleProto of a serialised executable."""
-    configured = [part for record in records(executable) for part in _parts(record, CONFIGURED)]
-    modules = [part for parent in configured for part in _parts(parent, MODULE)]
+    modules = inside(inside(records(executable), CONFIGURED), MODULE)
     # Messages of other types have fields of these numbers, too, so all required fields are checked.
     modules = [part for part in modules if {field.number for field in possible_message(part)} >= NAMED]
     if len(modules) != 1:
         raise ValueError(f"{len(modules)} modules in the executable")
     return modules[0]
-
-
-def _parts(data: bytes, number: int) -> list[bytes]:
-    return [field.value for field in possible_message(data) if field.number == number and field.kind == BYTES]
 
 
 def bind_late_operands(proto: bytes) -> bytes:
@@ -70,8 +74,8 @@ def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
             others.append(field)
             continue
         instruction = message(field.value)
-        (number,) = _ids(instruction, ID)
-        if _opcode(instruction) == b"async-update" and len(operands := _ids(instruction, OPERANDS)) > 1:
+        (number,) = numbers_of(instruction, ID)
+        if _opcode(instruction) == b"async-update" and len(operands := numbers_of(instruction, OPERANDS)) > 1:
             # Under the update's id, by which its users refer to it: so a further update in the chain finds
             # this start.
             instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
@@ -97,7 +101,7 @@ def _merged_start(
     place = (ID, SHAPE, PREDECESSORS)
     unchanged = [field for field in start if field.number not in (*place, OPERANDS)]
     moved = [field for field in update if field.number in place]
-    return [*unchanged, *moved, packed_field(OPERANDS, [*_ids(start, OPERANDS), *late])]
+    return [*unchanged, *moved, packed_field(OPERANDS, [*numbers_of(start, OPERANDS), *late])]
 
 
 def _without(schedule: bytes, removed: set[int]) -> bytes:
@@ -109,15 +113,13 @@ def _without(schedule: bytes, removed: set[int]) -> bytes:
             for part_index, part in enumerate(parts):
                 if part.number == SEQUENCE:
                     remaining = [
-                        number for number in _ids(message(part.value), SEQUENCE_IDS) if number not in removed
+                        number
+                        for number in numbers_of(message(part.value), SEQUENCE_IDS)
+                        if number not in removed
                     ]
                     parts[part_index] = part._replace(value=encode([packed_field(SEQUENCE_IDS, remaining)]))
             sequences[index] = entry._replace(value=encode(parts))
     return encode(sequences)
-
-
-def _ids(fields: list[MessageField], number: int) -> list[int]:
-    return [value for field in fields if field.number == number for value in field.numbers]
 
 
 def _opcode(instruction: list[MessageField]) -> bytes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.experimental.pallas import tpu as pltpu
@@ -15,12 +19,87 @@ from jax.sharding import SingleDeviceSharding
 
 from harness.catalog.accelerators import Target
 from harness.core.grouped import grouped
-from harness.core.tpu_kernel_figures import LANES, OperandBlock, TpuKernelFigures
+from harness.core.tpu_kernel_figures import LANES, OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.xla.hlo import Graph
-from harness.xla.mosaic import mosaic_kernels
-from harness.xla.on_chip_overflow import on_chip_overflow
 
+ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=(\d+)\).*?space=(vmem|smem)")
+PROGRAM = re.compile(r"Ran out of memory in memory space (vmem|smem)\. Used ([\d.]+[BKMG]) of ([\d.]+[BKMG])")
+KERNEL = re.compile(
+    r"memory space (vmem|smem) while allocating.*?Scoped allocation with size ([\d.]+[BKMG]) "
+    r"and limit ([\d.]+[BKMG])",
+    re.DOTALL,
+)
+SHARED = re.compile(r"Shared memory size limit exceeded: requested (\d+), available: (\d+)")
+LARGEST = re.compile(r"1\. Size: ([\d.]+[BKMG])\n")
+OPERAND = re.compile(
+    r"(?:window allocation for operator |prefetched SMEM )?(input \d+|output \d+|operand \d+)"
+)
+TAG = re.compile(r"(?:Tag: |tag = ')([^.'\n]*)")
+UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+TARGET = "tpu_custom_call"
+BODY = re.compile(r'"body": ?"([^"]+)"')
+SCOPED = re.compile(r'"used_scoped_memory_configs":\[([^\]]*)\]')
+VMEM = re.compile(r'"memory_space":"1","offset":"\d+","size":"(\d+)"')  # memory space 1
 SUBLANES = 8  # rows of a register, of 32 bits
+
+
+def on_chip_overflow(message: str) -> OnChipOverflow | None:
+    """The overflow in a compiler's error; None if it is about something else, such as HBM.
+
+    XLA has one message for a GPU's shared memory. libtpu 0.0.52 has three: a single allocation exceeds the
+    memory; the program does, listing its largest allocations; or a kernel exceeds the limit of scoped VMEM,
+    without naming an operand.
+    """
+    tag = TAG.search(message)
+    operand = OPERAND.search(tag[1]) if tag else None
+    named = operand[1] if operand else tag[1] if tag else ""
+    if found := ALLOCATION.search(message):
+        size = int(found[1])
+        return OnChipOverflow(found[3], size, int(found[2]), named, size)
+    if found := SHARED.search(message):
+        return OnChipOverflow("shared memory", int(found[1]), int(found[2]))
+    if found := PROGRAM.search(message):
+        largest = LARGEST.search(message)
+        held = _bytes(largest[1]) if largest and named else 0
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, held)
+    if found := KERNEL.search(message):
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]))
+    return None
+
+
+def _bytes(text: str) -> int:
+    return round(float(text[:-1]) * UNITS[text[-1]])
+
+
+class MosaicKernel(NamedTuple):
+    program: str
+    vmem_bytes: int | None
+
+
+def mosaic_kernels(graph: Graph) -> Iterator[MosaicKernel]:
+    """The kernels of a module in order; not libtpu's own fusions, which have no body.
+
+    A kernel is a custom call whose backend configuration holds the body, MLIR in base64, and its memory.
+    XLA's own hash of a module covers neither.
+    """
+    for instruction in graph.instructions:
+        body = BODY.search(instruction.attributes)
+        if instruction.target == TARGET and body:
+            memory = SCOPED.search(instruction.attributes)
+            sizes = VMEM.findall(memory[1]) if memory else []
+            yield MosaicKernel(body_hash(body[1]), sum(map(int, sizes)) if sizes else None)
+
+
+def body_hash(body: str) -> str:
+    """`sha256:…` of a kernel's body without its source locations."""
+    ir = importlib.import_module("jaxlib.mlir.ir")
+    dialect = importlib.import_module("jax.experimental.mosaic.dialects").tpu
+    # jax's context has the dialects of kernel bodies, which a textual body (not bytecode) needs.
+    with importlib.import_module("jax.interpreters.mlir").make_ir_context() as context:
+        context.allow_unregistered_dialects = True
+        dialect.register_dialect(context)
+        text = ir.Module.parse(base64.b64decode(body)).operation.get_asm(enable_debug_info=False)
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ EAGER = [
 def test_all_arithmetic_of_a_call_is_in_a_stage_and_nearly_all_of_its_bytes(family, variant):
     import torch
 
-    from harness.worker.frameworks.torch.stage_counts import count_stages
+    from harness.worker.frameworks.torch.operators import count_stages
 
     for w in POINTS[family.name]:
         try:

@@ -6,7 +6,7 @@ import pytest
 from harness.catalog.arrays import Array, numpy_dtype
 from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience, require_matching
+from harness.worker.frameworks.base import Patience
 from tests.worker.frameworks.start import start_framework
 
 NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
@@ -60,11 +60,6 @@ def test_a_result_is_written_over_but_for_what_lies_in_an_input(framework):
     assert kept == [0, 1, 2, 3, 4, 5]
     immutable = "Jax" in type(framework).__name__
     assert left == ([[0, 0, 0], [False, False]] if immutable else [[77, 77, 77], [True, True]])
-
-
-def test_waking_changes_nothing_that_can_be_seen(framework):
-    framework.wake()
-    assert framework.get(framework.put(np.ones(3))).tolist() == [1, 1, 1]
 
 
 @pytest.mark.torch
@@ -131,12 +126,6 @@ def test_memory_on_the_cpu_is_the_processs(framework):
         assert rise() >= SIZE * 0.9
 
 
-def test_a_cotangent_of_another_form_is_refused():
-    require_matching([np.ones(3)], [np.ones(3)])
-    with pytest.raises(TypeError, match=r"have the shapes \[\(2,\)\]; the reference's have \[\(3,\)\]"):
-        require_matching([np.ones(3)], [np.ones(2)])
-
-
 class TestNumpy:
     @pytest.fixture
     def numpy(self):
@@ -173,24 +162,6 @@ for path in paths:
         if not found:
             pytest.skip("numpy's BLAS is no OpenBLAS")
         assert found == {"2 1"}
-
-
-def test_every_framework_has_the_same_face():
-    for name in ("numpy", "torch", "jax"):
-        pytest.importorskip(name)
-        made = frameworks.get(name)
-        verbs = (
-            "preload",
-            "start",
-            "prepare",
-            "put",
-            "refill",
-            "get",
-            "sync",
-            "timer",
-            "rise",
-        )
-        assert all(callable(getattr(made, verb)) for verb in verbs)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,8 +13,11 @@ jax = pytest.importorskip("jax")
 from harness.core.errors import Unsupported  # noqa: E402 - the modules import jax
 from harness.worker.frameworks import base as frameworks  # noqa: E402
 from harness.worker.frameworks.jax import device_clock  # noqa: E402
-from harness.worker.frameworks.jax.device_clock import FLUSH, DeviceClock  # noqa: E402
-from harness.worker.frameworks.jax.device_events import calls_after_flushes  # noqa: E402
+from harness.worker.frameworks.jax.device_clock import (  # noqa: E402
+    FLUSH,
+    DeviceClock,
+    calls_after_flushes,
+)
 from tests.worker.frameworks.xla_trace import ALLOCATION, COPY, FILL, OVERHEAD, Event, trace  # noqa: E402
 
 pytestmark = pytest.mark.jax
@@ -28,67 +31,52 @@ def calls(*events, count=1, **more):
     return calls_after_flushes(trace(*events, **more), FLUSH, count)
 
 
-def test_a_call_lasts_from_its_first_kernel_to_the_end_of_its_last():
-    """The kernels of its command buffer carry no module; sums of the same events stand on other lines."""
-    (call,) = calls(
-        flush(0), Event("gemm", 60, 100, "jit_f"), Event("softmax", 170, 30), Event("gemm", 210, 90, "jit_f")
-    )
-    assert call.seconds == pytest.approx(240e-9)
-    assert call.kernels == ("gemm", "softmax", "gemm")
+OTHER, OWN = "Stream #15(Kernel)", "CUPTI overhead"
+A = Event("a", 60, 10, "jit_f")
+TRACES = {
+    "from the first kernel to the end of the last; those of a command buffer carry no module": (
+        [flush(0), Event("gemm", 60, 100, "jit_f"), Event("max", 170, 30), Event("gemm", 210, 90, "jit_f")],
+        [(("gemm", "max", "gemm"), 240)],
+    ),
+    "calls are told apart by the flush between them, in whatever order they are stored": (
+        [Event("b", 170, 20, "jit_f"), flush(100), A, flush(0)],
+        [(("a",), 10), (("b",), 20)],
+    ),
+    "a kernel of the call that is named as the flush's is no flush": (
+        [flush(0), Event("loop_add_fusion", 60, 30, "jit_f")],
+        [(("loop_add_fusion",), 30)],
+    ),
+    "streams overlap, and copies and fills count, but allocations do not": (
+        [
+            *(flush(0), Event("Memset", 60, 10, "jit_f", FILL), Event("gemm", 80, 100, "jit_f")),
+            Event("MemcpyD2D", 100, 200, "jit_f", COPY, "Stream #15(MemcpyD2D)"),
+            Event("MemoryAlloc", 400, 500, "jit_f", ALLOCATION),
+        ],
+        [(("Memset", "gemm", "MemcpyD2D"), 240)],
+    ),
+    "a copy that starts beside the flush does not count the flush's time": (
+        [flush(0), Event("MemcpyH2D", 20, 100, "jit_f", COPY, "Stream #15(MemcpyH2D)"), Event("k", 130, 20)],
+        [(("MemcpyH2D", "k"), 100)],
+    ),
+    "a kernel that starts with the flush is of the call after it": (
+        [flush(0), A, Event("b", 100, 20, "jit_f", stream=OTHER), flush(100), Event("c", 170, 0, "jit_f")],
+        [(("a",), 10), (("b", "c"), 20)],
+    ),
+    "a stream that bears the profiler's own work has another name": (
+        [
+            *(flush(0)._replace(stream=OWN), Event("BUFFER_FLUSH", 10, 900, "", OVERHEAD, OWN)),
+            Event("k", 60, 20, "jit_f", stream=OWN),
+        ],
+        [(("k",), 20)],
+    ),
+    "a call that runs nothing has no time": ([flush(0), flush(100)], [((), 0), ((), 0)]),
+}  # fmt: skip
 
 
-def test_calls_are_told_apart_by_the_flush_between_them_in_whatever_order_they_are_stored():
-    events = [flush(0), Event("a", 60, 10, "jit_f"), flush(100), Event("b", 170, 20, "jit_f")]
-    found = calls(*reversed(events), count=2)
-    assert [(call.kernels, round(call.seconds * 1e9)) for call in found] == [(("a",), 10), (("b",), 20)]
-
-
-def test_a_kernel_of_the_call_that_is_named_as_the_flushs_is_no_flush():
-    (call,) = calls(flush(0), Event("loop_add_fusion", 60, 30, "jit_f"))
-    assert (call.kernels, round(call.seconds * 1e9)) == (("loop_add_fusion",), 30)
-
-
-def test_streams_overlap_and_copies_and_fills_count_but_allocations_do_not():
-    (call,) = calls(
-        flush(0),
-        Event("Memset", 60, 10, "jit_f", FILL),
-        Event("gemm", 80, 100, "jit_f"),
-        Event("MemcpyD2D", 100, 200, "jit_f", COPY, "Stream #15(MemcpyD2D)"),
-        Event("MemoryAlloc", 400, 500, "jit_f", ALLOCATION),
-    )
-    assert call.seconds == pytest.approx(240e-9)
-    assert call.kernels == ("Memset", "gemm", "MemcpyD2D")
-
-
-def test_a_copy_that_starts_beside_the_flush_does_not_count_the_flushs_time():
-    (call,) = calls(
-        flush(0), Event("MemcpyH2D", 20, 100, "jit_f", COPY, "Stream #15(MemcpyH2D)"), Event("k", 130, 20)
-    )
-    assert call.seconds == pytest.approx(100e-9)
-
-
-def test_a_kernel_that_starts_with_the_flush_is_of_the_call_after_it():
-    found = calls(
-        *(flush(0), Event("a", 60, 10, "jit_f")),
-        *(Event("b", 100, 20, "jit_f", stream="Stream #15(Kernel)"), flush(100), Event("c", 170, 0, "jit_f")),
-        count=2,
-    )
-    assert [(call.kernels, round(call.seconds * 1e9)) for call in found] == [(("a",), 10), (("b", "c"), 20)]
-
-
-def test_a_stream_that_bears_the_profilers_own_work_has_another_name():
-    """`GetDeviceXLineName` names a line after overhead, where an event of overhead is on it."""
-    line = "CUPTI overhead"
-    (call,) = calls(
-        flush(0)._replace(stream=line),
-        Event("BUFFER_FLUSH", 10, 900, "", OVERHEAD, line),
-        Event("k", 60, 20, "jit_f", stream=line),
-    )
-    assert (call.kernels, round(call.seconds * 1e9)) == (("k",), 20)
-
-
-def test_a_call_that_runs_nothing_has_no_time():
-    assert [call.seconds for call in calls(flush(0), flush(100), count=2)] == [0.0, 0.0]
+@pytest.mark.parametrize(("events", "found"), TRACES.values(), ids=TRACES)
+def test_calls_are_read_from_a_trace(events, found):
+    read = calls(*events, count=len(found))
+    assert [(call.kernels, round(call.seconds * 1e9)) for call in read] == found
 
 
 @pytest.mark.parametrize(

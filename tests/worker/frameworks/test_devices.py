@@ -18,9 +18,9 @@ class TestCuda:
     def cuda(self, monkeypatch):
         """torch.cuda as a list of what was asked of it; an event's time is its place in that list."""
         torch = pytest.importorskip("torch")
-        from harness.worker.frameworks.torch import cuda_clock
+        from harness.worker.frameworks.torch import cuda as torch_cuda
 
-        cuda_clock.l2_buffer.cache_clear()
+        torch_cuda.l2_buffer.cache_clear()
         done = []
 
         class Event:
@@ -39,14 +39,14 @@ class TestCuda:
             return SimpleNamespace(zero_=lambda: done.append("flush"))
 
         seconds = itertools.count()  # one passes on the host between two looks at its clock
-        monkeypatch.setattr(f"{TORCH}.cuda_clock.perf_counter", lambda: next(seconds))
+        monkeypatch.setattr(f"{TORCH}.cuda.perf_counter", lambda: next(seconds))
         monkeypatch.setattr(torch.cuda, "Event", Event)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(L2_cache_size=100))
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("synchronize"))
         monkeypatch.setattr(torch, "empty", empty)
         yield done
-        cuda_clock.l2_buffer.cache_clear()
+        torch_cuda.l2_buffer.cache_clear()
 
     @pytest.fixture
     def framework(self):
@@ -58,7 +58,7 @@ class TestCuda:
         return made
 
     def test_every_call_is_timed_between_its_own_events_after_a_flush(self, cuda):
-        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+        from harness.worker.frameworks.torch.cuda import cuda_events
 
         read = cuda_events()
         calls = [lambda: cuda.append("call")] * 2
@@ -66,14 +66,14 @@ class TestCuda:
         assert cuda == [*["flush", "event", "call", "event"] * 4, "synchronize"]
 
     def test_only_results_of_the_first_call_are_kept(self, cuda):
-        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+        from harness.worker.frameworks.torch.cuda import cuda_events
 
         kept = []
         cuda_events()([lambda: "a", lambda: "b"], 1, kept.append)
         assert kept == ["a"]
 
     def test_events_that_are_longer_than_what_passed_here_are_refused(self, cuda, monkeypatch):
-        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+        from harness.worker.frameworks.torch.cuda import cuda_events
 
         monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
         with pytest.raises(

@@ -1,6 +1,8 @@
 """Binding of a torch callable to its inputs: the timed call, forward or by autograd."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import CellType
 from typing import Any, TypeAlias, cast
 
 import torch
@@ -11,11 +13,42 @@ from harness.core.stage import BACKWARD, stage
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks.base import require_matching
 from harness.worker.frameworks.torch.arrays import floating_leaves, ones
-from harness.worker.frameworks.torch.modules import trained_parameters
 
+INNER = ("__wrapped__", "__self__", "__func__")  # of a decorated function, and of a bound method
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
-
 CONSUMED = "its backward frees or changes what the forward saved ({} the second time); use mode fwd_bwd"
+
+
+def modules_of(function: Callable[..., Any]) -> list[torch.nn.Module]:
+    """The outermost modules behind a callable, each once."""
+    found: dict[int, Any] = {}
+    waiting: list[Any] = [function]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += _behind(each)
+    return [each for each in found.values() if isinstance(each, torch.nn.Module)]
+
+
+def trained_parameters(function: Callable[..., Any]) -> list[torch.nn.Parameter]:
+    """The parameters of its modules that require a gradient, each once."""
+    parameters = (each for module in modules_of(function) for each in module.parameters())
+    return list({id(each): each for each in parameters if each.requires_grad}.values())
+
+
+def _behind(each: Any) -> list[Any]:
+    if isinstance(each, (list, tuple)):
+        return list(each)
+    if isinstance(each, partial):
+        return [each.func, *each.args, *each.keywords.values()]
+    if isinstance(each, (torch.nn.Module, type)) or not callable(each):
+        return []
+    if inner := [getattr(each, name) for name in INNER if hasattr(each, name)]:
+        return inner  # the closure is its decorator's
+    cells = getattr(each, "__closure__", None) or ()
+    closed_over = [cell.cell_contents for cell in cells if cell != CellType()]  # but not those still empty
+    return [*closed_over, *getattr(each, "__dict__", {}).values()]
 
 
 def bind(

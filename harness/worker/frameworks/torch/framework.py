@@ -1,8 +1,11 @@
 """torch, eager, on the cpu or CUDA: static figures from a trace over fake tensors, time from the device."""
 
+import multiprocessing
+import signal
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +15,23 @@ from torch.utils._python_dispatch import _disable_current_modes
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
+from harness.core.shown_text import message_of
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks import forked_trace
 from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
 from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
-from harness.worker.frameworks.torch.cuda_clock import cuda_events
-from harness.worker.frameworks.torch.modules import modules_of
-from harness.worker.frameworks.torch.stage_counts import count_stages
+from harness.worker.frameworks.torch.binding import modules_of
+from harness.worker.frameworks.torch.cuda import cuda_events
+from harness.worker.frameworks.torch.operators import count_stages
 from harness.worker.frameworks.torch.trace import figures, warm_up
 from harness.worker.timers import Timer
 
 GRAIN = 1 << 16  # elements per thread, more than enough for torch to use another thread
 KINDS = (torch.Tensor, torch.nn.Parameter)
 COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import, so that replacing them hooks nothing
+GRACE_SECONDS = 1.0
+SHARED = 1.5  # wall time allowed per CPU second of a trace, since other processes run too
 
 
 @contextmanager
@@ -102,7 +107,7 @@ class Torch(Framework):
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
-        return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
+        return Prepared(bind, trace_in_fork(trace_alone, patience.seconds))
 
     def trace(
         self,
@@ -190,7 +195,7 @@ class Torch(Framework):
     def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         if self.device.type != "cuda":
             return super().capture(call)
-        from harness.worker.frameworks.torch.graphs import capture
+        from harness.worker.frameworks.torch.cuda import capture
 
         return capture(call)
 
@@ -216,3 +221,39 @@ class Torch(Framework):
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         return lambda: torch.cuda.max_memory_allocated() - before
+
+
+def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
+    """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails.
+
+    Many callables cache what their first call makes, such as a mask; cached in a trace, it would be a fake
+    tensor, which timed calls would see. A trace stops itself after `seconds` of CPU time, but only when it
+    dispatches an operator; hence the timeout here.
+    """
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_answer, args=(trace, writer))
+    child.start()
+    writer.close()  # or the reader would see no end of the pipe when the child dies (pipe(7))
+    try:
+        if not reader.poll(SHARED * seconds + GRACE_SECONDS):
+            return Static.none(f"tracing it took more than {seconds:.2g} s; loop over fewer, larger tiles")
+        return reader.recv()
+    except EOFError:
+        child.join()
+        code = child.exitcode or 0
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        return Static.none(f"tracing it over fake tensors ended the process ({how})")
+    finally:
+        reader.close()
+        child.kill()
+        child.join()
+
+
+def _answer(trace: Callable[[], Static], writer: Connection) -> None:
+    """In the fork: send the figures, or why there are none."""
+    try:
+        figures = trace()
+    except BaseException as error:
+        what = f"{type(error).__name__}: {message_of(error)}"
+        figures = Static.none(f"fake tensors cannot trace it: {what}")
+    writer.send(figures)

@@ -1,17 +1,167 @@
-"""The operators of one torch call: self time by torch's profiler, and the bytes they read and write."""
+"""The operators of one torch call: counts by stage (FLOPs, bytes), and self times by torch's profiler."""
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
-from harness.worker.frameworks.torch.stage_counts import operator_bytes
+from harness.worker.stage_recorder import StageRecorder
+
+KERNELS = (
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention",
+)
+PROMOTION = torch.ops.aten.promote_types.default  # dispatched, but computes no tensor
+
+
+def pairs(rows: int, columns: int, *, causal: bool) -> int:
+    """Visible pairs of a query and a key; causal attention aligns both at position 0 (top left)."""
+    if not causal:
+        return rows * columns
+    square = min(rows, columns)
+    return square * (square + 1) // 2 + (rows - square) * columns
+
+
+def forward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
+    """Two products per visible pair: scores, and weights with values. Arguments are shapes."""
+    batch, heads, rows, width = query
+    return 2 * batch * heads * pairs(rows, key[-2], causal=causal) * (width + value[-1])
+
+
+def backward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
+    """Five products per visible pair: the scores are computed again."""
+    batch, heads, rows, width = query
+    # Q·Kᵀ again, dQ and dK are as wide as the keys, dO·Vᵀ and dV
+    # as the values (FlashAttention, arXiv 2205.14135).
+    return 2 * batch * heads * pairs(rows, key[-2], causal=causal) * (3 * width + 2 * value[-1])
+
+
+def _formula(kernel: Any, flops: Callable[..., int]) -> Callable[..., int]:
+    """`flops` on a kernel's arguments, which its schema names; the counter gives tensors as shapes."""
+    schema = [(argument.name, argument.default_value) for argument in kernel.default._schema.arguments]
+
+    def count(*arguments: Any, out_shape: Any = None, **named: Any) -> int:  # noqa: ARG001 - the counter's
+        given = dict(schema) | dict(zip((name for name, _ in schema), arguments, strict=False)) | named
+        return flops(given["query"], given["key"], given["value"], causal=bool(given["is_causal"]))
+
+    return count
+
+
+def _formulas() -> dict[Any, Callable[..., int]]:
+    formulas: dict[Any, Callable[..., int]] = {}
+    for name in KERNELS:
+        for suffix, flops in (("", forward_flops), ("_backward", backward_flops)):
+            kernel = getattr(torch.ops.aten, name + suffix)
+            formulas[kernel] = _formula(kernel, flops)
+    return formulas
+
+
+FORMULAS = _formulas()
+
+
+def _packets(names: str) -> frozenset[Any]:
+    return frozenset(getattr(torch.ops.aten, name) for name in names.split())
+
+
+ALLOCATED = _packets("empty empty_like empty_strided new_empty new_empty_strided")
+# Their first operand is not read: only its shape matters, or it is overwritten.
+OVERWRITTEN = _packets("copy_ fill_ full_like new_full new_ones new_zeros ones_like zero_ zeros_like")
+GATHERS = _packets("embedding gather index index_select")
+
+
+class Counts(NamedTuple):
+    """Operators so far: how many, FLOPs of matrix products and attention kernels, bytes read and written."""
+
+    operators: int
+    flops: int
+    bytes: int
+
+
+class OperatorCounts(TorchDispatchMode):
+    """Counts every dispatched operator except views, which move nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flop_counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+        self.operators = self.bytes = 0
+        self.note: Callable[[str, int], None] = lambda _name, _size: None
+
+    def counts(self) -> Counts:
+        return Counts(self.operators, self.flop_counter.get_total_flops(), self.bytes)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not func.is_view and func is not PROMOTION:
+            size = moved_bytes(func, args, kwargs or {}, result)
+            self.operators += 1
+            self.bytes += size
+            self.note(str(func._overloadpacket), size)
+            self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs or {})
+        return result
+
+
+def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
+    """The bytes that an operator must read and write: of a gather's source only the gathered elements."""
+    packet = func._overloadpacket
+    if packet in ALLOCATED:
+        return 0
+    read = [*args[packet in OVERWRITTEN :], *(value for name, value in kwargs.items() if name != "out")]
+    written = _nbytes([result])
+    beyond = max(0, _nbytes(args[:1]) - written) if packet in GATHERS else 0
+    return _nbytes(read) + written - beyond
+
+
+def _nbytes(values: Iterable[Any]) -> int:
+    """The bytes of tensors and lists of them; elements that a view repeats count once."""
+    total = 0
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            total += min(value.numel() * value.element_size(), value.untyped_storage().nbytes())
+        elif isinstance(value, (list, tuple)):
+            total += _nbytes(value)
+    return total
+
+
+def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
+    """Run one call, and return the counts of its stages."""
+    mode = OperatorCounts()
+    recorder = StageRecorder(mode.counts)
+    with mode:
+        recorder.run(call)
+        recorder.end()
+    return counts_by_stage(recorder)
+
+
+def counts_by_stage(recorder: StageRecorder[Counts]) -> dict[str, Counts]:
+    """The counts of every stage of a recorded call."""
+    parts = [recorder.parts(lambda a, b, at=at: b[at] - a[at]) for at in range(len(Counts._fields))]
+    return {name: Counts(*(int(part[name]) for part in parts)) for name in parts[0]}
+
+
+def operator_bytes(call: Callable[[], Any]) -> dict[tuple[str, str], int]:
+    """Run one call, and return its bytes by operator (`aten::mm`) and stage."""
+    mode, sizes = OperatorCounts(), Counter[tuple[str, str]]()
+    recorder = StageRecorder(mode.counts)
+
+    def note(name: str, size: int) -> None:
+        sizes[name.replace(".", "::", 1), recorder.current] += size
+
+    mode.note = note
+    with mode:
+        recorder.run(call)
+    return dict(sizes)
 
 
 def trace_operators(

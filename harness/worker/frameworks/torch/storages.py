@@ -1,19 +1,22 @@
-"""Live ranges of the storages of a traced call, and the source line that allocates each.
+"""Live storages of a traced call: their bytes, their peak, and the source line that allocates each.
 
 The line is that of the innermost frame outside of torch and the harness. A backward has no such frames: a
 storage there gets the line of the forward operator that created its autograd node, found by sequence number.
 """
 
+import itertools
 import sys
+import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from sysconfig import get_path
 from typing import Any
 
 import torch
 from torch._C._autograd import _get_sequence_nr as next_node
+from torch.utils import _pytree as pytree
 
 from harness.core.paths import PACKAGE, shown_path
 from harness.core.peak_owners import Owner
@@ -123,3 +126,50 @@ def _user_line() -> str:
 @cache
 def _inside(file: str) -> bool:
     return file.startswith(INSIDE) or (file.startswith(LIBRARY) and "site-packages" not in file)
+
+
+class LiveBytes:
+    """Bytes alive `now`, and their `peak`; with a `log`, `peak_at` is the step of the peak."""
+
+    def __init__(self, log: StorageLog | None) -> None:
+        self.log = log
+        self.now = self.peak = self.peak_at = 0
+        self.numbers: dict[int, int] = {}  # storages numbered in order of creation
+        self.sizes: dict[int, int] = {}
+        self.refs: dict[int, Any] = {}
+        self.next_number = itertools.count(1)
+
+    def begin(self) -> None:
+        """Begin the timed part: the peak and the log count from here."""
+        self.peak = self.now
+        if self.log:
+            self.log.begin()
+            self.peak_at = 0
+
+    def hold(self, tree: Any, operator: str = "") -> None:
+        """Count a tree's storages until they are freed."""
+        for key, storage, tensor in storages(tree):
+            if key not in self.sizes:
+                self.sizes[key] = storage.nbytes()
+                self.numbers[key] = next(self.next_number)
+                self.now += self.sizes[key]
+                if self.log:
+                    self.log.add_storage(key, tensor, self.sizes[key], operator)
+                    self.peak_at = self.log.step if self.now > self.peak else self.peak_at
+                self.peak = max(self.peak, self.now)
+                self.refs[key] = weakref.ref(storage, partial(self._release, key))
+
+    def _release(self, key: int, _: Any) -> None:
+        self.now -= self.sizes.pop(key, 0)
+        if self.log:
+            self.log.free_storage(key)
+        self.numbers.pop(key, None)
+        self.refs.pop(key, None)
+
+
+def storages(tree: Any) -> Iterator[tuple[int, Any, torch.Tensor]]:
+    """(key, storage, tensor) of every tensor of a tree."""
+    for tensor in pytree.tree_leaves(tree):
+        if isinstance(tensor, torch.Tensor):
+            storage = tensor.untyped_storage()
+            yield storage._cdata, storage, tensor

@@ -26,9 +26,8 @@ from harness.core.peak_owners import Owners
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks.torch import sdpa_flops
-from harness.worker.frameworks.torch.live_bytes import LiveBytes, storages
-from harness.worker.frameworks.torch.storages import StorageLog, argument_names
+from harness.worker.frameworks.torch.operators import FORMULAS
+from harness.worker.frameworks.torch.storages import LiveBytes, StorageLog, argument_names, storages
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -60,7 +59,7 @@ class TraceTotals(TorchDispatchMode):
 
     def __init__(self, patience: Patience, log: StorageLog | None) -> None:
         super().__init__()
-        self.flop_counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
+        self.flop_counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
         self.log = log
         self.memory = LiveBytes(log)
         self.digest = sha256()

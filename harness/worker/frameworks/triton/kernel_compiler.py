@@ -23,7 +23,7 @@ from harness.core.machine import usable_cores
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code
-from harness.cubin.launched_kernel import launched_kernel
+from harness.cubin.machine_code import launched_kernel
 from harness.cubin.occupancy import THREADS_PER_WARP
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
@@ -97,10 +97,10 @@ def compile_launches(
 
     from harness.worker.frameworks.torch.arrays import empty
     from harness.worker.frameworks.torch.binding import bind as bind_call
-    from harness.worker.frameworks.torch.modules import modules_of
+    from harness.worker.frameworks.torch.binding import modules_of
     from harness.worker.frameworks.torch.trace import figures
     from harness.worker.frameworks.triton import launches
-    from harness.worker.frameworks.triton.guards import NoDeviceGuards
+    from harness.worker.frameworks.triton.launches import NoDeviceGuards
 
     # Autograd meets a CUDA tensor, even a fake one, only where there is a device: a torch without CUDA ends
     # the process, a CUDA build raises "hasPrimaryContext expects a valid device index".

@@ -7,6 +7,7 @@ call is traced. Nothing is launched: there is no device.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch.overrides import TorchFunctionMode
 from triton.compiler.errors import CompilationError
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import PTXASError
@@ -24,7 +26,54 @@ from triton.runtime.jit import JITFunction
 
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
-from harness.worker.frameworks.triton.address_overflow import overflowing_pointers
+
+VALUE, NUMBER = re.compile(r"%[\w#.-]+"), re.compile(r"\d+")
+OPERATION = re.compile(r"^ *(?:(%[\w.-]+)(?::\d+)? = )?(?:arith|scf|tt)\.(\w+) (.*)$", re.MULTILINE)
+RULES: Mapping[Callable[[Sequence[int]], int], str] = {
+    sum: "addi subi",
+    math.prod: "muli",
+    lambda sizes: sizes[0] // max(1, sizes[1]): "divsi",
+    lambda sizes: min(sizes[0], max(1, sizes[1]) - 1): "remsi remui",
+    min: "minsi minui",
+    max: "extsi extui trunci select maxsi maxui splat broadcast expand_dims reshape trans addptr",
+}
+MAGNITUDES = {operation: rule for rule, operations in RULES.items() for operation in operations.split()}
+Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
+ATEN = torch.ops.aten
+
+
+def overflowing_pointers(ttir: str, grid: Sequence[int], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tensor arguments of 2³¹ elements or more, in whose addresses an integer overflows its type.
+
+    The largest magnitude of each integer follows from the grid, the arguments and the constants in the
+    kernel's IR (TTIR). What comes from memory or from a branch counts as 0: an address computed from it is
+    not judged.
+    """
+    # By value of the IR (magnitude, pointer argument).
+    known = {f"%{name}": (abs(value), "") for name, value in arguments.items() if isinstance(value, int)}
+    known |= {f"%{name}": (0, name) for name, value in arguments.items() if _is_wide(value)}
+    found, blocks = dict[str, None](), {"x": 1, "y": 1, "z": 1, **dict(zip("xyz", grid, strict=False))}
+    for result, operation, rest in OPERATION.findall(ttir):
+        ids = VALUE.findall(rest)
+        given = [known.get(each, (0, "")) for each in ids]
+        if operation == "for":  # %place = %first to %end step %step iter_args(%inside = %before, …)
+            known |= {ids[0]: given[2], result: given[-1], **dict(zip(ids[4::2], given[5::2], strict=True))}
+            known |= {f"{result}#{number}": value for number, value in enumerate(given[5::2])}
+        elif operation in {"get_program_id", "make_range", "constant"}:  # x, {end = 64 : i32, …}, dense<64>
+            size = blocks.get(rest[0]) or int((NUMBER.search(rest) or "0")[0])
+            known[result] = size - (operation != "constant"), ""
+        elif operation in MAGNITUDES:
+            size = MAGNITUDES[operation]([size for size, _ in given])
+            # What its type cannot hold becomes too large for any type, and so does what follows from it.
+            bits = 63 if "i64" in rest.rpartition(" : ")[2] else 31
+            known[result] = size if size < 1 << bits else 2**256, max(pointer for _, pointer in given)
+            if operation == "addptr" and given[1][0] >= 1 << 63 and given[0][1]:
+                found[given[0][1]] = None
+    return tuple(found)
+
+
+def _is_wide(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.untyped_storage().nbytes() >= 2**31 * value.itemsize
 
 
 @dataclass(frozen=True)
@@ -37,9 +86,6 @@ class Launch:
     configuration: str = ""  # the autotuner's
     compiled: Any = None
     overflows: tuple[str, ...] = ()  # pointers whose offsets overflow 32 bits
-
-
-Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
 
 
 class Recorder:
@@ -202,3 +248,48 @@ def _spell(configuration: Any) -> str:
     """`BM=128 BN=64 warps=4 stages=3`."""
     values = {**configuration.kwargs, "warps": configuration.num_warps, "stages": configuration.num_stages}
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+
+
+class NoDeviceGuards(TorchFunctionMode):
+    """Replaces calls that need the tensor's device by the operators that they consist of.
+
+    `tensor[...]` and `tensor.contiguous()` set a device guard in C++ before they dispatch, which fails where
+    torch was not built for the device. The operators set none.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func is torch.Tensor.__getitem__:
+            view, indices = _view(*args)
+            return ATEN.index.Tensor(view, indices) if indices else view
+        if func is torch.Tensor.__setitem__:
+            tensor, index, value = args
+            view, indices = _view(tensor, index)
+            if indices:
+                return ATEN.index_put_.default(view, indices, torch.as_tensor(value, dtype=view.dtype))
+            return view.copy_(value) if isinstance(value, torch.Tensor) else view.fill_(value)
+        if func is torch.Tensor.contiguous:
+            order = {"memory_format": torch.contiguous_format, **given}
+            return args[0] if args[0].is_contiguous(**order) else args[0].clone(**order)
+        return func(*args, **given)
+
+
+def _view(tensor: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[Any]]:
+    """(the view by the index's numbers, slices, None and `...`, the index tensors to apply to it)."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(part is not None and part is not Ellipsis for part in parts)
+    at = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))
+    parts[at : at + 1] = [slice(None)] * (tensor.dim() - taken)
+    axis, indices = 0, []
+    for part in parts:
+        if isinstance(part, int):
+            tensor = tensor.select(axis, part)
+            continue
+        if part is None:
+            tensor = tensor.unsqueeze(axis)
+        elif not isinstance(part, slice):
+            indices += [None] * (axis - len(indices)) + [torch.as_tensor(part, device=tensor.device)]
+        elif part != slice(None):
+            tensor = ATEN.slice.Tensor(tensor, axis, part.start, part.stop, part.step or 1)
+        axis += 1
+    return tensor, indices

@@ -88,7 +88,7 @@ def test_attention_counts_visible_pairs(trace, torch, causal, rows, columns, pai
 
 
 def test_the_other_devices_kernels_are_counted_alike(torch):
-    from harness.worker.frameworks.torch import sdpa_flops
+    from harness.worker.frameworks.torch.operators import FORMULAS
 
     query, key = (2, 8, 64, 16), (2, 2, 64, 16)
     aten, forward, backward = torch.ops.aten, 2 * 2 * 8 * 2080 * 32, 2 * 2 * 8 * 2080 * 80
@@ -110,9 +110,9 @@ def test_the_other_devices_kernels_are_counted_alike(torch):
         ),
     }
     for kernel, (arguments, flops) in calls.items():
-        assert sdpa_flops.FORMULAS[kernel](*arguments, out_shape=query) == flops, kernel
-        assert sdpa_flops.FORMULAS[kernel](*arguments, scale=0.5, out_shape=query) == flops
-    full = sdpa_flops.FORMULAS[aten._scaled_dot_product_flash_attention](query, key, key, out_shape=query)
+        assert FORMULAS[kernel](*arguments, out_shape=query) == flops, kernel
+        assert FORMULAS[kernel](*arguments, scale=0.5, out_shape=query) == flops
+    full = FORMULAS[aten._scaled_dot_product_flash_attention](query, key, key, out_shape=query)
     assert full == 2 * 2 * 8 * 64 * 64 * 32
 
 

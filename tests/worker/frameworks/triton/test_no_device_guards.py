@@ -21,7 +21,7 @@ def indices():
 def test_an_index_reads_and_writes_what_torch_does(number):
     import torch
 
-    from harness.worker.frameworks.triton.guards import NoDeviceGuards
+    from harness.worker.frameworks.triton.launches import NoDeviceGuards
 
     index = indices()[number]
     tensor = torch.arange(120.0).reshape(2, 3, 4, 5)
@@ -37,7 +37,7 @@ def test_no_call_asks_for_the_device():
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from harness.worker.frameworks.triton.guards import NoDeviceGuards
+    from harness.worker.frameworks.triton.launches import NoDeviceGuards
 
     with NoDeviceGuards(), FakeTensorMode():
         tensor = torch.empty(2, 3, device="cuda")

@@ -7,7 +7,7 @@ from typing import Any
 from harness.core.paths import shown_path
 from harness.xla.hlo import Computation, Graph, Instruction
 from harness.xla.libtpu_module import COMPUTATIONS, ID, INSTRUCTIONS
-from harness.xla.protobuf import BYTES, message
+from harness.xla.protobuf import BYTES, message, numbers_of
 
 SHAPE = re.compile(r"\b[a-z]\w*\[[\d,<=]*\]")
 OP_NAME = re.compile(r'\bop_name="([^"]*)"')
@@ -142,7 +142,7 @@ def instruction_names(module: Any) -> dict[int, str]:
         for field in message(part.value):
             if field.number == INSTRUCTIONS and field.kind == BYTES:
                 instruction = message(field.value)
-                (number,) = (value for each in instruction if each.number == ID for value in each.numbers)
+                (number,) = numbers_of(instruction, ID)
                 (name,) = (each.value.decode() for each in instruction if each.number == NAME)
                 names[number] = name
     return names

@@ -8,9 +8,12 @@ torch = pytest.importorskip("torch")
 
 from harness.catalog.arrays import Array  # noqa: E402 - the modules import torch
 from harness.worker.frameworks.base import Patience  # noqa: E402
-from harness.worker.frameworks.torch.binding import bind  # noqa: E402
+from harness.worker.frameworks.torch.binding import (  # noqa: E402
+    bind,
+    modules_of,
+    trained_parameters,
+)
 from harness.worker.frameworks.torch.framework import Torch  # noqa: E402
-from harness.worker.frameworks.torch.modules import modules_of, trained_parameters  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

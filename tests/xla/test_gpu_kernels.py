@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.xla.gpu_launches import GpuLaunch, gpu_launches
-from tests.xla.owners.test_reported import count, executable, part, text
+from harness.xla.gpu_kernels import GpuLaunch, gpu_launches
+from tests.xla.test_owners import count, executable, part, text
 
 CUBIN = b"\x7fELF and the code"
 

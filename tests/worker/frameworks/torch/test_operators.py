@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from harness.core.stage import stage
-from harness.worker.frameworks.torch.stage_counts import count_stages
+from harness.worker.frameworks.torch.operators import count_stages
 
 pytestmark = pytest.mark.torch
 
@@ -21,20 +21,6 @@ def test_operators_flops_and_bytes_of_every_stage():
     assert counts["product"] == (1, 2 * 4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 4 * 16))
     assert counts["view"] == (0, 0, 0), "a view computes and moves nothing"
     assert counts[""] == (1, 0, 2 * 4 * 64)
-
-
-def test_attention_counts_the_pairs_that_a_causal_mask_leaves():
-    from torch.nn.functional import scaled_dot_product_attention
-
-    q = torch.ones(1, 2, 64, 16)
-
-    def call(causal):
-        with torch.no_grad(), stage("attend"):
-            return scaled_dot_product_attention(q, q, q, is_causal=causal)
-
-    whole, causal = (count_stages(lambda c=c: call(c))["attend"].flops for c in (False, True))
-    assert whole == 2 * 2 * 2 * 64 * 64 * 16
-    assert causal < 0.6 * whole
 
 
 def test_bytes_are_those_that_must_move():
@@ -56,8 +42,7 @@ def test_bytes_are_those_that_must_move():
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode, dtype):
+def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode):
     import numpy as np
 
     from harness.worker.frameworks.base import Patience
@@ -66,7 +51,7 @@ def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode, dtype):
     from impls.attention.family import FAMILY, AttentionWorkload
     from impls.attention.mslk.nsa_mslk import nsa_mslk
 
-    w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
+    w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70)
     function, names = nsa_mslk(w), ("q", "k", "v", "gates")
     inputs = Torch().put(FAMILY.inputs(w, np.random.default_rng(0)))
 

@@ -92,16 +92,16 @@ def device(monkeypatch):
     }.items():
         monkeypatch.setattr(torch.cuda, name, value)
     seconds = itertools.count()  # one passes on the host between two looks at its clock
-    monkeypatch.setattr("harness.worker.frameworks.torch.cuda_clock.perf_counter", lambda: next(seconds))
+    monkeypatch.setattr("harness.worker.frameworks.torch.cuda.perf_counter", lambda: next(seconds))
     flush = SimpleNamespace(zero_=lambda: made.launch("flush"))
-    monkeypatch.setattr("harness.worker.frameworks.torch.cuda_clock.l2_buffer", lambda: flush)
+    monkeypatch.setattr("harness.worker.frameworks.torch.cuda.l2_buffer", lambda: flush)
     return made
 
 
 def capture(call):
-    from harness.worker.frameworks.torch import graphs
+    from harness.worker.frameworks.torch import cuda
 
-    return graphs.capture(call)
+    return cuda.capture(call)
 
 
 def doubling(device, x):
@@ -117,7 +117,7 @@ def doubling(device, x):
 
 
 def test_capturing_runs_nothing_but_the_calls_that_warm_up(device):
-    from harness.worker.frameworks.torch.graphs import WARM_CALLS
+    from harness.worker.frameworks.torch.cuda import WARM_CALLS
 
     replay = capture(doubling(device, torch.ones(3)))
     assert device.done == ["wait", *["double", "more"] * WARM_CALLS, "wait"]
@@ -165,7 +165,7 @@ class FakeCuda(frameworks.get("torch").__class__):
     """torch on the host, whose work goes to the device that is made up."""
 
     def timer(self):
-        from harness.worker.frameworks.torch.cuda_clock import cuda_events
+        from harness.worker.frameworks.torch.cuda import cuda_events
         from harness.worker.timers import Timer
 
         return Timer("cuda_events", "flushed", cuda_events())

@@ -1,0 +1,277 @@
+"""What serialised executables tell of their plan: those written by hand, and those of real compilers."""
+
+import dataclasses
+import inspect
+import json
+import linecache
+import sys
+from dataclasses import asdict
+from importlib import import_module
+
+import pytest
+
+from harness.catalog import loading
+from harness.catalog.accelerators import missing_compiler
+from harness.catalog.build import build
+from harness.core.case import Case
+from harness.core.paths import PROJECT
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Static
+from harness.xla import figures as xla_figures
+from harness.xla import lowering
+from harness.xla.owners import (
+    Allocation,
+    ReportedBuffer,
+    TemporariesReport,
+    gpu_assignment,
+    read_assignment,
+    tiled_arrays,
+    tpu_temporaries,
+)
+from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
+from tests.xla.alone import answer_of
+from tests.xla.test_protobuf import in_blocks, simple
+
+pytestmark = pytest.mark.jax
+TARGETS = ("tpu:v5p", "cuda:h200")
+
+
+def part(number, *fields):
+    return MessageField(number, BYTES, encode(fields))
+
+
+def text(number, words):
+    return MessageField(number, BYTES, words.encode())
+
+
+def count(number, value):
+    return MessageField(number, VARINT, varint(value))
+
+
+def executable(*records):
+    """jax's header, and the compiler's file of records in a message."""
+    header = b"pjrt_ifrt"
+    return varint(len(header)) + header + encode([MessageField(1, BYTES, in_blocks(simple(*records)))])
+
+
+def buffer(words, sizes, padded):
+    return part(4, text(1, words), part(3, count(2, 11), packed_field(3, sizes)), count(4, padded))
+
+
+def test_a_tpu_s_report_of_hbm():
+    temporaries = part(
+        3,
+        *(count(1, 3), count(2, 8192), count(3, 512)),
+        buffer("fusion.1 = fusion(x.1), kind=kLoop", [8, 128], 4096),
+        buffer("copy.2 = copy(x.1)", [3], 512),
+    )
+    vmem = part(1, count(1, 1), part(3, count(1, 3), count(2, 7)))
+    hbm = part(1, count(1, 0), part(3, count(1, 5), count(2, 99)), temporaries)
+    record = encode([part(1, part(2, part(12, vmem, hbm)))])
+    assert tpu_temporaries(executable(b"other", record)) == TemporariesReport(
+        8192, (ReportedBuffer("fusion.1", (8, 128), 4096), ReportedBuffer("copy.2", (3,), 512))
+    )
+    none = encode([part(1, part(2, part(12, part(1, count(1, 0)))))])
+    assert tpu_temporaries(executable(none)) == TemporariesReport(0, ())
+    with pytest.raises(ValueError, match="no report of its memory"):
+        tpu_temporaries(executable(encode([part(1, part(2, part(11, vmem)))])))
+
+
+def assignment():
+    """An argument, and two values at one place of a temporary allocation, of which the second is its peak."""
+    values = [part(1, count(1, n), count(2, 64), part(3, count(4, 1 << 32 | n))) for n in (5, 6)]
+    inside = [part(9, count(1, n), count(2, 0), count(3, size)) for n, size in ((5, 32), (6, 64))]
+    argument = part(3, count(1, 0), count(2, 128), count(5, 1))
+    constant = part(3, count(1, 1), count(2, 4), count(12, 1))
+    shared = part(3, count(1, 2), count(2, 64), *inside)
+    return encode([*values, argument, constant, shared, part(5, count(1, 2), packed_field(2, [6]))])
+
+
+def test_a_buffer_assignment():
+    allocations, made = read_assignment(assignment())
+    assert allocations == [Allocation(128, "argument", {}, ()), Allocation(64, "temp", {5: 32, 6: 64}, (6,))]
+    assert made == {5: (1 << 32 | 5, ()), 6: (1 << 32 | 6, ())}
+
+
+def test_a_gpu_s_buffer_assignment_is_found_among_its_records():
+    record = encode([part(1, text(1, "module")), MessageField(2, BYTES, assignment())])
+    assert gpu_assignment(executable(b"\x7fELF", record)) == assignment()
+    with pytest.raises(ValueError, match="no buffer assignment"):
+        gpu_assignment(executable(b"\x7fELF"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        ("f32[]{:T(128)}", [512]),
+        ("f32[512,3]{1,0:T(8,128)}", [512 * 128 * 4]),
+        ("bf16[9,128]{1,0:T(8,128)(2,1)S(1)}", [16 * 128 * 2]),
+        ("f32[512,3]{0,1:T(8,128)}", [8 * 512 * 4]),
+        ("pred[4,3]{1,0}", [12]),
+        ("(s32[8]{0:T(128)}, /*index=1*/f32[2,2]{1,0:T(2,128)S(5)})", [512, 2 * 128 * 4]),
+    ],
+)
+def test_the_bytes_of_tiled_arrays(shape, sizes):
+    assert [size for _, size in tiled_arrays(shape)] == sizes
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("target", TARGETS)
+def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, target):
+    if reason := missing_compiler(target.partition(":")[0]):
+        pytest.skip(reason)
+    for name, data in answer_of(pytestconfig.rootpath, __file__, target).items():
+        static = from_plain(Static, data)
+        assert static.owners is not None, (name, static.unavailable)
+        assert static.owners.exact, name
+        named = sum(owner.bytes for owner in static.owners.owners)
+        total = named + static.owners.others[1] + static.owners.gap_bytes
+        assert total == static.planned_bytes, name
+        made = [owner for owner in static.owners.owners if owner.kind != "argument"]
+        assert made[0].source.startswith("tests/xla/test_owners.py:"), (name, made[0])
+
+
+# The line of the largest temporary at the peak, or of the largest result where there is none.
+LINES = {
+    "mask/broadcast": "keep = (columns == topk_indices[..., None])",
+    "mask/scatter": "return shut.at[batch, row, topk_indices].set(0)",
+    "mask/scatter_flat": "return shut.at[first + topk_indices].set(0).reshape(w.batch,",
+    "mask/threshold_exactk": "return jnp.where(keep,",
+    "mask/onehot_gemm": "return (places[..., None] == jnp.arange(count",
+    "offsets/mask_quadratic": "mask = jnp.where(allowed(segment_ids_q",
+    "offsets/mask_blocked": "pairs = jnp.where(mask, ids[:, :, None], 0)",
+    "offsets/bincount": "counts = jax.vmap(partial(jnp.bincount",
+    "offsets/segment_min": "met_kv = keys_kv >= minimum(keys_q",
+    "offsets/searchsorted": "ascending = jax.lax.cummax(ids)",
+}
+
+
+def owners_here(function, *shapes):
+    """The figures of a function of float32 arrays, with owners, compiled for the host."""
+    import jax
+    import jax.numpy as jnp
+
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    compiled = jax.jit(function).lower(*arguments).compile()
+    return xla_figures.figures(compiled, "cpu", lower_s=0, compile_s=0, owners=True)
+
+
+def test_the_buffers_of_a_peak_add_up_to_the_plan_and_have_their_lines():
+    import jax.numpy as jnp
+
+    def pairs(x):
+        return (jnp.sort(x, axis=-1)[:, :, None] == x[:, None, :]).any(-1)
+
+    static = owners_here(pairs, (4, 1024))
+    owners = static.owners
+    assert owners is not None
+    assert owners.peak_bytes == static.planned_bytes
+    assert owners.exact
+    assert sum(owner.bytes for owner in owners.owners) + owners.others[1] == owners.peak_bytes
+    assert owners.gap_bytes == 0
+    largest = owners.owners[0]
+    line = inspect.getsourcelines(pairs)[1] + 1
+    assert (largest.bytes, largest.operator, largest.shape) == (4 << 20, "eq", "pred[4,1024,1024]")
+    assert largest.source == f"tests/xla/test_owners.py:{line}"
+    assert [(o.name, o.bytes) for o in owners.owners if o.kind == "argument"] == [("x", 4 * 4 * 1024)]
+
+
+def test_a_loops_carry_is_one_buffer_and_what_a_turn_makes_is_named():
+    import jax
+
+    def turns(x):
+        return jax.lax.fori_loop(0, 5, lambda _, c: c @ c, x) + x.T
+
+    static = owners_here(turns, (512, 512))
+    owners = static.owners
+    assert owners is not None
+    assert owners.exact
+    big = [owner for owner in owners.owners if owner.bytes == 4 * 512 * 512]
+    assert sorted(owner.kind for owner in big) == ["argument", "output", "temp"]
+    assert {owner.operator for owner in big if owner.kind == "temp"} == {"dot_general"}
+
+
+def test_a_plan_without_an_assignment_has_no_owners_and_says_why():
+    class Silent:
+        def __init__(self, compiled):
+            self.compiled = compiled
+
+        def __getattr__(self, name):
+            return getattr(self.compiled, name)
+
+        def memory_analysis(self):
+            memory = self.compiled.memory_analysis()
+
+            class Memory:
+                serialized_buffer_assignment_proto = b""
+
+                def __getattr__(self, name):
+                    return getattr(memory, name)
+
+            return Memory()
+
+    import jax
+    import jax.numpy as jnp
+
+    compiled = jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).compile()
+    static = xla_figures.figures(Silent(compiled), "cpu", lower_s=0, compile_s=0, owners=True)
+    assert static.owners is None
+    assert static.unavailable["owners"].startswith("the plan's peak has no owners: ")
+    assert static.planned_bytes == 64
+
+
+def figures_of(name, seq, **sizes):
+    """The figures of a registered implementation's forward, with owners, compiled for the host."""
+    family, _, short = name.partition("/")
+    workload = getattr(import_module(f"impls.{family}.family"), f"{family.capitalize()}Workload")
+    case = Case.of(name, {}, asdict(workload(seq=seq, **sizes)))
+    built = build(loading.load(f"impls.{family}.{short}"), case)
+    inputs = lowering.structs({each: built.shapes[each] for each in built.names})
+    compiled = lowering.forward(built.function, inputs).lower().compile()
+    return xla_figures.figures(compiled, "cpu", lower_s=0, compile_s=0, owners=True)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_line_of_the_largest_buffer(name):
+    """Exact, and the largest buffer's line is the one that a reader of the file would say."""
+    sizes = {"rows": 32, "topk": 2048} if name.startswith("mask/") else {}
+    figures = figures_of(name, 4096, batch=1, **sizes)
+    assert figures.owners.exact
+    made = [owner for owner in figures.owners.owners if owner.kind != "argument"]
+    largest = next((owner for owner in made if owner.kind == "temp"), made[0])
+    file, _, line = largest.source.rpartition(":")
+    assert LINES[name] in linecache.getline(str(PROJECT / file), int(line)), largest
+
+
+def programs():
+    import jax
+    import jax.numpy as jnp
+
+    return {
+        "pairs": lambda x: (jnp.sort(x, axis=-1)[:, :, None] == x[:, None, :]).any(-1),
+        "loop": lambda x: jax.lax.fori_loop(0, 5, lambda _, c: c @ c, x[0]) + x[1].T,
+        "scan": lambda x: jax.lax.map(lambda row: jnp.outer(row[0], row[1]).sum(0), x),
+    }
+
+
+def main(name):
+    """Print the figures of the programs for a target, with owners."""
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    from harness.xla import figures as xla_figures
+    from harness.xla.compiler import target_devices
+
+    place = SingleDeviceSharding(target_devices(name)[0])
+    told = {}
+    for label, function in programs().items():
+        struct = jax.ShapeDtypeStruct((8, 1024, 1024), "float32", sharding=place)
+        compiled = jax.jit(function, out_shardings=place).lower(struct).compile()
+        kind = name.partition(":")[0]
+        figures = xla_figures.figures(compiled, kind, lower_s=0, compile_s=0, owners=True)
+        told[label] = dataclasses.asdict(figures)
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
