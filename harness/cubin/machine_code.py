@@ -18,8 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.accelerators import Target
-from harness.catalog.multiprocessors import CAPABILITIES
+from harness.catalog.accelerators import CAPABILITIES, Target
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
 from harness.cubin.occupancy import RESERVED_SHARED, Occupancy, occupancy, on_device
