@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from harness.run.compile import CompileRequest, CompileResult
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
-    from harness.sweep.select import Shard
 
 REPORTED = 10  # programs compiled between two lines of progress
 
@@ -73,13 +72,6 @@ def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
         costs=_costs(place.project.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},
     )
-
-
-def compile_part(place: Workplace, wanted: Sequence[Need], shard: Shard) -> list[CompileResult]:
-    """Compile a shard's part of what the needs ask for; the answers are kept below the folder of results."""
-    compiled = [need for need in wanted if need.kind == Need.COMPILE]
-    part = shard.part(need.id for need in compiled)
-    return list(_compile(place, [need for need in compiled if need.id in part]).values())
 
 
 def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResult]:

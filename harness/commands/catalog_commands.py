@@ -7,7 +7,7 @@ import typer
 
 from harness.commands import options, output
 from harness.commands.option_groups import argument, flag, option
-from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
+from harness.commands.options import OUTPUT, PLACES, Text, Words
 from harness.commands.sectioned_command import command
 
 group = typer.Typer()
@@ -59,17 +59,14 @@ def new(
 def claims(
     names: Words = argument("Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written."),
     *,
-    shard: Text = option(SELECTION, "Only compile this machine's part, 3/8, into results/compiled."),
     place: options.PlaceFlags,
     check: bool = flag(OUTPUT, "Write nothing; exit 1 where docs/CLAIMS.md is stale."),
     json: bool = options.JSON,
 ) -> None:
     """Say which published numbers hold. All of them, those of a family, or one (FAMILY/ID)."""
     from harness.commands.claims import claims as judge_claims
-    from harness.commands.claims import compile_shard, print_outcome
+    from harness.commands.claims import print_outcome
 
-    if shard is not None:
-        raise typer.Exit(compile_shard(place.project(), names or (), shard, output.print_note, json=json))
     outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
     raise typer.Exit(print_outcome(outcome, json=json, check=check))
 

@@ -1,26 +1,23 @@
 """`claims`: verdicts on published numbers, and the documents that list them."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
-from harness.claims.evidence import Workplace, compile_part, gather, needs
+from harness.claims.evidence import Workplace, gather, needs
 from harness.claims.model import AGAINST, Claim, Need, Verdict
 from harness.claims.read_yaml import claims_of
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import judge
-from harness.commands.exit_codes import NOTHING, STALE
+from harness.commands.exit_codes import STALE
 from harness.commands.output import console, print_json, progress_of
-from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.store.atomic import write_files
 from harness.sweep.project import Project
-from harness.sweep.select import Shard
 
 FOLDER = Path("docs")
 
@@ -73,23 +70,6 @@ def claims(
     else:
         notes = [] if names else _write(texts, lacking)
     return ClaimsOutcome(verdicts, tuple(notes), tuple(problems))
-
-
-def compile_shard(
-    project: Project, names: Sequence[str], text: str, say: Callable[[str], None], *, json: bool
-) -> int:
-    """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
-    shard = Shard.parse(text, {})
-    required = _needs(_select_claims(names, project.catalog), project.catalog)
-    answers = compile_part(Workplace(project, progress_of, say), required, shard)
-    counts = Counter("absent" if answer.transient else answer.status for answer in answers)
-    if json:
-        print_json({"shard": shard.index, "of": shard.count, "programs": counts})
-    else:
-        said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
-        folder = project.results / "compiled"
-        print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
-    return NOTHING if answers and not counts.keys() - {"absent"} else 0
 
 
 def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:

@@ -14,6 +14,7 @@ from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.stop_signals import terminable
 
 FORMER_WORDS = {
+    "claims --shard": "claims compiles what is missing, and keeps it in results/compiled",
     "collect --check": "collect joins complete shards alone, and says which are absent or not whole",
     "doctor --noise": "gate --self-check says which slowdown a gate can catch on this machine",
     "doctor --self-check": "make drill-overhead compares the harness with plain loops, in a checkout",
@@ -24,6 +25,7 @@ FORMER_WORDS = {
     "history": "runs CASE shows a case over all runs of this machine",
     "machines": "doctor --on NAME says which machines are there, and why one is refused",
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
+    "run --figures": "static compiles every case, and says what each plans",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
     "sensitivity --factor": "the table has each ratio to the first distribution with its interval",
     "sentinel": "static --against py:OLD compares every figure with another environment's",

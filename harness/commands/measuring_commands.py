@@ -52,7 +52,7 @@ def run(
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
-        output.print_plan(stages.dry_run(project, schedule, figures=sampling.figures), json=json)
+        output.print_plan(stages.dry_run(schedule), json=json)
         return
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
     output.print_run(done, columns, json=json, notes=tables.notes)

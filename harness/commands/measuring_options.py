@@ -74,7 +74,6 @@ class RunFlags(SamplingFlags):
     """Flags of a run: those of sampling, and what else is measured, or only planned."""
 
     dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
-    figures: bool = flag(RUN, "With --dry-run: compile every case; planned memory, likely time.")
     graphs: bool = flag(RUN, "Time replays of CUDA graphs instead of calls: torch on CUDA.")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":

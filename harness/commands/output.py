@@ -116,20 +116,14 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
 
 
 def print_plan(planned: DryRun, *, json: bool) -> None:
-    """Print the suites of a dry run, or its cases where they were compiled."""
+    """Print the suites of a dry run."""
     if json:
-        figures = {} if planned.cases is None else {"cases": [vars(row) for row in planned.cases]}
-        print_json({"suites": [vars(suite) for suite in planned.suites], **figures})
+        print_json({"suites": [vars(suite) for suite in planned.suites]})
     else:
-        from harness.report.tables.listing import dry_run_table, schedule_table
+        from harness.report.tables.listing import dry_run_table
 
         console().print(dry_run_table(planned.suites, planned.total, planned.budget_s))
-        if planned.cases is None:
-            print_line(
-                "--figures compiles every case that is not kept, and says what each plans and may take."
-            )
-        else:
-            console().print(schedule_table([tuple(vars(row).values()) for row in planned.cases]))
+        print_line("seqsweep static compiles every case, and says what each plans.")
 
 
 def progress_of(schedule: Schedule) -> Progress:

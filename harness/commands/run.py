@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
@@ -63,21 +62,12 @@ def tell_left_out(schedule: Schedule) -> None:
         print_line(f"left out: {why}", err=True)
 
 
-def dry_run(project: Project, schedule: Schedule, *, figures: bool) -> DryRun:
-    """Count a schedule's cases; with `figures` also compile what is not kept. Nothing runs."""
-    from harness.run.dry_run import compile_cases, count_cases
+def dry_run(schedule: Schedule) -> DryRun:
+    """Count a schedule's cases; nothing is compiled, and nothing runs."""
+    from harness.run.dry_run import count_cases
 
     tell_left_out(schedule)
-    planned = count_cases(schedule)
-    if not figures:
-        return planned
-    from harness.run.compile.pool import Pool
-    from harness.run.session import known_seconds
-
-    pool = Pool(project.catalog, project.results)
-    with closing(pool), closing(progress_of(schedule)) as progress:
-        cases = compile_cases(schedule, known_seconds(project.results), progress, pool)
-    return replace(planned, cases=cases)
+    return count_cases(schedule)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,14 +1,9 @@
-"""Dry run: how many cases each suite has and, on request, the compiler's plan for each case."""
+"""Dry run: how many cases each suite has, and how long they are sampled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.catalog.accelerators import HOST
 from harness.core.case import Case
-from harness.run.case.compiled_plan import CompiledPlan
-from harness.run.compile.pool import Pool
-from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.events import Listener
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Suite
@@ -35,19 +30,8 @@ class PlannedSuite:
 
 
 @dataclass(frozen=True)
-class PlannedCase:
-    """`seconds` is the wall time of the case in a stored run, else its sampling budget."""
-
-    case: str
-    planned_bytes: int | None
-    fits: bool | None
-    seconds: float | None
-    skip: str | None
-
-
-@dataclass(frozen=True)
 class DryRun:
-    """The suites of a schedule and, on request, its cases with their figures.
+    """The suites of a schedule.
 
     `total` and `budget_s` are of all suites together; a case that several suites share counts once.
     """
@@ -55,7 +39,6 @@ class DryRun:
     suites: Sequence[PlannedSuite]
     total: int
     budget_s: float
-    cases: Sequence[PlannedCase] | None = None
 
 
 def count_cases(schedule: Schedule) -> DryRun:
@@ -83,34 +66,3 @@ def _count_suite(suite: Suite, reasons: Mapping[Case, str], replicates: int) -> 
         baseline=suite.baseline,
         settings=suite.settings,
     )
-
-
-def compile_cases(
-    schedule: Schedule, known_s: Mapping[str, float], listener: Listener, pool: Pool
-) -> list[PlannedCase]:
-    """Compile every case for the host, or take it from the cache; none is run or stored."""
-    groups = {case: (index, group) for index, group in enumerate(schedule.groups) for case in group.cases}
-    rows = {case: PlannedCase(case.id, None, None, None, None) for case in groups}
-    shown = None
-    for case, (_, group) in groups.items():
-        pool.submit(CompileRequest(case, HOST), group.settings)
-    for _ in groups:
-        request, answer = pool.next_result()
-        index, group = groups[request.case]
-        if index != shown:
-            shown = index
-            listener.group_started(index, group.key, [case.id for case in group.cases], None)
-        listener.case_state(request.case.id, answer.reason or "compiled")
-        rows[request.case] = _row(request.case, answer, schedule, group.settings, known_s)
-    refused = [PlannedCase(skip.case.id, None, None, None, skip.reason) for skip in schedule.skips]
-    return [*refused, *rows.values()]
-
-
-def _row(
-    case: Case, answer: CompileResult, schedule: Schedule, settings: Settings, known_s: Mapping[str, float]
-) -> PlannedCase:
-    framework, limit = schedule.implementations[case.implementation].framework, settings.memory_bytes
-    plan = CompiledPlan(framework, answer.static, answer.input_bytes)
-    skip = plan.too_large(limit) if answer.status == "ok" else answer.reason
-    seconds = None if skip else known_s.get(case.id, settings.budget_s)
-    return PlannedCase(case.id, plan.static.planned_bytes, plan.fits(limit), seconds, skip)

@@ -6,7 +6,7 @@ import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import Word
-from harness.commands.claims import _versions, claims, claims_part, compile_shard, print_outcome
+from harness.commands.claims import _versions, claims, claims_part, print_outcome
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field
@@ -139,22 +139,6 @@ def test_everything_is_compiled_in_one_batch_and_written_down(place):
     assert "Two and two" not in context
     assert outcome.notes == (f"wrote {place.page}", f"wrote {place.context}")
     assert outcome.code(check=True) == 0
-
-
-def test_shards_compile_every_program_once_and_judge_nothing(place, capsys):
-    shares = []
-    for index in "123":
-        assert compile_shard(place.project, (), f"{index}/3", lambda _: None, json=False) == 0
-        shares += place.compiler.asked.pop()
-    assert sorted(shares) == ["host", "host", "tpu:v5p", "tpu:v5p"]
-    assert (
-        f"shard 1/3, programs: 2 ok; kept in {place.folder / 'results/compiled'}" in capsys.readouterr().out
-    )
-    assert not place.page.exists()
-    place.without(LIBTPU)
-    assert compile_shard(place.project, ["mask/tpu"], "1/1", lambda _: None, json=False) == 3
-    with pytest.raises(UsageError, match="--shard"):
-        compile_shard(place.project, (), "4/3", lambda _: None, json=False)
 
 
 def test_one_family_or_claim_is_told_and_nothing_else_compiled_or_written(place):

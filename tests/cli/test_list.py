@@ -39,7 +39,6 @@ def drawn(tmp_path, monkeypatch):
         ["list", "sums", "--json"],
         ["new", "sums", "other"],
         ["run", "--dry-run"],
-        ["run", "--dry-run", "--figures"],
         ["static", "--target", "host"],
     ],
     ids=" ".join,

@@ -112,16 +112,6 @@ def test_dry_run_counts_and_leaves_nothing(in_process, tmp_path, project):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.full
-def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
-    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
-    said = seqsweep("run", "--dry-run", "--figures", "--json", folder=tmp_path)
-    assert said.code == 0
-    assert len(said.json["cases"]) == 9
-    assert all(case["planned_bytes"] > 0 for case in said.json["cases"])
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["compiled"]
-
-
 @pytest.mark.long
 def test_kill_then_resume(seqsweep, tmp_path, project, wait_until):
     """The whole run dies by SIGKILL; what it had written stays, and nothing it started lives on."""

@@ -57,7 +57,7 @@ def test_of_a_very_long_sentence_both_ends_are_printed(capsys):
     "words",
     [
         ["show", "--results", LONG], ["runs", "--results", LONG],
-        ["run", "--dry-run", "--figures", "--results", LONG], ["collect", LONG],
+        ["collect", LONG],
         ["run", "--dry-run", "--plugin", f"{LONG}.py"], ["export", "--to", "csv", "--out", LONG],
     ],
 )  # fmt: skip

@@ -21,7 +21,6 @@ from harness.report.format import ABSENT, duration, minute
 if TYPE_CHECKING:
     from harness.store.run_summary import RunSummary
 
-ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
 HASH_DIGITS = 7
 RUNS_CAPTION = (
     "started: UTC; +: files differed from the commit; machine: with the first digits of its fingerprint"
@@ -103,33 +102,6 @@ def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
         f"{duration(budget_s)}. Compiling and verifying come on top; what is precise sooner stops sooner."
     )
     return Group(table, Text(""), *map(Text, lines))
-
-
-def schedule_table(rows: Sequence[ScheduleRow]) -> Group:
-    """(case id, planned bytes, fits, estimate in seconds, why skipped) for every case, in order."""
-    table = plain_table("case", "planned", "estimate", "", right=("planned", "estimate"))
-    for case, planned, fits, estimate, skip in rows:
-        verdict = Text(skip, style="dim") if skip else _fits(fits)
-        table.add_row(
-            Text(case, overflow="fold", style="dim" if skip else ""),
-            ABSENT if planned is None else format_bytes(planned),
-            ABSENT if estimate is None else duration(estimate),
-            verdict,
-        )
-    running = [row for row in rows if not row[4]]
-    known = [row[3] for row in running if row[3] is not None]
-    total = f"{len(running)} of {len(rows)} cases would run"
-    if known:
-        total += f", about {duration(sum(known))}"
-    if known and len(known) < len(running):
-        total += f" for the {len(known)} with an estimate"
-    return Group(table, Text(""), Text(total))
-
-
-def _fits(fits: bool | None) -> Text:
-    if fits is None:
-        return Text("")
-    return Text("fits", style="green") if fits else Text("does not fit", style="yellow")
 
 
 def plain_table(*titles: str, right: Collection[str] = ()) -> Table:

@@ -13,7 +13,6 @@ from harness.report.tables.listing import (
     families_table,
     family_page,
     findings_table,
-    schedule_table,
 )
 from harness.run.dry_run import PlannedSuite
 from harness.sweep.settings import Settings
@@ -77,18 +76,12 @@ def test_lists_are_those_that_were_read():
     refused = {"b": "no bwd", "c": "no bwd"}
     mask = PlannedSuite("mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, refused, 76.0, "mask/a", SETTINGS)
     mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0, "mla/d", SETTINGS)
-    rows = [
-        ("mask/a@seq=4096:fwd:cpu", 2**30, True, 3.0, None),
-        ("mask/b@seq=4096:fwd:cpu", 2**40, False, None, None),
-        ("mask/c@seq=4096:fwd:cpu", None, None, None, "unsupported: topk ≥ seq"),
-    ]
     missing = SimpleNamespace(what="libtpu", state="optional", says="not installed", remedy="pip install x")
     wordy = [replace(TWO_STAGE, sentence="Two stages " * 20)]
     shown = {
         "families": families_table(catalog()),
         "no family": families_table(Catalog()),
         "a dry run": dry_run_table([mask, mla], 40, 80.0),
-        "a schedule": schedule_table(rows),
         "what is missing": findings_table([missing]),
         "a family": family_page(FAMILY, [TWO_STAGE], [EXACT, INDEXER]),
         "a family with contracts": family_page(FAMILY, [TWO_STAGE], [EXACT, INDEXER], contracts=True),
@@ -101,13 +94,6 @@ def test_lists_are_those_that_were_read():
     for width in (100, 200):
         told = {name: text(each, width) for name, each in shown.items()}
         assert_golden(f"lists_{width}.txt", scenes(told))
-
-
-def test_ids_are_not_cut_where_the_terminal_is_narrow():
-    case = "mask/a@batch=1,dtype=f32,rows=128,seq=4096,topk=2048:fwd:cpu"
-    shown = text(schedule_table([(case, None, None, None, None)]), 40)
-    assert case in "".join(line.split(" ")[0] for line in shown.splitlines())
-    assert "fit" not in shown, "of which nothing is planned"
 
 
 def test_listing_loads_nothing_heavy():
