@@ -1,4 +1,4 @@
-"""What no single file shows: circles of imports, floors, and one name for two things.
+"""What no single file shows: circles of imports, floors, sizes, and one name for two things.
 
 An import counts wherever it stands: at the top, inside a function, under TYPE_CHECKING, and as
 `import_module` of a name in quotes. What does not count: names that are computed (the framework that a
@@ -18,6 +18,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = 6
+# Lines of code that a package may have, without blanks, comments and docstrings: what it has, rounded up.
+# Whoever adds takes something away, here or elsewhere, and lowers the other ceiling.
+CEILINGS: dict[str, int] = {}
+FILES = 0  # of harness/
 
 # Names that several rooms of the harness have a file of, and what each is there. A room that is not
 # listed has to find another name for its file.
@@ -183,6 +187,51 @@ def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp
     chains = longest_chains(tmp_path)
     assert chains["harness/room"] == [f"harness.room.{name}" for name in "abcd"]
     assert chains["harness/room/inner"] == ["harness.room.inner.e"]
+
+
+def code_lines(path: Path) -> int:
+    """The lines of a file that hold code: no blanks, comments or docstrings."""
+    text = path.read_text()
+    documented: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case (
+                ast.Module(body=[ast.Expr(value=ast.Constant(value=str())) as first, *_])
+                | ast.ClassDef(body=[ast.Expr(value=ast.Constant(value=str())) as first, *_])
+                | ast.FunctionDef(body=[ast.Expr(value=ast.Constant(value=str())) as first, *_])
+                | ast.AsyncFunctionDef(body=[ast.Expr(value=ast.Constant(value=str())) as first, *_])
+            ):
+                documented |= {*range(first.lineno, (first.end_lineno or 0) + 1)}
+            case _:
+                pass
+    lines = enumerate(text.splitlines(), start=1)
+    return sum(
+        number not in documented and bool(line.strip()) and not line.lstrip().startswith("#")
+        for number, line in lines
+    )
+
+
+def package_of(path: Path) -> str:
+    """`harness/worker` of harness/worker/frameworks/base.py; the folder of what is not in harness/."""
+    return "/".join(path.relative_to(ROOT).parts[: 2 if path.is_relative_to(ROOT / "harness") else 1])
+
+
+def test_no_package_is_larger_than_its_ceiling() -> None:
+    sizes: dict[str, int] = defaultdict(int)
+    for folder in ("harness", "impls", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            sizes[package_of(path)] += code_lines(path)
+    assert {name: size for name, size in sizes.items() if size > CEILINGS.get(name, 0)} == {}
+
+
+def test_the_harness_has_no_more_files_than_its_ceiling() -> None:
+    assert len([*(ROOT / "harness").rglob("*.py")]) <= FILES
+
+
+def test_lines_of_code_are_counted_without_blanks_comments_and_docstrings(tmp_path: Path) -> None:
+    text = '"""Doc.\n\nMore."""\n\nx = """a\nb"""  # why\n\n# alone\ndef f():\n    """Doc."""\n    return x\n'
+    (tmp_path / "a.py").write_text(text)
+    assert code_lines(tmp_path / "a.py") == 4
 
 
 SPEAKING = {

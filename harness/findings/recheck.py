@@ -16,7 +16,7 @@ from harness.core.stop_signals import time_limit
 from harness.findings.receipt import JudgedCase, Receipt, Statement, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
-from harness.run.group.records import was_cut_short
+from harness.run.group.group_run import was_cut_short
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import run_and_delete
 from harness.sweep.overrides import Overrides

@@ -20,8 +20,14 @@ from harness.run.case.compiled_plan import NOT_COMPILED
 from harness.run.case.predict import KnownWork
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
-from harness.run.group.group_run import GroupRun, Interrupted
-from harness.run.group.records import new_record, target_of, was_compiled, was_cut_short
+from harness.run.group.group_run import (
+    GroupRun,
+    Interrupted,
+    new_record,
+    target_of,
+    was_compiled,
+    was_cut_short,
+)
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.overhead import RemainingTime, overhead
 from harness.store.find import all_runs

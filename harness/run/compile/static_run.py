@@ -18,7 +18,7 @@ from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
 from harness.run.events import Listener
-from harness.run.group.records import new_record
+from harness.run.group.group_run import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
