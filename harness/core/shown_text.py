@@ -14,7 +14,6 @@ import zlib
 from dataclasses import fields, is_dataclass, replace
 from encodings import ascii as plain
 from typing import Any
-from unicodedata import normalize
 
 MOST_BYTES = 200  # of a name within a file's name, which has 255 in all
 
@@ -104,7 +103,7 @@ def to_ascii(text: str) -> str:
     """The text in ASCII: signs by their spellings, raised digits behind `^`, and escapes for all else."""
     if text.isascii():  # nearly always
         return text
-    text = _RAISED.sub(lambda raised: "^" + normalize("NFKD", raised[0]), text)
+    text = _RAISED.sub(lambda raised: "^" + unicodedata.normalize("NFKD", raised[0]), text)
     return text.translate(_SPELLINGS).encode("ascii", "backslashreplace").decode("ascii")
 
 

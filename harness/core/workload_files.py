@@ -1,6 +1,6 @@
 """Files that a workload names: captured tensors in place of a distribution, and tables of document lengths.
 
-A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: a changed file is another case.
+A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: changed, it is another.
 """
 
 import hashlib
