@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.core.case import Case
-from harness.core.kernel_figures import KernelFigures
+from harness.core.kernel_figures import KernelFigures, TpuKernelFigures
 from harness.core.median_interval import median_interval
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import STATIC_FIGURES, Static
-from harness.core.tpu_kernel_figures import TpuKernelFigures
 
 RUN = "20261120T113000Z-1a2b3c4"
 PASSED = Correctness("exact", True, "whole", {"mismatches": 0})

@@ -8,9 +8,9 @@ from typing import Any
 from harness.analysis.compare_runs import describe_differences, quotient
 from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate, time_of
+from harness.core.case import matches, matching_ids
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError
-from harness.core.patterns import matches, matching_ids
 from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.store.find import all_runs, find

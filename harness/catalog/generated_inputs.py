@@ -23,8 +23,8 @@ from itertools import accumulate
 from typing import Any
 
 from harness.core.errors import Unsupported
-from harness.core.length_table import LengthBin, parse_table, read_table
 from harness.core.paths import PACKAGE
+from harness.core.workload_files import LengthBin, parse_table, read_table
 
 LENGTHS = ("uniform", "pretrain", "single")
 PACKERS = ("first_fit", "best_fit_decreasing")

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import typer
 
-from harness.core.ascii_text import SPELLED
 from harness.core.errors import MachineError
-from harness.core.shown_text import clean_line, clean_text
+from harness.core.shown_text import SPELLED, clean_line, clean_text
 
 LONGEST_PART = 1000  # characters of an error: what it quotes may be a whole file
 NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}

@@ -1,10 +1,13 @@
 """A case: one implementation with its options, at one workload, in one mode, on one device."""
 
+import difflib
+import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from harness.core.errors import UsageError
 from harness.core.workload import Value, canonical
 
 
@@ -136,3 +139,26 @@ def split_setting(text: str) -> tuple[str, str, str]:
 def split_list(text: str) -> list[str]:
     """Split at commas that stand outside brackets."""
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def matches(pattern: str, case_id: str) -> bool:
+    """Whether an id is the pattern, or what its `*` and `?` stand for."""
+    return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
+
+
+def matching_ids(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
+    """The ids that any pattern matches, in their order. UsageError for a pattern that matches none."""
+    known = tuple(ids)
+    for pattern in patterns:
+        if not any(matches(pattern, case_id) for case_id in known):
+            raise UsageError(f'{where}: no case matches "{pattern}"{_near(pattern, known)}')
+    return tuple(case_id for case_id in known if any(matches(pattern, case_id) for pattern in patterns))
+
+
+def _near(pattern: str, ids: Sequence[str]) -> str:
+    """The id or the implementation that was meant; one id as an example where nothing is near."""
+    whole = {f"{case_id.partition('@')[0]}@*": None for case_id in ids}
+    close = difflib.get_close_matches(pattern, [*whole, *ids], n=1, cutoff=0.6)
+    if close:
+        return f'; nearest: "{close[0]}"'
+    return f'; an id is written like "{ids[0]}"' if ids else "; no case is left to choose from"

@@ -10,7 +10,7 @@ A size that only one of the two gives decides nothing.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.core.difference import differences
+from harness.core.plain_data import differences
 from harness.core.units import format_bytes
 
 CACHES = "caches"

@@ -1,7 +1,7 @@
 """Plain data, as JSON holds it: read into dataclasses with every type checked, and made from figures."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from threading import RLock
 from typing import Any, TypeVar
@@ -60,3 +60,13 @@ def plain(value: Any) -> Any:
     if value is not None and not isinstance(value, (int, float)):
         raise TypeError(f"a {type(value).__name__} is no figure; give a number, a text or None")
     return value
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(dotted name, value before, value now) of what differs, as the first has it, then what is new."""
+    for name in [*before, *(name for name in now if name not in before)]:
+        old, new = before.get(name), now.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from ((f"{name}.{inner}", *values) for inner, *values in differences(old, new))
+        elif old != new:
+            yield name, old, new

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from harness.core.errors import require_member
-from harness.core.kernel_figures import KernelFigures
+from harness.core.kernel_figures import KernelFigures, OnChipOverflow, TpuKernelFigures
 from harness.core.peak_owners import Owners
-from harness.core.tpu_kernel_figures import OnChipOverflow, TpuKernelFigures
 from harness.core.units import format_big, format_bytes, format_ratio
 
 STATIC_FIGURES = (

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.core.captured_file import SUFFIXES, identify_captured, is_captured
 from harness.core.errors import UsageError, nearest
-from harness.core.length_table import identify_table, is_table
 from harness.core.units import parse_count
+from harness.core.workload_files import SUFFIXES, identify_captured, identify_table, is_captured, is_table
 
 Value = int | float | bool | str | None
 LARGEST = 2**63 - 1  # that a record can store

@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.analysis.stats import Estimate, ratio
 from harness.core.case import Case
-from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
+from harness.core.plain_data import differences
 from harness.core.record import Record
 from harness.core.stop_signals import time_limit
 from harness.findings.receipt import JudgedCase, Receipt, Statement, TimedRatio

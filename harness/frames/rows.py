@@ -17,10 +17,9 @@ from harness.analysis.results import COUNTED, HOST, StepModel, body_only, label_
 from harness.analysis.suite_results import results_of
 from harness.core.fingerprint_identity import device_name
 from harness.core.grouped import collected
-from harness.core.kernel_figures import ALL_PATHS, MATRIX_PATHS, KernelFigures, by_need
+from harness.core.kernel_figures import ALL_PATHS, MATRIX_PATHS, KernelFigures, by_need, vmem_share
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.static_figures import AnyKernel
-from harness.core.tpu_kernel_figures import vmem_share
 from harness.core.workload import canonical
 from harness.cubin.machine_code import CLASSES, OTHER
 

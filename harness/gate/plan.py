@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.core.case import Case
-from harness.core.patterns import matches
+from harness.core.case import Case, matches
 from harness.core.record import state_bound
 from harness.core.units import format_seconds
 from harness.gate.options import GateOptions

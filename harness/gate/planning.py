@@ -4,9 +4,8 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harness.core.case import Case
+from harness.core.case import Case, matching_ids
 from harness.core.errors import UsageError
-from harness.core.patterns import matching_ids
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.units import parse_share
 from harness.gate.options import GateOptions

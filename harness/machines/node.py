@@ -20,10 +20,10 @@ from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import known, packages_of
 from harness.collection.collection import run_files
 from harness.collection.piece import kind_of_machine
-from harness.core.difference import differences
 from harness.core.errors import MachineError
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
+from harness.core.plain_data import differences
 from harness.core.scratch_folder import shared_folder
 from harness.core.version import VERSION, version_of
 from harness.run.compile.static_run import static_run

@@ -9,8 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from harness.core.ascii_text import to_ascii
-from harness.core.shown_text import clean_text
+from harness.core.shown_text import clean_text, to_ascii
 
 UNKNOWN_WIDTH = 80
 

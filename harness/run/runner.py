@@ -11,9 +11,9 @@ from typing import Any
 
 from harness.catalog.catalog import Catalog
 from harness.catalog.source_hash import same_hash_kind
-from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
+from harness.core.plain_data import differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.run.case.compiled_plan import NOT_COMPILED

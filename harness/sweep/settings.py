@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from harness.core.case import matches
 from harness.core.errors import UsageError, nearest
 from harness.core.machine import usable_cores, usable_memory
-from harness.core.patterns import matches
 from harness.core.static_figures import EXACT_FIGURES
 from harness.core.units import (
     format_bytes,

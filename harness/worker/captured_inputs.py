@@ -21,10 +21,9 @@ import numpy as np
 
 from harness.catalog.arrays import BYTES, Array, numpy_dtype, short_name, walk
 from harness.catalog.family import Family
-from harness.core.captured_file import identify_captured, is_captured
 from harness.core.errors import Unsupported, nearest
-from harness.core.file_identity import path_of
 from harness.core.workload import fields_of
+from harness.core.workload_files import identify_captured, is_captured, path_of
 
 HEADER_BYTES = 1 << 20  # of a file's JSON, or of one .npy header: thousands of tensors
 SAFETENSORS = {name.upper(): name for name in BYTES if name != "c64"}

@@ -24,9 +24,9 @@ from harness.catalog import loading
 from harness.catalog.accelerators import Accelerator, Target, target, why_not_by_xla
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
+from harness.core.kernel_figures import OnChipOverflow
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
-from harness.core.tpu_kernel_figures import OnChipOverflow
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
 from harness.xla.gpu_kernels import refuse_unlowered, with_gpu_kernels

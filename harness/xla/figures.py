@@ -7,8 +7,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from harness.core.kernel_figures import TpuKernelFigures
 from harness.core.static_figures import Static
-from harness.core.tpu_kernel_figures import TpuKernelFigures
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import device_cost

@@ -19,7 +19,7 @@ from jax.sharding import SingleDeviceSharding
 
 from harness.catalog.accelerators import Target
 from harness.core.grouped import grouped
-from harness.core.tpu_kernel_figures import LANES, OnChipOverflow, OperandBlock, TpuKernelFigures
+from harness.core.kernel_figures import LANES, OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.xla.hlo import Graph
 
 ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=(\d+)\).*?space=(vmem|smem)")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.catalog.generated_inputs import PACKERS, best_fit_decreasing, first_fit, packed_rows
 from harness.core.errors import Unsupported
-from harness.core.length_table import identify_table, parse_table
 from harness.core.paths import PACKAGE
+from harness.core.workload_files import identify_table, parse_table
 
 ROW = 128 * 1024
 FIRST_FIT = (491, 170, 3682, 86, 2053, 2035, 3381, 325, 2306, 767, 989)

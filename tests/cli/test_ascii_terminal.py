@@ -62,7 +62,7 @@ def test_its_comparison_is_spelled(measured):
     assert "?" not in assert_spelled(call(folder, "compare", *runs, PYTHONIOENCODING="ascii"))
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", [60, 200])
 @pytest.mark.parametrize(
     "words",
     [

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.core.errors import MachineError, UsageError, speaks_of_oom
+from harness.core.errors import MachineError, UsageError, decode_utf8, speaks_of_oom
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ def test_other_errors_do_not_speak_of_memory():
 
 def test_exit_codes_are_the_documented_ones():
     assert (UsageError.exit_code, MachineError.exit_code) == (2, 5)
+
+
+def test_text_that_is_no_utf_8_names_its_line():
+    assert decode_utf8("é\n".encode(), "page.md") == "é\n"
+    with pytest.raises(UsageError, match=r"^page\.md:2: byte 0xe9 is not UTF-8; save the file as UTF-8$"):
+        decode_utf8(b"one\ncaf\xe9\n", "page.md")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from harness.core.errors import UsageError
-from harness.core.tpu_kernel_figures import OperandBlock
+from harness.core.kernel_figures import OperandBlock
 from harness.frames.load import load
 from harness.frames.rows import COLUMNS, FrameBuilder
 from tests.goldens import assert_golden, scenes

@@ -18,9 +18,8 @@ from harness.claims import expression
 from harness.collection.collection import collect
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.core.case import split_label, split_list
+from harness.core.case import matching_ids, split_label, split_list
 from harness.core.errors import SeqsweepError, Unsupported
-from harness.core.patterns import matching_ids
 from harness.core.units import parse_bytes, parse_count, parse_seconds
 from harness.store.find import all_runs
 from harness.store.jsonl import encode, lines

@@ -18,7 +18,7 @@ from hypothesis import given
 from harness import Array
 from harness.catalog import discovery
 from harness.claims.read_yaml import load
-from harness.core import captured_file, length_table
+from harness.core import workload_files
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import pack, read_receipt, to_text
@@ -102,7 +102,7 @@ def test_captured_inputs_are_what_is_wanted_or_refused(tmp_path, tried, suffix, 
     for _ in range(8):
         path.write_bytes((archive if suffix == ".npz" else tensors)(random))
         tried()
-        captured_file.identify_captured.cache_clear()
+        workload_files.identify_captured.cache_clear()
         read = named_or_read(path, lambda: read_captured(str(path), WANTED))
         assert all(read[name].shape == WANTED[name].shape for name in read or ())
 
@@ -120,10 +120,10 @@ def test_a_table_of_lengths_is_read_or_refused(tmp_path, tried, random):
     for _ in range(10):
         tried()
         content = mutated(random, random.choice(TABLES).encode())
-        read = answer_or_refusal(lambda content=content: length_table.parse_table("mine.csv", content))
+        read = answer_or_refusal(lambda content=content: workload_files.parse_table("mine.csv", content))
         for entry in read or ():
-            assert 1 <= entry.shortest <= entry.longest <= length_table.LONGEST
-            assert 0 <= entry.documents <= length_table.MOST_DOCUMENTS
+            assert 1 <= entry.shortest <= entry.longest <= workload_files.LONGEST
+            assert 0 <= entry.documents <= workload_files.MOST_DOCUMENTS
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,8 @@ What a process measures of itself it can forge. What is caught here is caught be
 the process that judges, the values that nobody knows before, the types of what is returned.
 
 What takes somebody who has read the harness and means harm is not caught: a clock that is replaced inside it,
-files of inputs that are written over, and threads, processes and shared memory that are left behind.
+files of inputs that are written over, bytes added to the file of records, and threads, processes and shared
+memory that are left behind.
 
 Three limits are known. A memory that gains less than threefold, or less than 0.3 ms a call, is not told from
 what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone. A

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.core.answer_forms import check_answer
-from harness.core.protocol import Job
+from harness.core.protocol import Job, read_reply
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
 from harness.run.processes.executor import Ended
@@ -101,7 +100,7 @@ class FakeWorker:
         regular = getattr(self, verb)(**arguments)
         answer = {**regular, **scripted} if isinstance(scripted, dict) else scripted
         try:
-            return check_answer(verb, answer)
+            return read_reply(verb, {"ok": answer}).ok
         except ValueError as error:
             if self.job.role != "reference":
                 self.close()

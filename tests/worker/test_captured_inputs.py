@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from harness import Array, Family, Semantics, axis, exact
-from harness.core.captured_file import identify_captured
 from harness.core.errors import Unsupported
+from harness.core.workload_files import identify_captured
 from harness.worker import captured_inputs
 from harness.worker.captured_inputs import draw_inputs, read_captured
 from impls.attention.family import FAMILY as ATTENTION

@@ -7,7 +7,7 @@ import pytest
 
 from harness.catalog.accelerators import missing_compiler, target
 from harness.core.errors import Unsupported
-from harness.core.tpu_kernel_figures import OnChipOverflow
+from harness.core.kernel_figures import OnChipOverflow
 from harness.xla.pallas_kernels import on_chip_overflow
 from tests.xla.alone import answer_of
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from harness.analysis.kernel_warnings import idle, slow_path
 from harness.catalog.accelerators import target as target_of
-from harness.core.kernel_figures import KERNEL_WORDS, KernelFigures
+from harness.core.kernel_figures import KERNEL_WORDS, TPU_KERNEL_WORDS, KernelFigures
 from harness.core.static_figures import AnyKernel
-from harness.core.tpu_kernel_figures import TPU_KERNEL_WORDS
 
 EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
 FASTER, SLOWER = ("wgmma", "tcgen05"), "mma"  # paths of matrix instructions

@@ -14,8 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.text import Text
 
-from harness.core.ascii_text import spell_out, to_ascii
 from harness.core.grouped import collected
+from harness.core.shown_text import spell_out, to_ascii
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, Footnotes, TableData, shorten

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from harness.analysis.suite_results import CaseResult
-from harness.core.ascii_text import to_ascii
+from harness.core.shown_text import to_ascii
 from harness.report.tables.cells import Cell
 
 Write = Callable[[CaseResult], Cell]

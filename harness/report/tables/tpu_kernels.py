@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.suite_results import SuiteResults
+from harness.core.kernel_figures import OperandBlock, TpuKernelFigures, vmem_share
 from harness.core.record import COUNTED_MODE, Record
-from harness.core.tpu_kernel_figures import OperandBlock, TpuKernelFigures, vmem_share
 from harness.core.units import format_big, format_count, format_ratio
 from harness.report.format import ABSENT, short_bytes, short_label
 from harness.report.tables.cells import Cell

@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.core.captured_file import is_captured
 from harness.core.record import MOST_OTHER_LOAD, MOST_QUEUED
 from harness.core.units import format_seconds
+from harness.core.workload_files import is_captured
 from harness.run.case.case_state import CaseState
 from harness.run.case.samples import SamplingSetup, all_look_memoized, memoization_reason
 from harness.run.group.group_context import GroupContext

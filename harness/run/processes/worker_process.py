@@ -15,9 +15,8 @@ from typing import Any
 
 from harness.catalog.known_frameworks import traits_of
 from harness.core import process_tree, protocol
-from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
-from harness.core.protocol import Job
+from harness.core.protocol import Job, read_reply
 from harness.core.remedy import Remedy
 from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended

@@ -8,9 +8,8 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from yaml.nodes import Node as YamlNode
 from yaml.reader import ReaderError
 
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, decode_utf8
 from harness.core.units import format_bytes
-from harness.core.utf8 import decode_utf8
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
 _STANDARD = "tag:yaml.org,2002:"  # what the tags that YAML itself gives begin with

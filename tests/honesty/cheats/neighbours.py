@@ -1,9 +1,8 @@
-"""What is done to others: to rivals, to the judge, to the records of the run."""
+"""What is done to others: to rivals and to the judge."""
 
 import gc
 import os
 import signal
-from pathlib import Path
 
 import numpy as np
 from rightly import frames, largest, nothing, worker
@@ -30,45 +29,6 @@ def reads_a_rivals_result(w: TopkWorkload):
         return array_files.read(results[-1], np.array) if results else nothing(scores, w.topk)
 
     return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def plants_a_record(w: TopkWorkload):
-    """Appends a record of its rival to the run's file, with 100 s a call, before that is measured."""
-    planted = []
-
-    def select(scores):
-        if not planted:
-            planted.append(plant(worker().job.case))
-        return largest(scores, w.topk)
-
-    return select
-
-
-def plant(case):
-    """Append a record of the rival, made from one that the run has written already."""
-    import dataclasses
-
-    from harness.store import jsonl
-
-    rival = dataclasses.replace(case, implementation="topk/partition")
-    words = runner().cmdline()
-    (path,) = Path(words[words.index("--results") + 1]).glob("runs/*/records.jsonl")
-    with path.open("rb") as file:
-        model = next(line.record for line in jsonl.lines(file) if line.record and line.record.timing)
-    samples = (100.0,) * len(model.timing.samples_s)
-    timing = dataclasses.replace(model.timing, samples_s=samples, median_s=100.0, low_s=None, high_s=None)
-    record = dataclasses.replace(
-        model,
-        case=rival.id,
-        implementation=rival.implementation,
-        seq=rival.seq,
-        workload=dict(rival.workload),
-        options={},
-        timing=timing,
-    )
-    with path.open("ab") as file:
-        file.write(jsonl.encode([record]))
 
 
 @implementation(framework="numpy", semantics="exact")

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import StepModel
+from harness.core.kernel_figures import OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.core.peak_owners import Owner, OwnerChange, Owners
 from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Collective, Static
-from harness.core.tpu_kernel_figures import OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.report.console import TextConsole
 from harness.report.run_report import launch_lines
 from harness.report.tables.bounds_table import bound_lines, bounds_table, print_roofline, sentences

@@ -41,36 +41,13 @@ def test_a_budget_ends_the_rounds_but_not_before_there_is_an_interval():
     assert len(rates) == 6
 
 
-class Event:
-    """An event of a device that is a thousand times slower than the host that fills its queue."""
-
-    queue = 0.0
-
-    def __init__(self, *, enable_timing):
-        assert enable_timing
-        self.at = None
-
-    def record(self):
-        self.at = Event.queue
-
-    def elapsed_time(self, end):
-        return (end.at - self.at) * 1000  # in ms
-
-
-def test_on_cuda_the_devices_events_are_read_when_all_is_done(monkeypatch):
+def test_on_cuda_the_devices_events_are_read_when_all_is_done(device):
     from harness.worker.frameworks.torch.framework import Torch
 
-    waited = []
-    monkeypatch.setattr(torch.cuda, "Event", Event)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(Event.queue))
     framework = Torch()
     framework.device = torch.device("cuda")
-
-    def call():
-        Event.queue += 0.25
-
-    assert reader(framework)(call, 4) == 0.25
-    assert waited == [0.0, 1.0]
+    assert reader(framework)(lambda: device.launch("call"), 4) == pytest.approx(5e-6 / 4)
+    assert device.done == ["synchronize", "event", *["call"] * 4, "event", "synchronize"]
 
 
 def test_streams_touch_their_working_set_and_count_what_they_read_and_write():

@@ -1,10 +1,5 @@
-"""Capture and replay of calls, on a device that is made up: one list of work, and graphs of it.
+"""Clocks, kernels, and capture and replay of calls, on a device that is made up."""
 
-What stands in for torch.cuda has the documented calls: work that is enqueued while a graph is captured does
-not run, and runs at every replay, on the same storage.
-"""
-
-import itertools
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -21,81 +16,6 @@ from harness.worker.frameworks.base import Prepared
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
-
-
-class Device:
-    """A stream of work; `done` is what ran, `now` a clock that each piece moves by a microsecond."""
-
-    def __init__(self):
-        self.done, self.now, self.capturing, self.streams = [], 0, None, 0
-
-    def launch(self, name, kernel=lambda: None):
-        if self.capturing is not None:
-            self.capturing.append((name, kernel))
-            return
-        kernel()
-        self.done.append(name)
-        self.now += 1
-
-    def synchronize(self):
-        if self.capturing is not None:
-            raise RuntimeError("CUDA error: operation not permitted when stream is capturing\nSearch for …")
-        self.done.append("synchronize")
-
-
-@pytest.fixture
-def device(monkeypatch):
-    made = Device()
-
-    class Event:
-        def __init__(self, *, enable_timing):
-            assert enable_timing
-
-        def record(self):
-            made.launch("event", lambda: setattr(self, "at", made.now))
-
-        def elapsed_time(self, other):
-            return 1e-3 * (other.at - self.at)
-
-    class CUDAGraph:
-        def replay(self):
-            for name, kernel in self.work:
-                made.launch(name, kernel)
-
-    class Stream:
-        def wait_stream(self, other):
-            made.done.append("wait")
-
-    @contextmanager
-    def capture(graph):
-        made.capturing, graph.work = [], None
-        try:
-            yield
-        except RuntimeError:
-            raise RuntimeError("CUDA error: operation failed due to a previous error") from None
-        finally:
-            graph.work, made.capturing = made.capturing, None
-
-    @contextmanager
-    def stream(_):
-        made.streams += 1
-        yield
-
-    for name, value in {
-        "Event": Event,
-        "CUDAGraph": CUDAGraph,
-        "Stream": Stream,
-        "graph": capture,
-        "stream": stream,
-        "current_stream": Stream,
-        "synchronize": made.synchronize,
-    }.items():
-        monkeypatch.setattr(torch.cuda, name, value)
-    seconds = itertools.count()  # one passes on the host between two looks at its clock
-    monkeypatch.setattr("harness.worker.frameworks.torch.cuda.perf_counter", lambda: next(seconds))
-    flush = SimpleNamespace(zero_=lambda: made.launch("flush"))
-    monkeypatch.setattr("harness.worker.frameworks.torch.cuda.l2_buffer", lambda: flush)
-    return made
 
 
 def capture(call):
@@ -238,3 +158,87 @@ def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker):
 def test_a_pullback_alone_is_refused(worker):
     with pytest.raises(Unsupported, match="take --mode fwd_bwd"):
         worker("bwd").do_ready(2, cotangents=True, graphs=True)
+
+
+@pytest.fixture
+def framework():
+    from harness.worker.frameworks.torch.framework import Torch
+
+    made = Torch()
+    made.device = torch.device("cuda")
+    return made
+
+
+def test_every_call_is_timed_between_its_own_events_after_a_flush(device):
+    from harness.worker.frameworks.torch.cuda import cuda_events
+
+    read = cuda_events()
+    calls = [lambda: device.launch("call")] * 2
+    assert read(calls, 2, None) == pytest.approx([2 * 2e-6] * 2), "milliseconds, added up"
+    assert device.done == [*["flush", "event", "call", "event"] * 4, "synchronize"]
+
+
+def test_only_results_of_the_first_call_are_kept(device):
+    from harness.worker.frameworks.torch.cuda import cuda_events
+
+    kept = []
+    cuda_events()([lambda: "a", lambda: "b"], 1, kept.append)
+    assert kept == ["a"]
+
+
+def test_events_that_are_longer_than_what_passed_here_are_refused(device, monkeypatch):
+    from harness.worker.frameworks.torch.cuda import cuda_events
+
+    monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
+    with pytest.raises(RuntimeError, match=r"read 60\.0 s for calls around which 1\.00 s passed on the host"):
+        cuda_events()([lambda: None], 1, None)
+
+
+def test_its_timer_says_how_it_reads(framework, device):
+    timer = framework.timer()
+    assert (timer.method, timer.cache) == ("cuda_events", "flushed")
+    framework.sync(None)
+    assert device.done == ["synchronize"]
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_kernels_are_the_profilers_events_of_the_device_in_order(framework, device, monkeypatch, on_device):
+    from torch.autograd import DeviceType
+    from torch.autograd.profiler_util import FunctionEvent
+
+    from harness.worker.frameworks.torch import operators
+
+    def event(name, start, kind=DeviceType.CUDA, **more):
+        return FunctionEvent(
+            id=0, name=name, thread=0, start_us=start, end_us=start + 1, device_type=kind, **more
+        )
+
+    events = [
+        event("aten::add", 0, DeviceType.CPU),
+        *[event("second", 9), event("first", 5), event("mine", 4, is_user_annotation=True)] * on_device,
+    ]
+
+    @contextmanager
+    def profile(*, activities):
+        assert torch.profiler.ProfilerActivity.CUDA in activities
+        yield SimpleNamespace(events=lambda: events)
+
+    monkeypatch.setattr(operators, "profile", profile)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    if on_device:
+        assert framework.kernels(lambda: device.launch("call")) == ["first", "second"]
+        assert device.done == ["call", "synchronize"]
+    else:
+        with pytest.raises(Unsupported, match="no events of the GPU"):
+            framework.kernels(lambda: None)
+
+
+def test_memory_is_the_allocators_peak_above_what_was_in_use(framework, monkeypatch):
+    stats = {"peak": 900, "now": 300}
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=stats["now"]))
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: stats["now"])
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
+    rise = framework.rise()
+    assert rise() == 0
+    stats.update(peak=1000)
+    assert rise() == 700

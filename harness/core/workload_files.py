@@ -1,16 +1,71 @@
-"""A table of document lengths: a CSV file, checked line by line, identified by its path and content hash."""
+"""Files that a workload names: captured tensors in place of a distribution, and tables of document lengths.
+
+A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: changed, it is another.
+"""
 
 import hashlib
+import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from harness.core.file_identity import identify, path_of
 from harness.core.regular_file import open_regular
 
+_NAME = re.compile(r"[A-Za-z0-9_./~+-]+")  # what ids of cases can hold
+_HASH_DIGITS = 12
+SUFFIXES = (".npz", ".safetensors")
+_PIECE = 1 << 20
 FORMS = (("tokens",), ("tokens", "documents"), ("shortest", "longest", "documents"))
 MOST_BYTES = 1 << 20  # of a file: 64Ki lines, and more than a distribution needs
 LONGEST = 1 << 30  # tokens of a document
 MOST_DOCUMENTS = 1 << 50  # of a line: sums of them stay exact
+
+
+def path_of(identity: str) -> Path:
+    """The file; a relative path begins in the folder that the command was started in."""
+    return Path(identity.partition("#")[0]).expanduser()
+
+
+def identify(text: str, hash_content: Callable[[str], Any]) -> str:
+    """`a.npz` → `a.npz#1a2b3c4d5e6f`, of the digest that `hash_content` makes of the file of that name.
+
+    ValueError where its name cannot stand in an id, and where a hash is given that its content does not have.
+    """
+    name, _, given = text.partition("#")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f'"{name}" stands in ids of cases; rename it, with letters, digits and ._/~+- only')
+    found = hash_content(name).hexdigest()[:_HASH_DIGITS]
+    if given and given != found:
+        raise ValueError(
+            f"{name} has changed: it is #{found} now, not #{given}; restore it, or name it without its hash"
+        )
+    return f"{name}#{found}"
+
+
+def is_captured(text: object) -> bool:
+    """Whether a value names a file of tensors, with or without its hash."""
+    return isinstance(text, str) and text.partition("#")[0].endswith(SUFFIXES)
+
+
+@lru_cache(maxsize=64)
+def identify_captured(text: str) -> str:
+    """`a.npz` → `a.npz#1a2b3c4d5e6f`. ValueError as `identify`, and where the file cannot be read."""
+    return identify(text, _hash_content)
+
+
+def _hash_content(name: str) -> Any:
+    digest = hashlib.sha256()
+    try:
+        with open_regular(path_of(name)) as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+    except OSError as error:
+        raise ValueError(
+            f"{name} cannot be read: {error.strerror or error}; every machine that measures needs it, by an "
+            "absolute path, or from the folder that the command starts in"
+        ) from None
+    return digest
 
 
 class LengthBin(NamedTuple):
