@@ -63,7 +63,7 @@ def test_a_tpu_v5p():
 
 
 def test_what_the_compiler_warns_of_for_an_h200_is_told():
-    """Its sizes are held by the claims of topk and offsets."""
+    """What the masks of offsets take there is held by their claims."""
     (exact,) = compile_both(asks(("topk/exact", TOPK, "cuda:h200"))).values()
     assert any("fallback sort" in warning for warning in exact.warnings)
 
