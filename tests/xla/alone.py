@@ -1,5 +1,6 @@
 """Programs compiled for this host, or for a TPU which is not there, in a child of its own environment."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -29,7 +30,7 @@ def answer_of(root, *words, seed="0"):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def figures_here(function, *shapes):
+def figures_here(function, *shapes, **more):
     """What XLA says of a function of f32 arrays on this host."""
     import jax
 
@@ -37,4 +38,20 @@ def figures_here(function, *shapes):
 
     structs = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
     compiled = jax.jit(function).lower(*structs).compile()
-    return figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
+    return figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0, **more)
+
+
+def structs_on(device, *shapes, dtype="float32"):
+    """Arguments that lie on a device which need not be here."""
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    sharding = SingleDeviceSharding(device)
+    return [jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for shape in shapes]
+
+
+def static_of(compiled, kind, **more):
+    """The figures of a compiled program as `answer_of` gives them."""
+    from harness.xla import figures
+
+    return dataclasses.asdict(figures.figures(compiled, kind, lower_s=0.0, compile_s=0.0, **more))

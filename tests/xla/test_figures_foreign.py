@@ -1,6 +1,5 @@
 """Known answers on targets that are not at hand. This file is also the script that compiles for them."""
 
-import dataclasses
 import json
 import sys
 
@@ -10,7 +9,7 @@ import pytest
 from harness.catalog.accelerators import missing_compiler
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Collective, Static
-from tests.xla.alone import answer_of
+from tests.xla.alone import answer_of, static_of, structs_on
 
 pytestmark = [pytest.mark.jax, pytest.mark.full]
 
@@ -116,9 +115,7 @@ def test_a_hash_is_the_same_in_every_process(request, pytestconfig, kind, target
 
 def main(target, names):
     import jax
-    from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import figures as xla_figures
     from harness.xla.compiler import target_devices
 
     devices = target_devices(target)
@@ -128,12 +125,8 @@ def main(target, names):
             function, structs = sharded(name, devices)
         else:
             function, *shapes = PROGRAMS[name]
-            device = devices[-1 if name == "elsewhere" else 0]
-            sharding = SingleDeviceSharding(device)
-            structs = [jax.ShapeDtypeStruct(shape, "float32", sharding=sharding) for shape in shapes]
-        lowered = jax.jit(function).lower(*structs)
-        static = xla_figures.figures(lowered.compile(), target.split(":")[0], lower_s=0.0, compile_s=0.0)
-        statics[name] = dataclasses.asdict(static)
+            structs = structs_on(devices[-1 if name == "elsewhere" else 0], *shapes)
+        statics[name] = static_of(jax.jit(function).lower(*structs).compile(), target.split(":")[0])
     print(json.dumps(statics))
 
 

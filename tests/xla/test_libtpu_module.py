@@ -15,7 +15,7 @@ from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
-from tests.xla.alone import answer_of
+from tests.xla.alone import answer_of, static_of, structs_on
 from tests.xla.test_figures_foreign import TPU, sharded
 from tests.xla.test_protobuf import in_blocks, simple
 
@@ -110,17 +110,13 @@ def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
 
 def main(target):
     import jax
-    from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import figures as xla_figures
     from harness.xla.compiler import target_devices
 
     devices = target_devices(target)
-    sharding = SingleDeviceSharding(devices[-1])
 
-    def of(function, kind, *shapes):
-        structs = [jax.ShapeDtypeStruct(shape, kind, sharding=sharding) for shape in shapes]
-        return jax.jit(function).lower(*structs).compile()
+    def of(function, *shapes):
+        return jax.jit(function).lower(*structs_on(devices[-1], *shapes, dtype="int32")).compile()
 
     table, places = (1 << 19,), (LENGTH,)
     function, structs = sharded("passed_on", devices)
@@ -128,18 +124,15 @@ def main(target):
     programs = {
         "passed_on": passed_on,
         "passed_on_unread": unread(passed_on),
-        "looked_up": of(looked_up, "int32", table, places),
-        "in_turns": of(in_turns, "int32", table, (10, *places)),
+        "looked_up": of(looked_up, table, places),
+        "in_turns": of(in_turns, table, (10, *places)),
     }
     try:
         programs["looked_up"].runtime_executable().hlo_modules()
         refused = False
     except RuntimeError:
         refused = True
-    statics = {
-        name: dataclasses.asdict(xla_figures.figures(one, "tpu", lower_s=0.0, compile_s=0.0))
-        for name, one in programs.items()
-    }
+    statics = {name: static_of(one, "tpu") for name, one in programs.items()}
     print(json.dumps({"statics": statics, "refused": refused}))
 
 

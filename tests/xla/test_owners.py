@@ -1,6 +1,5 @@
 """What serialised executables tell of their plan: those written by hand, and those of real compilers."""
 
-import dataclasses
 import inspect
 import json
 import linecache
@@ -29,7 +28,7 @@ from harness.xla.owners import (
     tpu_temporaries,
 )
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
-from tests.xla.alone import answer_of
+from tests.xla.alone import answer_of, figures_here, static_of, structs_on
 from tests.xla.test_protobuf import in_blocks, simple
 
 pytestmark = pytest.mark.jax
@@ -146,23 +145,13 @@ LINES = {
 }
 
 
-def owners_here(function, *shapes):
-    """The figures of a function of float32 arrays, with owners, compiled for the host."""
-    import jax
-    import jax.numpy as jnp
-
-    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    compiled = jax.jit(function).lower(*arguments).compile()
-    return xla_figures.figures(compiled, "cpu", lower_s=0, compile_s=0, owners=True)
-
-
 def test_the_buffers_of_a_peak_add_up_to_the_plan_and_have_their_lines():
     import jax.numpy as jnp
 
     def pairs(x):
         return (jnp.sort(x, axis=-1)[:, :, None] == x[:, None, :]).any(-1)
 
-    static = owners_here(pairs, (4, 1024))
+    static = figures_here(pairs, (4, 1024), owners=True)
     owners = static.owners
     assert owners is not None
     assert owners.peak_bytes == static.planned_bytes
@@ -182,7 +171,7 @@ def test_a_loops_carry_is_one_buffer_and_what_a_turn_makes_is_named():
     def turns(x):
         return jax.lax.fori_loop(0, 5, lambda _, c: c @ c, x) + x.T
 
-    static = owners_here(turns, (512, 512))
+    static = figures_here(turns, (512, 512), owners=True)
     owners = static.owners
     assert owners is not None
     assert owners.exact
@@ -257,19 +246,14 @@ def programs():
 def main(name):
     """Print the figures of the programs for a target, with owners."""
     import jax
-    from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import figures as xla_figures
     from harness.xla.compiler import target_devices
 
-    place = SingleDeviceSharding(target_devices(name)[0])
+    (struct,) = structs_on(target_devices(name)[0], (8, 1024, 1024))
     told = {}
     for label, function in programs().items():
-        struct = jax.ShapeDtypeStruct((8, 1024, 1024), "float32", sharding=place)
-        compiled = jax.jit(function, out_shardings=place).lower(struct).compile()
-        kind = name.partition(":")[0]
-        figures = xla_figures.figures(compiled, kind, lower_s=0, compile_s=0, owners=True)
-        told[label] = dataclasses.asdict(figures)
+        compiled = jax.jit(function, out_shardings=struct.sharding).lower(struct).compile()
+        told[label] = static_of(compiled, name.partition(":")[0], owners=True)
     print(json.dumps(told))
 
 

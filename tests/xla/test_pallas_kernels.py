@@ -9,7 +9,7 @@ from harness.catalog.accelerators import missing_compiler, target
 from harness.core.errors import Unsupported
 from harness.core.kernel_figures import OnChipOverflow
 from harness.xla.pallas_kernels import on_chip_overflow
-from tests.xla.alone import answer_of
+from tests.xla.alone import answer_of, static_of, structs_on
 
 pytestmark = pytest.mark.jax
 ROWS, COLUMNS, BLOCK = 8192, 4096, 64
@@ -90,7 +90,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
 @pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
 def test_kernels_are_found_and_told_apart(pytestconfig):
     told = answer_of(pytestconfig.rootpath, __file__, *PROGRAMS)
-    (kernel,) = told["twice"]["kernels"]
+    (kernel,) = told["twice"]["tpu_kernels"]
     assert (kernel["kernel"], kernel["calls"], kernel["grid"]) == ("double", 2, [ROWS // BLOCK])
     assert kernel["source"].startswith("test_pallas_kernels.py:")
     assert kernel["scratch_bytes"] == BLOCK * COLUMNS * FLOAT + FLOAT
@@ -100,7 +100,7 @@ def test_kernels_are_found_and_told_apart(pytestconfig):
         ("x_ref", [BLOCK, COLUMNS]),
         ("y_ref", [BLOCK, COLUMNS]),
     ]
-    (other,), (inside,) = (told[name]["kernels"] for name in ("other", "looped"))
+    (other,), (inside,) = (told[name]["tpu_kernels"] for name in ("other", "looped"))
     assert other["program"] != kernel["program"]
     assert told["other"]["program"] != told["least"]["program"]
     assert (inside["kernel"], inside["calls"]) == ("double", 1)
@@ -175,28 +175,18 @@ def test_the_sentence_names_the_operand_and_the_way_out():
 
 
 def main(names):
-    import dataclasses
-
     import jax
-    from jax.sharding import SingleDeviceSharding
 
-    from harness.xla import figures as xla_figures
     from harness.xla.compiler import lowering_for, target_devices
     from harness.xla.pallas_kernels import pallas_kernels
 
     (device, *_) = target_devices("tpu:v5p")
-    x = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32", sharding=SingleDeviceSharding(device))
     told = {}
     for name in names:
         with lowering_for(device):
-            traced = jax.jit(PROGRAMS[name]).trace(x)
+            traced = jax.jit(PROGRAMS[name]).trace(*structs_on(device, (ROWS, COLUMNS)))
             kernels = [each.figures for each in pallas_kernels(traced.jaxpr, device, target("tpu:v5p"))]
-            compiled = traced.lower().compile()
-        static = xla_figures.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0, kernels=kernels)
-        told[name] = {
-            "program": static.program,
-            "kernels": [dataclasses.asdict(k) for k in static.tpu_kernels],
-        }
+            told[name] = static_of(traced.lower().compile(), "tpu", kernels=kernels)
     print(json.dumps(told))
 
 
