@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -58,13 +59,18 @@ def show(number: int, fault: Fault) -> str:
 def steps(fault: Fault, root: Path, path: Path, *, everywhere: bool) -> Iterator[list[str]]:
     """Tests in the order of their cost: what found the fault before, its module's, its room's, all.
 
-    Of a module are the tests of its name, and those that import it; of an implementation, those that name it.
+    Of a module are the tests of its name, and those that import it; of an implementation, those that name it,
+    after the tables of all.
     """
     if fault.killed_by and fault.killed_by.startswith("tests/"):
         yield from ([test] for test in dict.fromkeys((fault.killed_by, fault.killed_by.partition("[")[0])))
     room, stem = path.relative_to(root).parent, path.stem.strip("_")
     if room.parts[0] == "impls":
         family = room.parts[1] if room.parts[1:] else ""
+        yield from (
+            [f"tests/impls/test_{table}.py", "-k", word]
+            for word, table in product((stem, f"{family}/"), ("refusals", "points", "kernels"))
+        )
         folders = sorted((root / "tests/impls").glob(f"test_*{family}*.py"))
         module = [test for test in folders if mentions(test, rf"\b{stem}\b")]
     else:

@@ -129,16 +129,3 @@ def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
     found[part][0, 1] += 1 if part > 1 else -1
     monkeypatch.setitem(OF, "mask_quadratic", lambda _: lambda *_: tuple(found))
     assert not verdict(W, inputs, jax_case.run(jax_case.jit(thd_masked(W)), inputs)).passed
-
-
-@pytest.mark.parametrize("kind", ["causal", "padding", "bottom_right", "sliding"])
-def test_flops_of_packed_documents_are_those_of_the_pairs_that_meet(kind):
-    w = OffsetsWorkload(
-        seq=400, max_segments=9, kind=kind, window=70, head_dim=6, heads=2, packing_seed=7, lengths="pretrain"
-    )
-    (documents,) = w.packed
-    query, key = np.arange(400)[:, None], np.arange(400)
-    meets = {"padding": query >= 0, "sliding": (query >= key) & (query - key < 70)}.get(kind, query >= key)
-    pairs = sum(int((meets & (key >= 0))[:tokens, :tokens].sum()) for tokens in documents)
-    assert FAMILY.cost_of("attended", w).flops == 4 * 2 * 6 * pairs
-    assert FAMILY.cost_of("attended", replace(w, lengths="uniform")).flops is None

@@ -1,13 +1,21 @@
-"""Variants that count, trim, tile or search runs: golden vectors, their traps, and cu_seqlens and back."""
+"""Every variant on golden vectors, kinds, layouts and runs: right, refused or known to be wrong."""
 
+import inspect
+import pkgutil
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impls.offsets._checks_golden import FIELDS
+import impls.offsets
+from harness import Unsupported
+from harness.catalog.implementation import Implementation
+from harness.catalog.known_frameworks import traits_of
+from impls.offsets._checks_golden import FIELDS, PLACES, SEQ, VECTORS, answer_of, inputs_of
 from impls.offsets._run_starts import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.fast_causal import fast_causal, more_to_trim
@@ -16,12 +24,186 @@ from impls.offsets.run_length import most_runs, run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.torch_unique import torch_unique
 from tests.impls.jax_case import jit
-from tests.impls.offsets_case import KINDS, LAYOUTS, call, lists, reference
+from tests.impls.offsets_case import BLIND, KINDS, LAYOUTS, call, judged, lists, reference
 from tests.impls.offsets_vectors import golden, numbers, position, row
+from tests.impls.variants import OFFSETS as V
 
-ALL = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
+PADDED = (
+    *(V.mask_quadratic, V.mask_blocked, V.segment_min, V.torch_unique, V.run_length),
+    *(V.compact_bincount, V.bincount, V.onehot_minmax, V.searchsorted),
+)  # fast_causal reads unpadded rows
+ANY, BOTH = "causal bottom_right padding", "causal bottom_right"
+
+
+def by_kind(table):
+    return {(name, kind): answer for (name, kinds), answer in table.items() for kind in kinds.split()}
+
+
+# (vector, kinds) → q_seqlens | kv_seqlens | q_offsets | kv_offsets, without the empty places at the end
+COUNTED = {
+    ("G3", "causal"): "3 4 | 4 10 | 0 4 | 0 6",
+    ("G4", BOTH): "4 2 | 2 4 | 0 4 | 0 2",
+    ("G5", ANY): "2 2 2 | 2 0 2 | 0 2 4 | 0 2",
+    ("G6", BOTH): "2 2 | 2 2 | 0 2 | 0 2",
+    ("G10a", BOTH): "2 2 4 | 2 2 4 | 0 2 4 | 0 2 4",
+    ("G10b", BOTH): "6 2 | 6 2 | 0 6 | 0 6",
+    ("short", BOTH): "1 1 2 | 1 1 2 | 0 1 2 | 0 1 2",
+}
+# Of any kind it keeps tokens without a partner, and knows no second start and no id beyond max_segments.
+SEARCHED = COUNTED | {
+    ("G2", ANY): "3 2 | 3 2 | 0 4 | 0 4",
+    ("G7", ANY): "| | |",
+    ("G8", ANY): "1 1 1 | 1 1 1 | 0 1 2 | 0 1 2",
+    ("gaps", ANY): "2 3 3 | 2 3 3 | 0 4 10 | 0 4 10",
+}
+WRONG = {
+    "bincount": COUNTED,
+    "compact_bincount": COUNTED,
+    "searchsorted": SEARCHED,
+    "onehot_minmax": {
+        ("G7", "causal"): "| | 0 5 8 |",
+        ("G7", "bottom_right"): "| | | 0 5 8",
+        ("G8", "causal"): "1 1 1 | 1 1 1 | 0 1 2 3 | 0 1 2",
+        ("G8", "bottom_right"): "1 1 1 | 1 1 1 | 0 1 2 | 0 1 2 3",
+        ("short", "bottom_right"): "1 1 2 | 0 0 1 | 0 1 2 | 2",
+    },
+    "run_length": {("gaps", ANY): "2 3 2 | 2 3 2 | 0 2 4 6 | 0 2 4 6"},
+}
+
+
+def spelled(result):
+    """Four parts as the tables have them; an empty length is 0."""
+    parts = ([*map(int, part)] for part in zero_empty(result))
+    kept = []
+    for part, empty in zip(parts, (0, 0, -1, -1), strict=True):
+        while part and part[-1] == empty:
+            part.pop()
+        kept.append(" ".join(map(str, part)))
+    return tuple(kept)
+
+
+def answers(variant):
+    """Of every vector under every kind."""
+    inputs, found = inputs_of([*VECTORS]), {}
+    for kind in ANY.split():
+        w = OffsetsWorkload(batch=len(VECTORS), seq=SEQ, max_segments=PLACES, kind=kind)
+        rows = zip(*map(np.asarray, call(variant, w, inputs)), strict=True)
+        found |= {(name, kind): spelled(row) for name, row in zip(VECTORS, rows, strict=True)}
+    return found
+
+
+RIGHT = {(name, kind): spelled(answer_of(name, kind)) for name in VECTORS for kind in ANY.split()}
+
+
+@pytest.mark.parametrize("variant", PADDED, ids=lambda v: v.name)
+def test_variant_gives_the_golden_results_or_its_known_wrong_ones(variant):
+    wrong = by_kind(WRONG.get(variant.name, {}))
+    known = {at: tuple(part.strip() for part in answer.split("|")) for at, answer in wrong.items()}
+    assert answers(variant) == RIGHT | known
+
+
+@pytest.mark.parametrize("devices", [3, 4])
+def test_the_merged_form_fails_on_short_segments_over_four_devices(devices):
+    """Segments of devices + 2 tokens dealt out in turn: keys of the last device fall below its fill."""
+    ids, positions = np.repeat(np.arange(1, 9), devices + 2), np.tile(np.arange(devices + 2), 8)
+    dealt = [part[: len(part) // devices * devices].reshape(-1, devices).T for part in (ids, positions)]
+    (ids_q, ids_kv), (pos_q, pos_kv) = (part[-2:, None].astype(np.int32) for part in dealt)
+    inputs = {"segment_ids_q": ids_q, "segment_ids_kv": ids_kv, "positions_q": pos_q, "positions_kv": pos_kv}
+    w = OffsetsWorkload(seq=ids_q.shape[1], max_segments=8, kind="bottom_right")
+    right = call(V.mask_quadratic, w, inputs)
+    for variant, agrees in ((V.segment_min, True), (V.onehot_minmax, devices < 4)):
+        found = call(variant, w, inputs)
+        assert all(np.array_equal(a, b) for a, b in zip(found, right, strict=True)) is agrees
+
+
+SEEDS = range(3)
+W = OffsetsWorkload(batch=2, seq=256, max_segments=16, window=9)
+
+# A mark for each of LAYOUTS: right (.), meant to fail (x), refused (-).
+EVERY = dict.fromkeys(KINDS, ".....")
+NO_WINDOW = EVERY | {"sliding": "-----"}
+COUNTS = {"causal": ".xx.x", "bottom_right": "..x.x", "padding": "..x..", "sliding": ".xx.x"}
+MARKS = {
+    "mask_quadratic": EVERY,
+    "mask_blocked": EVERY,
+    "torch_unique": EVERY,
+    "run_length": NO_WINDOW,
+    "segment_min": NO_WINDOW,
+    "onehot_minmax": NO_WINDOW,
+    "bincount": COUNTS,
+    "compact_bincount": COUNTS,
+    "searchsorted": {"causal": ".xxxx", "bottom_right": "..xxx", "padding": "..xx.", "sliding": ".xxxx"},
+    "fast_causal": dict.fromkeys(KINDS, "-----") | {"causal": ".xx.x"},
+}
+
+
+def registered():
+    """Those that run in this process: kernels have an interpreter's, and test_*_offsets.py."""
+    modules = [
+        import_module(f"impls.offsets.{info.name}")
+        for info in pkgutil.iter_modules(impls.offsets.__path__)
+        if not info.name.startswith("_")
+    ]
+    found = {
+        thing for module in modules for thing in vars(module).values() if isinstance(thing, Implementation)
+    }
+    here = [variant for variant in found if not traits_of(variant.framework).interpreted_on]
+    return {variant.name: variant for variant in here if variant.semantics == "exact"}
+
+
+VARIANTS = registered()
+
+
+@cache
+def drawn(layout, seed):
+    return FAMILY.inputs(replace(W, layout=layout), np.random.default_rng([seed, 7]))
+
+
+def answer(name, kind, inputs):
+    return call(VARIANTS[name], replace(W, kind=kind), inputs)
+
+
+def mark(name, kind, layout, seed):
+    """What becomes of a variant there, as MARKS has it."""
+    try:
+        VARIANTS[name](replace(W, kind=kind, layout=layout))
+    except Unsupported:
+        return "-"
+    result = answer(name, kind, drawn(layout, seed))
+    assert [part.shape for part in result] == [(2, 16), (2, 16), (2, 17), (2, 17)]
+    assert {part.dtype for part in result} == {np.dtype(np.int32)}
+    return "." if judged(replace(W, kind=kind), drawn(layout, seed), result).passed else "x"
+
+
+def test_every_registered_variant_has_its_marks():
+    assert VARIANTS.keys() == MARKS.keys()
+
+
+@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_and_layout_is_right_refused_or_meant_to_fail(name, kind):
+    for seed in SEEDS:
+        assert "".join(mark(name, kind, layout, seed) for layout in LAYOUTS) == MARKS[name][kind]
+    if MARKS[name][kind] == "-----":
+        with pytest.raises(Unsupported, match=f"{kind}.*; use"):
+            VARIANTS[name](replace(W, kind=kind))
+        return
+    expect = VARIANTS[name].expect
+    meant = [bool(expect and expect.when(replace(W, kind=kind, layout=layout))) for layout in LAYOUTS]
+    assert meant == [one == "x" for one in MARKS[name][kind]]
+
+
+@pytest.mark.parametrize("name", sorted(BLIND))
+def test_what_does_not_read_positions_takes_two_inputs(name):
+    """Why one compiled program serves every kind here."""
+    for kind in KINDS:
+        parameters = inspect.signature(VARIANTS[name](replace(W, kind=kind))).parameters
+        assert set(parameters) == {"segment_ids_q", "segment_ids_kv"}
+
+
+RUNS = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
 # Upstream's fast path: one token off each end at most, segments matched by place.
 TRIMS = {
     "G3": ("3 4 0", "3 10 0", "0 4 -1 -1", "0 6 -1 -1"),
@@ -147,7 +329,7 @@ def test_cu_seqlens_and_back(spans):
     positions = np.array([position(ids[0].tolist())], np.int32)
     inputs = dict(zip(FIELDS, (ids, ids, positions, positions), strict=True))
     w = OffsetsWorkload(seq=seq, max_segments=places)
-    for variant in ALL:
+    for variant in RUNS:
         lengths, _, offsets, _ = (part[0] for part in zero_empty(call(variant, w, inputs)))
         cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
         assert np.diff(cu_seqlens).tolist() == [length for length, _ in spans] + [0] * (places - len(spans))
