@@ -20,8 +20,32 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = 6
 # Lines of code that a package may have, without blanks, comments and docstrings: what it has, rounded up.
 # Whoever adds takes something away, here or elsewhere, and lowers the other ceiling.
-CEILINGS: dict[str, int] = {}
-FILES = 0  # of harness/
+CEILINGS = {
+    "harness/__init__.py": 50,
+    "harness/analysis": 1900,
+    "harness/catalog": 2050,
+    "harness/claims": 1600,
+    "harness/collection": 350,
+    "harness/commands": 2700,
+    "harness/core": 1800,
+    "harness/cubin": 200,
+    "harness/entry": 100,
+    "harness/findings": 1200,
+    "harness/frames": 300,
+    "harness/gate": 3300,
+    "harness/machines": 400,
+    "harness/profile": 750,
+    "harness/report": 4350,
+    "harness/run": 3500,
+    "harness/store": 800,
+    "harness/sweep": 1450,
+    "harness/testing": 300,
+    "harness/worker": 3950,
+    "harness/xla": 1900,
+    "impls": 11200,
+    "tests": 38500,
+}
+FILES = 360  # of harness/
 
 # Names that several rooms of the harness have a file of, and what each is there. A room that is not
 # listed has to find another name for its file.
