@@ -33,7 +33,8 @@ def folder(tmp_path):
 
 
 def files(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path: path.read_bytes() for path in found}
 
 
 def test_every_mistake_is_the_sentence_that_was_read(in_process, folder):
