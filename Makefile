@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-many drill-overhead fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-overhead fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -98,9 +98,6 @@ FUZZ := 150
 
 drill-faults: $(READY)  ## kill commands at random moments, go on or repeat, and compare: docs/RELIABILITY.md's table; a quarter of an hour
 	@$(BIN)/python -m tests.faults.drill --kills 50 --into docs/RELIABILITY.md $(ARGS)
-
-drill-many: $(READY)  ## 2 000 trivial cases: what each costs besides its work, and what they leave in the parent: ten minutes
-	@$(BIN)/python -m tests.faults.many_cases --into docs/RELIABILITY.md $(ARGS)
 
 drill-load: $(READY)  ## pairs of equal programs, quiet and beside busy programs: how often are they told apart? 20 minutes of an idle machine
 	@$(BIN)/python -m tests.load.drill --into docs/RELIABILITY.md $(ARGS)

@@ -1,8 +1,10 @@
-"""Profile of one call: its slowest operators, and a check that its stages are the family's."""
+"""Profile of one call: its slowest operators, its kernels by short names, and a check of its stages."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ from harness.catalog.family import Family
 from harness.core.errors import Unsupported, nearest
 from harness.core.stage import BACKWARD, JOINED
 from harness.worker.frameworks.base import Framework, Prepared
-from harness.worker.kernel_names import shorten
 from harness.worker.stage_recorder import OUTSIDE
 
 MOST_OPERATORS = 20  # that a profile lists
+LONGEST = 100  # characters of a kernel's name; of a longer one the first stay, and a hash of all
 
 
 def longest_operators(
@@ -49,3 +51,28 @@ def refuse_unknown_stages(family: Family, names: Iterable[str]) -> None:
             raise ValueError(
                 f'"{name}" is no stage of family {family.name} (it has {known}){nearest(name, family.stages)}'
             )
+
+
+def shorten(name: str) -> str:
+    """A kernel's name without its result type, its parameters and its namespaces.
+
+    >>> shorten("void at::native::unrolled_kernel<4, at::native::FillFunctor<int> >(int, char*)")
+    'unrolled_kernel<4, FillFunctor<int>>'
+    """
+    short = _without_parameters(name.removeprefix("void "))
+    short = re.sub(r"\(anonymous namespace\)::|\b\w+::", "", short).replace(" >", ">")
+    if len(short) <= LONGEST:
+        return short
+    return f"{short[:LONGEST]}…{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _without_parameters(name: str) -> str:
+    """The name up to the parenthesis that belongs to the last one, where one closes it."""
+    if not name.endswith(")"):
+        return name
+    open_ = 0
+    for place in range(len(name) - 1, -1, -1):
+        open_ += {")": 1, "(": -1}.get(name[place], 0)
+        if open_ == 0:
+            return name[:place].rstrip() or name
+    return name

@@ -1,15 +1,17 @@
-"""A family's checks on a case. They run in the case's process, since they call it on inputs of their own."""
+"""A family's checks on a case, and the untimed calls that they make, in the case's process."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from harness.catalog.build import Built
+from harness.catalog.build import Built, build_callable
 from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Judgement, require_judgement
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
 from harness.core.shown_text import message_of
+from harness.worker import array_files
+from harness.worker.frameworks.base import Framework, Patience, Prepared
 
 
 def relevant_checks(built: Built, only: list[str] | None) -> list[Check]:
@@ -63,3 +65,41 @@ def _check_result(
         "reason": reason,
         "expected": bool(expected_failure) and check.decides,
     }
+
+
+class CheckedCalls:
+    """Calls of `prepared`, or of the case for another workload; `enter` restores process-wide settings."""
+
+    def __init__(
+        self, framework: Framework, built: Built, prepared: Prepared, enter: Callable[[], None]
+    ) -> None:
+        self.framework, self.built, self.prepared, self.enter = framework, built, prepared, enter
+        self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}  # by workload
+
+    def answer(self, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        """The result on these numpy arrays, as numpy arrays; the cotangent is already on the device."""
+        return self._call(self.prepared, inputs, cotangent)
+
+    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
+        """The forward result of the same implementation, built (once) for another workload."""
+        self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
+        try:
+            if workload not in self.others:
+                self.others[workload] = self._build_for(workload)
+            names, prepared = self.others[workload]
+            return self._call(prepared, {name: inputs[name] for name in names}, None)
+        finally:
+            self.enter()
+
+    def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
+        implementation = self.built.implementation
+        shapes = self.built.family.shapes_of(implementation.semantics, workload)
+        options = dict(self.built.case.options)
+        function, names = build_callable(implementation, workload, options, shapes)
+        return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
+
+    def _call(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        placed = {name: array_files.map_leaves(value, self.framework.put) for name, value in inputs.items()}
+        result = prepared.bind(placed, cotangent)()
+        self.framework.sync(result)
+        return self.framework.get(result)

@@ -22,13 +22,11 @@ from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.call_profile import count_kernels, longest_operators, refuse_unknown_stages
-from harness.worker.case_checks import relevant_checks, run_checks
-from harness.worker.checked_calls import CheckedCalls
+from harness.worker.case_checks import CheckedCalls, relevant_checks, run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
 from harness.worker.replayed_calls import ReplayedCalls
-from harness.worker.run_queue import RunQueue
 from harness.worker.verify import RETURNED
 
 LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatching it takes nothing
@@ -185,7 +183,7 @@ class CaseWorker:
             kept[:] = [self.framework.put(fetched) if self.graphs else result]  # a replay writes over it
 
         calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
-        queue = RunQueue()
+        queue = timers.RunQueue()
         samples = [s / inner for s in self.timer.read(calls, inner, None if fresh is None else keep)]
         queued = queue.share()
         compiled = self.framework.compilations() - compiled

@@ -19,18 +19,20 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from harness.core import protocol
 from harness.core.process_tree import children, with_descendants
-from harness.worker.cuda_driver import has_called_cu_init
 from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PRELOADED = ("harness.worker.request_loop", "harness.catalog.face")  # of every worker; the face for plugins
+CUDA_LIBRARY = "libcuda.so.1"
+CUDA_NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED, of every driver call before cuInit
 CUDA_INITIALIZED = "its preload calls cuInit, after which no forked process can use CUDA"
 FAILED = 70  # exit status of a worker that cannot answer, and of a server that got SIGTERM
 
@@ -69,6 +71,17 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
         shutil.rmtree(folder, ignore_errors=True)
     finally:  # after SIGTERM the folder stays: other servers may still need it
         _kill_everything()
+
+
+def has_called_cu_init() -> bool:
+    """Whether `cuInit` was called here. A process forked after that can never use CUDA.
+
+    `cuCtxGetCurrent` needs no context and initialises nothing (CUDA Driver API, 5.8 Context Management).
+    """
+    if CUDA_LIBRARY not in Path("/proc/self/maps").read_text(errors="replace"):
+        return False
+    get_current = getattr(ctypes.CDLL(CUDA_LIBRARY), "cuCtxGetCurrent", None)
+    return get_current is not None and get_current(ctypes.byref(ctypes.c_void_p())) != CUDA_NOT_INITIALIZED
 
 
 def _prctl(option: int, value: int) -> None:

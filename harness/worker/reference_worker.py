@@ -6,7 +6,7 @@ implementation does to the interpreter, could affect the verdict.
 
 import shutil
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
-from harness.catalog.arrays import FLOATING, short_name
+from harness.catalog.arrays import BYTES, FLOATING, numpy_dtype, short_name
 from harness.catalog.bounds import Promise
 from harness.catalog.build import with_own_semantics, with_promise
 from harness.core.errors import family_code
@@ -23,13 +23,12 @@ from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
 from harness.worker.captured_inputs import draw_inputs
-from harness.worker.drawn_inputs import require_described
 from harness.worker.frameworks import base as frameworks
-from harness.worker.reference import Reference
-from harness.worker.row_sampling import (
+from harness.worker.reference import (
     BEFORE_THE_CLOCK,
     UNDER_THE_CLOCK,
     Effort,
+    Reference,
     RowCost,
     measure_cost,
     rows_to_judge,
@@ -207,3 +206,32 @@ def require_rows(expected: Expected) -> None:
                 f"it returns the shape {tuple(leaf.shape)} where axis 1 has {wanted} rows; "
                 "of a reference(w, rows) those in rows are wanted, and all where that is None"
             )
+
+
+def require_described(family: str, drawn: Any, described: Mapping[str, Any]) -> None:
+    """ValueError, with both forms, for the first input that is drawn otherwise than `shapes` describes it."""
+    mine, theirs = dict(_forms(drawn)), dict(_forms(described))
+    for name in sorted(theirs | mine):
+        if mine.get(name) != theirs.get(name):
+            drew, says = mine.get(name, "missing"), theirs.get(name, "no input")
+            raise ValueError(
+                f"family {family} draws other inputs than its shapes() describes: "
+                f"{name or 'what inputs() returns'} is {drew}, and described it is {says}"
+            )
+
+
+def _forms(tree: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """(name, `f32[8, 64]`) of every array of nested mappings; of what is no array its type."""
+    if isinstance(tree, Mapping):
+        for each, branch in tree.items():
+            yield from _forms(branch, f"{name}.{each}" if name else str(each))
+        return
+    dtype, shape = getattr(tree, "dtype", None), getattr(tree, "shape", None)
+    if dtype is None or shape is None:
+        yield name, type(tree).__name__
+    else:
+        yield name, f"{_short(dtype)}{list(shape)}"
+
+
+def _short(dtype: Any) -> str:
+    return next((name for name in BYTES if dtype in {name, numpy_dtype(name)}), str(dtype))

@@ -1,9 +1,11 @@
-"""Timers: reading a clock around calls."""
+"""Timers: reading a clock around calls, and how long threads waited for a core meanwhile."""
 
 # Not signal.pthread_sigmask, which converts 64 numbers to enumeration members and takes 60 µs.
 from _signal import pthread_sigmask  # pyright: ignore[reportMissingImports]
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, valid_signals
 from time import perf_counter  # bound at import, so that replacing time.perf_counter changes no reading
 from typing import Any, TypeAlias
@@ -14,6 +16,7 @@ SHORT_S = 0.25  # a first call shorter than this is repeated for a better estima
 SETTLING_S = 0.025
 LEAST_CALLS = 20
 MOST_S = 0.25
+TASKS = Path("/proc/self/task")
 
 Keep: TypeAlias = Callable[[Any], None]
 Calls: TypeAlias = Sequence[Callable[[], Any]]
@@ -95,3 +98,35 @@ def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable
 def host_marks() -> tuple[Callable[[], float], Callable[[float, float], float]]:
     """(mark, span) by the host's clock, for frameworks whose code is synchronous."""
     return perf_counter, lambda start, end: end - start
+
+
+class RunQueue:
+    """How long the threads of this process wait for a core, from its creation on.
+
+    A barrier between threads makes a whole call wait for the one thread that is not running. All readings may
+    then be slow alike, so that no spread shows it: beside one busy program a call of 0.5 ms took 8 ms each
+    time.
+    """
+
+    def __init__(self) -> None:
+        self.begun, self.before = perf_counter(), waited_seconds()
+
+    def share(self) -> float | None:
+        """Seconds that its threads were ready but not running, in units of the time since; None: unknown."""
+        waited = waited_seconds()
+        if self.before is None or waited is None:
+            return None
+        return max(0.0, waited - self.before) / (perf_counter() - self.begun)
+
+
+def waited_seconds() -> float | None:
+    """Seconds so far of all living threads; None where the kernel does not count them.
+
+    It is the second number of schedstat, which the kernel keeps without CONFIG_SCHEDSTATS, too
+    (Documentation/scheduler/sched-stats.rst).
+    """
+    waited_ns: list[int] = []
+    for task in TASKS.iterdir() if TASKS.exists() else ():
+        with suppress(OSError, ValueError, IndexError):  # a thread that ends meanwhile
+            waited_ns.append(int((task / "schedstat").read_text().split()[1]))
+    return sum(waited_ns) / 1e9 if waited_ns else None

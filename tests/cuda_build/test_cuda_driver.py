@@ -5,7 +5,7 @@ import sys
 
 KNOWS = """
 import ctypes
-from harness.worker.cuda_driver import has_called_cu_init as called
+from harness.worker.fork_server import has_called_cu_init as called
 print(called())
 library = ctypes.CDLL("libcuda.so.1")
 print(called())

@@ -4,39 +4,15 @@ import json
 import zlib
 
 TOKENS = (
-    *(b"null", b"true", b"-1", b"0", b"1e999", b"9" * 40, b"NaN", b'"', b"[", b"{", b"}", b",", b":", b"\n"),
-    *(
-        b"\x00",
-        b"\xff",
-        b"\\u0000",
-        b"\\ud800",
-        b"\xe2\x80\xae",
-        b"\x1b[2J",
-        b"<script>",
-        b"![](x)",
-        b"!!python/name:os",
-    ),
-    *(b"&a", b"*a", b"..", b"Ki", b"=", b"@", b"~", b"crc32", b"schema", b"use", b"seq", b"[[[[[["),
-)
+    b"null", b"true", b"-1", b"0", b"1e999", b"9" * 40, b"NaN", b'"', b"[", b"{", b"}", b",", b":", b"\n",
+    b"\x00", b"\xff", b"\\u0000", b"\\ud800", b"\xe2\x80\xae", b"\x1b[2J", b"<script>", b"![](x)",
+    b"!!python/name:os", b"&a", b"*a", b"..", b"Ki", b"=", b"@", b"~", b"crc32", b"schema", b"use", b"seq",
+    b"[[[[[[",
+)  # fmt: skip
 ODD = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    2**63,
-    1e308,
-    -0.0,
-    "",
-    "x" * 300,
-    "\x1b[31m",
-    "none",
-    [],
-    {},
-    [[]],
-    {"seq": 1},
-    "NaN",
-)
+    None, True, False, 0, -1, 2**63, 1e308, -0.0, "", "x" * 300, "\x1b[31m", "none", [], {}, [[]],
+    {"seq": 1}, "NaN",
+)  # fmt: skip
 
 
 def mutated(random, data):
@@ -46,11 +22,8 @@ def mutated(random, data):
         end = min(len(data), at + random.choice((1, 1, 2, 8, 64)))
         match random.randrange(7):
             case 0:
-                data = (
-                    data[:at]
-                    + bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1])
-                    + data[at + 1 :]
-                )
+                flipped = bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1])
+                data = data[:at] + flipped + data[at + 1 :]
             case 1:
                 data = data[:at] + data[end:]
             case 2:

@@ -41,7 +41,7 @@ def archive(random):
             member = io.BytesIO()
             np.lib.format.write_array(member, array, version=random.choice(((1, 0), (2, 0))))
             data = member.getvalue()
-            for _ in range(random.choice((0, 1))):
+            if random.random() < 0.5:
                 head = data[10:].partition(b"\n")[0]
                 data = data[:10] + odd_header(random, head) + data[10 + len(head) :]
             file.writestr(f"{name}.npy", mutated(random, data) if random.random() < 0.5 else data)
@@ -84,13 +84,12 @@ def tensors(random):
 
 def named_or_read(path, ask):
     """The answer; None where it is refused in a sentence with the file's name."""
-    said = []
     try:
         return ask()
     except (Unsupported, UsageError) as refusal:
-        said.append(str(refusal))
-    assert str(path) in said[0]
-    return None
+        if str(path) not in str(refusal):
+            raise
+        return None
 
 
 @pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")

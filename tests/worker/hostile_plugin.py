@@ -17,7 +17,6 @@ OUTCOMES = {
     "devours_in_torch": ("oom", "can't allocate memory"),
     "pretends": ("oom", "it returned 1024 TiB"),
     "aborts": ("crashed", "SIGABRT"),
-    "calls_out": ("crashed", "exit code 3"),
     "exits": ("crashed", "SystemExit: 5"),
     "interrupts": ("crashed", "KeyboardInterrupt (hostile_plugin.py:"),
     "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
@@ -35,7 +34,6 @@ OUTCOMES = {
         "crashed",
         'it answered "check" in another form than is agreed (Expected `object`, got `str`)',
     ),
-    "answers_nothing": ("crashed", 'it answered "sample" in another form than is agreed (Object missing'),
     "answers_nan": ("crashed", 'it answered "sample" in another form than is agreed (a figure is nan)'),
     "announces_compilations": ("timeout", "no answer within"),
 }
@@ -133,23 +131,6 @@ def pretends(w: TopkWorkload):
         import numpy as np
 
         return np.broadcast_to(np.zeros((), np.uint8), (1 << 25, 1 << 25))
-
-    return topk
-
-
-@implementation(framework="jax", semantics="exact")
-def calls_out(w: TopkWorkload):
-    """Leaves the process from within a compiled program."""
-
-    def topk(scores):
-        import os
-
-        import jax
-
-        def leave(x):
-            os._exit(3)
-
-        return jax.pure_callback(leave, jax.ShapeDtypeStruct(scores.shape, scores.dtype), scores)
 
     return topk
 
@@ -286,14 +267,6 @@ def answers_text(w: TopkWorkload):
     from harness.worker.case_worker import CaseWorker
 
     CaseWorker.do_check = lambda *_, **__: "haha"
-    return lambda scores: _exact(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def answers_nothing(w: TopkWorkload):
-    from harness.worker.case_worker import CaseWorker
-
-    CaseWorker.do_sample = lambda *_, **__: {}
     return lambda scores: _exact(scores, w.topk)
 
 

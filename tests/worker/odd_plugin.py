@@ -8,15 +8,12 @@ from impls.topk.family import TopkWorkload
 
 OUTCOMES = {
     "none": ("crashed", "the callable returned None; return numpy arrays"),
-    "text": ("crashed", "the callable returned str; return numpy arrays"),
-    "generator": ("crashed", "the callable returned generator; return numpy arrays"),
     "half": ("crashed", "the callable returned None in [1] of its result; return numpy arrays"),
     "ragged": ("crashed", "the callable returned int in [0][0] of its result"),
     "named": ("crashed", 'the callable returned str in ["note"] of its result'),
     "lazy": ("crashed", "the callable returned Lazy; return numpy arrays"),
     "thorny": ("crashed", "RuntimeError: do not touch"),
     "objects": ("crashed", "an array of dtype object holds no numbers"),
-    "words": ("crashed", "holds no numbers"),
     "crumbs": ("crashed", "more than 1000 parts"),
     "circle": ("crashed", "RecursionError"),
     "alone": ("incorrect", "no pair of values and indices"),
@@ -57,15 +54,12 @@ def returns(w: TopkWorkload, *, what: str = "none"):
         circle.append(circle)
         odd = {
             "none": lambda: None,
-            "text": lambda: "the largest",
-            "generator": lambda: (row for row in scores),
             "half": lambda: (values, None),
             "ragged": lambda: [[1, 2, 3], [4]],
             "named": lambda: {"values": values, "note": "the largest"},
             "lazy": Lazy,
             "thorny": Thorny,
             "objects": lambda: (values, np.array([None])),
-            "words": lambda: (values, np.array(["a"])),
             "crumbs": lambda: [values] * 2000,
             "circle": lambda: circle,
             "alone": lambda: values,

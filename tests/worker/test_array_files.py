@@ -3,11 +3,10 @@ import re
 import resource
 from contextlib import contextmanager
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-from harness.catalog.arrays import BYTES, nbytes, numpy_dtype, prune
+from harness.catalog.arrays import BYTES, numpy_dtype, prune
 from harness.core.errors import ScratchFull
 from harness.worker import array_files
 
@@ -80,30 +79,9 @@ def test_what_is_no_number_is_refused(tmp_path, array):
         array_files.write(tmp_path / "tree", array)
 
 
-def test_leaves_come_in_the_order_of_their_names():
-    assert array_files.leaves({"b": [1, (2, 3)], "a": {"d": 4, "c": 5}}) == [5, 4, 1, 2, 3]
-    assert array_files.map_leaves({"b": [1], "a": 2}, str) == {"b": ("1",), "a": "2"}
-    assert nbytes([np.ones(3), np.ones(2, ml_dtypes.bfloat16)]) == 28
-
-
 def test_pruning_leaves_no_empty_branch():
     assert prune({"a": None, "b": {"c": None}, "d": {"e": 1, "f": None}}) == {"d": {"e": 1}}
     assert prune({"a": {"b": None}}) is None
-
-
-@pytest.mark.parametrize(
-    ("tree", "says"),
-    [
-        (None, "returned None; return arrays"),
-        ((np.ones(1), 3), r"returned int in \[1\] of its result"),
-        ({"a": [np.ones(1), "x"]}, r'returned str in \["a"\]\[1\] of its result'),
-        ([np.ones(1)] * 2000, "more than 1000 parts"),
-    ],
-)
-def test_a_leaf_that_is_no_array_is_named_with_its_place(tree, says):
-    with pytest.raises(TypeError, match=says):
-        array_files.expect_arrays(tree, (np.ndarray,), "arrays")
-    array_files.expect_arrays({"a": (np.ones(1), [np.ones(2)])}, (np.ndarray,), "arrays")
 
 
 @contextmanager

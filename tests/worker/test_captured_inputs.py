@@ -144,7 +144,7 @@ def test_a_header_longer_than_its_file_is_refused(tmp_path, length):
 
 def npy(path, header, data=b""):
     """An .npz of one member with any header and data."""
-    text = repr(header).encode() + b"\n"
+    text = (header if isinstance(header, bytes) else repr(header).encode()) + b"\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
     return path
@@ -160,6 +160,11 @@ def npy(path, header, data=b""):
         ({"descr": "<f4", "fortran_order": False, "shape": (2, 3, -4)}, "shape"),
         ({"descr": "<f4", "fortran_order": False}, "caught.npz"),
         ("print('run me')", "caught.npz"),
+        # numpy reads it once more as Python 2 wrote it, and its tokenizer raises an error of its own.
+        (
+            b"{'descr': ((('<f4', 'fortran_order': False, 'shape': (2, 3, 4), }",
+            r"caught\.npz: the header of tensor \"x\" is torn",
+        ),
     ],
     ids=str,
 )
@@ -174,7 +179,7 @@ def test_nothing_is_unpickled(tmp_path):
     with pytest.raises(Unsupported, match='tensor "x" is object'):
         read(path)
     path.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(Unsupported, match="not a zip file"):
+    with pytest.raises(Unsupported, match="File is not a zip file; write it again"):
         read(path)
 
 
@@ -289,24 +294,7 @@ def test_lengths_and_ids_must_make_sense(tmp_path):
         caught(tmp_path, OFFSETS, w, **rows | {"segment_ids_q": ids + 17})
 
 
-def test_a_header_that_is_no_literal_of_any_python_is_refused(tmp_path):
-    """numpy reads it once more as Python 2 wrote it, and its tokenizer raises an error of its own."""
-    path = tmp_path / "torn.npz"
-    head = b"{'descr': ((('<f4', 'fortran_order': False, 'shape': (2, 3, 4), }\n"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(96))
-    with pytest.raises(Unsupported, match=r'torn\.npz: the header of tensor "x" is torn'):
-        read(path)
-
-
 def test_infinities_and_a_nan_beyond_what_is_wanted_are_read(tmp_path):
     values = np.where(X == 4, np.float32("-inf"), np.where(X == 5, np.float32("nan"), X))
     (x,) = read(save(tmp_path, ".npz", x=values), {"x": Array((2, 4, 5), "f32")}).values()
     assert np.isneginf(x).sum() == 1
-
-
-def test_what_is_no_archive_is_to_be_written_again(tmp_path):
-    torn = tmp_path / "torn.npz"
-    torn.write_bytes(b"PK")
-    with pytest.raises(Unsupported, match="File is not a zip file; write it again"):
-        read(torn)

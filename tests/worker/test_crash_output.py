@@ -9,16 +9,15 @@ from harness.run.processes.executor import Ended
 PLUGIN = Path(__file__).parent / "crashing_plugin.py"
 
 
-def output_of(topk, name):
+def crash_of(topk, name):
     with pytest.raises(Ended) as end:
         topk.first_call("numpy", f"topk/{name}", PLUGIN, 60, trace_s=1.0)
-    return end.value.status, end.value.output
+    assert end.value.status == "crashed"
+    return end.value
 
 
 def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):
-    status, output = output_of(topk, "raises_aloud")
-    assert status == "crashed"
-    raised, printed = output.split("Printed:")
+    raised, printed = crash_of(topk, "raises_aloud").output.split("Printed:")
     assert raised.startswith("Raised:\n\nTraceback")
     assert "KeyError: 'the cause'" in raised
     assert 'crashing_plugin.py", line 16, in topk' in raised
@@ -27,4 +26,6 @@ def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):
 
 
 def test_a_process_that_dies_leaves_what_it_printed(topk):
-    assert output_of(topk, "leaves_aloud") == ("crashed", "Printed:\n\nabout to leave\n")
+    crash = crash_of(topk, "leaves_aloud")
+    assert "exit code 3" in crash.reason
+    assert crash.output == "Printed:\n\nabout to leave\n"

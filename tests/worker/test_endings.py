@@ -124,7 +124,7 @@ def test_a_stopped_worker_was_killed_by_the_kernel_or_by_another(
 def test_nothing_lives_after_the_run_is_killed(living, tmp_path):
     mark = str(tmp_path)
     environment = {**os.environ, "SEQSWEEP_TEST_RUN": mark, "PYTHONPATH": str(HERE.parents[1])}
-    command = [sys.executable, str(HERE / "abandoned_run.py"), str(HERE)]
+    command = [sys.executable, "-m", "tests.worker.abandoned_run"]
     with killed_at_last(command, environment) as run:
         folder = Path(run.stdout.readline().strip())
         assert len(living(mark)) >= 8

@@ -5,8 +5,16 @@ from harness import Semantics, exact
 from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.worker import reference_worker
-from harness.worker.reference import Reference
-from harness.worker.row_sampling import Effort
+from harness.worker.reference import (
+    BEFORE_THE_CLOCK,
+    UNDER_THE_CLOCK,
+    Effort,
+    Reference,
+    RowCost,
+    choose_rows,
+    measure_cost,
+    rows_to_judge,
+)
 
 
 @pytest.mark.parametrize("answer", [None, "the largest", [None, 1.0], np.array([None])])
@@ -84,3 +92,82 @@ class TestOnADevice:
         worker.do_inputs(1)
         worker.do_reference("dense", 0)
         assert len(worker.expected["dense", "set0"].rows) == 256
+
+
+def seed():
+    return np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    ("count", "tile"), [(1, 1), (5, 1), (1000, 256), (1024, 256), (1025, 256), (300, 512), (2, 1)]
+)
+@pytest.mark.parametrize("wanted", [1, 8, 64, 5000])
+def test_first_and_last_rows_and_tile_edges_are_always_chosen(count, tile, wanted):
+    rows = choose_rows(count, tile, wanted, seed())
+    assert np.array_equal(rows, np.unique(rows))
+    assert (rows[0], rows[-1]) == (0, count - 1)
+    assert len(rows) == max(min(wanted, count), len(choose_rows(count, tile, 1, seed())))
+    if 1 < tile < count:
+        last = (count - 1) // tile * tile
+        assert {tile - 1, tile, last - 1, last} <= set(rows)
+
+
+def test_the_choice_is_seeded():
+    rows = [choose_rows(10_000, 64, 100, np.random.default_rng(s)) for s in (1, 1, 2)]
+    assert np.array_equal(rows[0], rows[1])
+    assert not np.array_equal(rows[0], rows[2])
+
+
+def decide(count, fixed, per_row, passes=1):
+    """The decision for a reference that takes `fixed` seconds and `per_row` for each row; rows asked for."""
+    asked = []
+
+    def seconds(rows):
+        asked.append(len(rows))
+        return fixed + per_row * len(rows)
+
+    cost = measure_cost(count, 64, seconds, seed)
+    return rows_to_judge(count, 64, cost, passes, BEFORE_THE_CLOCK, seed), asked
+
+
+@pytest.mark.parametrize(
+    ("count", "fixed", "per_row", "passes", "judged"),
+    [
+        (1000, 0.0, 0.9e-3, 1, None),  # what takes a second is judged whole
+        (1000, 0.0, 1.1e-3, 1, 256),
+        (1000, 0.5, 0.4e-3, 1, None),
+        (1000, 0.0, 0.5e-3, 1, None),
+        (1000, 0.0, 0.5e-3, 4, 128),  # a backward counts its passes
+        (100_000, 0.0, 0.45e-3, 1, 1024),  # a power of two
+        (100_000, 0.0, 0.25e-3, 1, 1024),
+        (100_000, 100.0, 1e-3, 1, 64),  # and never small
+        (100_000, 0.0, 10.0, 1, 64),
+    ],
+)
+def test_so_many_rows_are_judged_as_a_second_allows(count, fixed, per_row, passes, judged):
+    rows, _ = decide(count, fixed, per_row, passes)
+    assert (None if rows is None else len(rows)) == judged
+
+
+def test_few_rows_are_judged_whole_without_asking():
+    assert decide(64, 100.0, 100.0) == (None, [])
+
+
+def test_the_first_evaluation_does_not_count():
+    calls = iter([1000.0, 0.01, 0.08])
+    fixed_s, row_s = measure_cost(1000, 64, lambda rows: next(calls), seed)
+    assert (fixed_s, row_s) == pytest.approx((0.0, 0.07 / 56))
+
+
+def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
+    cost = RowCost(0.0, 1e-3)
+    assert rows_to_judge(1000, 64, cost, 1, BEFORE_THE_CLOCK, seed) is None
+    assert len(rows_to_judge(1000, 64, cost, 1, UNDER_THE_CLOCK, seed)) == 64
+    assert len(rows_to_judge(1000, 64, RowCost(10.0, 1.0), 1, UNDER_THE_CLOCK, seed)) == 16
+
+
+def test_a_device_evaluates_at_most_the_rows_that_the_host_compares_quickly():
+    quick = RowCost(0.0, 1e-9)
+    assert rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 1000) is None
+    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 600)) == 512
+    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 3)) == BEFORE_THE_CLOCK.least

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.core.case import Case
-from harness.core.errors import SideError, Unsupported
+from harness.core.errors import SideError
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
 from harness.worker import array_files
@@ -51,12 +51,6 @@ def twice(w: Points):
 @implementation(framework="numpy", semantics="double")
 def thrice(w: Points):
     return lambda x: 3 * x
-
-
-@implementation(framework="numpy", semantics="double")
-def refuses(w: Points):
-    from harness import Unsupported
-    raise Unsupported("not here; elsewhere")
 
 
 @implementation(framework="torch", semantics="double")
@@ -154,14 +148,6 @@ def test_a_case_that_is_dropped_leaves_the_others(held):
     with pytest.raises(Ended, match="KeyError") as ended:
         arm.result("1")
     assert ended.value.alive
-    np.testing.assert_array_equal(arm.result("2"), 2 * X)
-
-
-def test_a_case_that_refuses_leaves_the_others(held):
-    arm = held()
-    with pytest.raises(Unsupported, match="not here; elsewhere"):
-        arm.hold("1", "refuses")
-    arm.hold("2")
     np.testing.assert_array_equal(arm.result("2"), 2 * X)
 
 

@@ -95,3 +95,37 @@ def test_the_least_of_a_calls_times_counts():
     seconds, clock = iter([0.1, 0.06, 0.1, 0.1, 0.1]), itertools.count()
     assert timers.repeat_short_call(lambda: next(seconds), 0.2, lambda: float(next(clock))) == 0.06
     assert next(seconds, None) is None
+
+
+def thread(folder, number, text):
+    (folder / str(number)).mkdir(exist_ok=True)
+    (folder / str(number) / "schedstat").write_text(text)
+
+
+def test_the_share_is_of_all_threads_together(tmp_path, monkeypatch):
+    now = iter((100.0, 102.0))
+    monkeypatch.setattr(timers, "TASKS", tmp_path)
+    monkeypatch.setattr(timers, "perf_counter", lambda: next(now))
+    thread(tmp_path, 1, "7 1000000000 3")
+    thread(tmp_path, 2, "7 0 3")
+    queue = timers.RunQueue()
+    thread(tmp_path, 1, "7 2000000000 3")
+    thread(tmp_path, 2, "7 2000000000 3")
+    assert queue.share() == 1.5
+
+
+def test_a_thread_that_ends_takes_nothing_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(timers, "TASKS", tmp_path)
+    thread(tmp_path, 1, "7 10 3")
+    thread(tmp_path, 2, "7 5000000000 3")
+    queue = timers.RunQueue()
+    (tmp_path / "2" / "schedstat").unlink()
+    assert queue.share() == 0
+
+
+def test_it_is_unknown_where_the_kernel_does_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(timers, "TASKS", tmp_path / "none")
+    assert timers.RunQueue().share() is None
+    monkeypatch.setattr(timers, "TASKS", tmp_path)
+    thread(tmp_path, 1, "")
+    assert timers.RunQueue().share() is None

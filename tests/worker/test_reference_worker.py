@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from harness import Array
-from harness.worker.drawn_inputs import require_described
+from harness.worker.reference_worker import require_described
 
 SHAPES = {"x": Array((2, 4), "f32"), "weights": {"up": Array((4,), "bf16")}}
 

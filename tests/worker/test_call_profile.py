@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.worker.kernel_names import LONGEST, shorten
+from harness.worker.call_profile import LONGEST, shorten
 
 FILL = "at::native::FillFunctor<int>, std::array<char*, 1ul>"
 
