@@ -64,7 +64,7 @@ class Sensitivity:
 
     @property
     def largest(self) -> DrawnCase | None:
-        """The case whose ratio is furthest from 1, among those that are told apart from it if any is."""
+        """The case whose ratio is furthest from 1; one whose interval excludes 1, if there is any."""
         changed = [(case, abs(math.log(case.ratio.value))) for case in self.cases if case.ratio.value]
         return max(changed, key=lambda each: (each[0].is_told_apart, each[1]))[0] if changed else None
 

@@ -112,7 +112,7 @@ def outcomes(folder):
 
 
 def gated(folder):
-    """Of a gate: its cases, that it has ended, and git's worktrees."""
+    """A gate's cases, whether it has ended, and the worktrees of git."""
     outcome, _ = newest(folder / "results")
     trees = [path.name for path in folder.glob(".git/worktrees/*")]
     return sorted(case.case for case in outcome.cases), trees

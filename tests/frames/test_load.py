@@ -32,7 +32,7 @@ def kind_of(column: pd.Series) -> str:
     return {"object": "str"}.get(str(column.dtype), re.sub(r"\[.*", "", str(column.dtype)))
 
 
-def shown(frame: pd.DataFrame) -> str:
+def dataframe_text(frame: pd.DataFrame) -> str:
     """Each column with its dtype and values; what is missing is <NA>."""
     return "\n".join(
         f"{name} ({kind_of(frame[name])}): "
@@ -66,7 +66,7 @@ def test_frames_are_those_that_were_read(results: Path, tmp_path: Path) -> None:
         "static of kernels": kernels.static(),
         "frame of kernels": kernels.frame(),
     }
-    assert_golden("frames.txt", scenes({name: shown(frame) for name, frame in frames.items()}))
+    assert_golden("frames.txt", scenes({name: dataframe_text(frame) for name, frame in frames.items()}))
     assert [*turned.frame()["baseline"]] == [False, True]
     assert len(load(results).samples()) == 2 * (6 + 8) + 1
 

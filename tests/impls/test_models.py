@@ -14,7 +14,7 @@ from tests.goldens import assert_golden
 FAMILIES = discovery.builtin().families
 
 
-def told(family, name, phase):
+def derived_fields(family, name, phase):
     """One line of the golden file; each value is one that its field takes."""
     try:
         found = derive(FAMILIES[family], name, phase)
@@ -28,7 +28,7 @@ def told(family, name, phase):
 
 def test_what_follows_from_every_models_file():
     asked = product(sorted(FAMILIES), models.names(), ("prefill", "chunk", "decode"))
-    lines = [f"{' '.join(one)}: {told(*one)}\n" for one in asked]
+    lines = [f"{' '.join(one)}: {derived_fields(*one)}\n" for one in asked]
     assert_golden("models_derived.txt", "".join(lines))
 
 

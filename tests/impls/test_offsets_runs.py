@@ -85,7 +85,7 @@ def spelled(result):
 
 
 def answers(variant):
-    """Of every vector under every kind."""
+    """Every vector, under every kind of mask."""
     inputs, found = inputs_of([*VECTORS]), {}
     for kind in ANY.split():
         w = OffsetsWorkload(batch=len(VECTORS), seq=SEQ, max_segments=PLACES, kind=kind)
