@@ -38,7 +38,7 @@ run goes on, and no process outlives it. Whoever runs code that he does not trus
 own.
 
 What a process measures of itself it can forge. What is caught here is caught because something else looks:
-the process that judges, the values that nobody knows before, the types of what is returned.
+the process that judges, values drawn after the callable was built, the types of what is returned.
 
 What takes somebody who has read the harness and means harm is not caught: a clock that is replaced inside it,
 files of inputs that are written over, bytes added to the file of records, and threads, processes and shared
