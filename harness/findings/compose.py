@@ -105,7 +105,6 @@ def _plan(rows: list[CaseResult]) -> Slot:
 TITLES = {
     "verdict": "What was found",
     "chart": "Charts",
-    "overturn": "What would overturn it",
     "table": "Every case",
     "replay": "How to replay it",
     "errors": "Known errors of the data",
@@ -129,7 +128,6 @@ def compose(
     parts: dict[str, list[Part | None]] = {
         "verdict": [*machine_parts(runs), *(judged.verdict_part() for judged in timed)],
         "chart": list(_charts(timed)) if charts else [],
-        "overturn": [judged.overturn_part() for judged in timed],
         "table": [*map(figures_part, timed), *map(unmeasured_part, runs)],
         "replay": [background.replay_part(run, lock) for run in runs],
         "errors": [*filter(None, map(background.errors_part, runs))] or [NO_ERRORS],

@@ -1,12 +1,11 @@
-"""The verdict of a panel's records: what they show, how far that holds, and what would overturn it."""
+"""The verdict of a panel's records: what they show, and how far that holds."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST
-from harness.analysis.scaling import Crossover, approx_length
-from harness.analysis.stats import DOUBTFUL, FASTER, SLOWER, UNDECIDED
+from harness.analysis.stats import DOUBTFUL, UNDECIDED
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
@@ -52,32 +51,15 @@ class PanelVerdict:
         return (self.series[0] if self.finding.everywhere else self.finding.compared).seq
 
     @property
-    def crossover(self) -> Crossover | None:
-        label = self.finding.compared.implementation if self.finding else ""
-        return next((c for c in self.panel.crossovers if c.implementation == label), None)
-
-    @cached_property
-    def before(self) -> Comparison | None:
-        """The last comparison before the crossover; None where there is no crossover from below."""
-        first = self.crossover.first_grid if self.crossover else None
-        shorter = [compared for compared in self.series if first is not None and compared.seq < first]
-        return shorter[-1] if shorter else None
-
-    @property
     def heading(self) -> str:
         sample = self.panel.records[0]
         return f"{heading(self.panel)}, {sample.mode} on {sample.device}"
 
     def verdict_part(self) -> Part:
-        """The verdict, then the crossover, the fastest, and where memory ends."""
+        """The verdict, then the answer of the panel, and where memory ends."""
         lead = self._verdict(self.finding) if self.finding else self._no_pair()
-        said = (self.crossover_sentence(), *answer(self.panel), self._memory_sentence())
+        said = (*answer(self.panel), self._memory_sentence())
         return Part(self.panel.name, self.heading, lead, tuple(filter(None, said)))
-
-    def overturn_part(self) -> Part:
-        """Which measurement would overturn the verdict, and what it leaves open."""
-        said = self._doubts(self.finding) if self.finding else ["There is no verdict to overturn."]
-        return Part(self.panel.name, self.heading, sentences=tuple(said))
 
     def _verdict(self, finding: PanelFinding) -> str:
         """`sparse beats dense from 8Ki: 2.67× at 16Ki, 95 % [2.46, 2.85]; on cpu; holds from 8Ki to 16Ki.`"""
@@ -122,23 +104,6 @@ class PanelVerdict:
         last = format_count(bounded[-1].seq)
         return f"; at {last}, the last with an interval, {ratio_text(bounded[-1])}"
 
-    def crossover_sentence(self) -> str:
-        """Where the implementation begins, or ceases, to win; empty where nothing was compared."""
-        crossing = self.crossover
-        if crossing is None:
-            return ""
-        name = short_label(crossing.implementation)
-        at = f", {approx_length(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
-        if crossing.first_grid is not None and self.before is not None:
-            between = f"between {format_count(self.before.seq)} and {format_count(crossing.first_grid)}"
-            if not at:
-                return f"Crossover of {name}: none that intervals show; medians alone change sides {between}."
-            return f"Crossover of {name}: {between}{at}."
-        if crossing.last_grid is not None:
-            return f"Crossover of {name}: it wins until {format_count(crossing.last_grid)}{at}."
-        none = crossing.cause or crossing.reason or "it always wins"
-        return f"Crossover of {name}: none in range, {none}."
-
     def _memory_sentence(self) -> str:
         """Per implementation the longest length that fits the device, and the next one, which does not."""
         on_host = self.panel.records[0].device == "cpu"  # the setting limits the host's memory alone
@@ -151,26 +116,6 @@ class PanelVerdict:
         rest = f"what else ran fits to {longest}" if beyond else f"whatever ran fits, to {longest} at most"
         within = f" ({format_bytes(limit)} for a group)" if limit else ""
         return f"Memory boundary{within}: {'; '.join([*beyond, rest])}."
-
-    def _doubts(self, finding: PanelFinding) -> list[str]:
-        compared = finding.compared
-        last, pair = format_count(compared.seq), f"{finding.implementation} and {finding.baseline}"
-        if finding.verdict in {FASTER, SLOWER}:
-            at = " or ".join(dict.fromkeys((format_count(self.first), last)))
-            lines = [f"An interval of the ratio of {pair} at {at}, on this device, that reaches 1."]
-        else:
-            lines = [f"An interval of the ratio of {pair} at {last} that excludes 1."]
-        if self.before is not None:
-            lines.append(f"A win at {format_count(self.before.seq)} already, which would move the crossover.")
-        if compared.low is None:
-            lines.append(f"More rounds: at {last} there is no interval ({compared.reason}).")
-        untold = {c.seq for c in self.panel.comparisons if c.speedup is None and c.seq > compared.seq}
-        if untold:
-            lines.append(f"A speedup at {', '.join(map(format_count, sorted(untold)))}, which has none.")
-        if finding.semantics:
-            other = f"{finding.implementation} is not mathematically equivalent"
-            lines.append(f"A task that needs the result of {finding.baseline}: {other}.")
-        return lines
 
 
 def ratio_text(compared: Comparison) -> str:

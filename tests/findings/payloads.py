@@ -27,7 +27,7 @@ from tests.records import record_of
 
 RAN = "PAYLOAD-RAN"
 CONTROL = "control.html"  # with a payload as it is, which has to be noticed
-PARTS = ("verdict", "table", "errors", "method", "overturn", "plans", "profile", "replay", "chart")
+PARTS = ("verdict", "table", "errors", "method", "plans", "profile", "replay", "chart")
 MARKDOWN = ("page.md", "receipt.md", "summary.md")
 
 

@@ -1,9 +1,8 @@
-"""The components chart: the stages' shares of a call over the length, and where two change places."""
+"""The components chart: the stages' shares of a call over the length."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -11,7 +10,6 @@ from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 
 from harness.analysis.results import label_of
-from harness.analysis.scaling import approx_length
 from harness.core.units import format_count
 from harness.profile.stage_times import LARGE_SHARE, RESIDUAL, ProfiledCase
 from harness.report.charts.drawing.labels import LineEnd, label_ends
@@ -25,21 +23,16 @@ from harness.report.format import short_label
 NO_STAGE, SMALLER = "in no stage", "smaller stages"
 QUESTION = "Where does the time of a call go as the sequence grows?"
 
-
 FILL = 0.55  # the opacity of a band
 
 
 @dataclass(frozen=True)
 class BandPanel:
-    """The stages of one series: a band of shares, 0 to 1, over the lengths; the first lies at the bottom.
-
-    `changes` are (length, sentence), for two that cross.
-    """
+    """The stages of one series: a band of shares, 0 to 1, over the lengths; the first lies at the bottom."""
 
     title: str
     lengths: tuple[int, ...]
     bands: Mapping[str, Sequence[float]]
-    changes: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -90,8 +83,6 @@ def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> list[Line
         at = panel.lengths[-1], (base[-1] + top[-1]) / 2
         ends.append(LineEnd(at, f"{name} {100 * shares[-1]:.1f} %", colours[name]))
         base = top
-    for length, _ in panel.changes:
-        axes.axvline(length, color=INK, ls=":", lw=1.0)
     return ends
 
 
@@ -102,14 +93,12 @@ def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | No
         return None
     panels = tuple(_panel(cases) for cases in drawn)
     is_single = len(panels) == 1
-    changes = [words if is_single else f"{p.title}: {words}" for p in panels for _, words in p.changes]
     left_out = [short_label(label_of(cases[0].record)) for cases in series if cases not in drawn]
     return ComponentsChart(
         question=QUESTION,
         finding=_finding(drawn[0]) if is_single else None,
         notes=(
             "medians over rounds of one process, of calls with marks; a stage inside another stands apart",
-            *([f"dotted: {'; '.join(changes)}"] if changes else []),
             *([f"{', '.join(left_out)}: one length or one stage, so no bands"] if left_out else []),
         ),
         panels=panels,
@@ -147,7 +136,6 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
             name: [share / total for share, total in zip(own, sums, strict=True)]
             for name, own in bands.items()
         },
-        changes=tuple(_changes(cases, shown)),
     )
 
 
@@ -160,30 +148,3 @@ def _stages(cases: Sequence[ProfiledCase]) -> list[str]:
 def _share(case: ProfiledCase, stage: str) -> float:
     entry = case.of(stage)
     return 0.0 if entry is None else entry.share.value or 0.0
-
-
-def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Where one stage passes another; between two lengths their times are taken to be power laws.
-
-    Only crossings of stages whose shares have disjoint intervals at both lengths.
-    """
-    for shorter, longer in pairwise(cases):
-        for one, other in combinations(stages, 2):
-            before, after = (_log_ratio(case, one, other) for case in (shorter, longer))
-            apart = _are_apart(shorter, one, other) and _are_apart(longer, one, other)
-            if apart and before is not None and after is not None and before * after < 0:
-                step = before / (before - after)
-                at = shorter.seq * (longer.seq / shorter.seq) ** step
-                first, second = (one, other) if after > 0 else (other, one)
-                yield at, f"{first} passes {second} at {approx_length(at)}"
-
-
-def _are_apart(case: ProfiledCase, one: str, other: str) -> bool:
-    shares = [entry.share for entry in map(case.of, (one, other)) if entry is not None]
-    bounds = [(share.low, share.high) for share in shares if share.low is not None and share.high is not None]
-    return len(bounds) == 2 and max(low for low, _ in bounds) > min(high for _, high in bounds)
-
-
-def _log_ratio(case: ProfiledCase, one: str, other: str) -> float | None:
-    mine, theirs = _share(case, one), _share(case, other)
-    return math.log(mine / theirs) if mine and theirs else None

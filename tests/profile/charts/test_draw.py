@@ -46,26 +46,6 @@ def test_bands_fill_the_call_and_what_no_stage_holds_lies_on_top():
     assert panel.bands["square"] == pytest.approx([1 / 6, 4 / 13, 64 / 97])
 
 
-def test_two_stages_change_places_where_their_times_are_equal():
-    ((at, words),) = components(series()).panels[0].changes
-    assert at == pytest.approx(4 * K), "4 n = n², between 2Ki and 8Ki"
-    assert words == "square passes linear at ≈ 4Ki"
-
-
-def test_stages_whose_intervals_meet_change_no_places():
-    wide = (0.4, 1.6) * 3
-    records = []
-    for record in RECORDS:
-        stages = tuple(
-            replace(stage, samples_s=tuple(s * f for s, f in zip(stage.samples_s, wide, strict=True)))
-            if stage.stage == "linear"
-            else stage
-            for stage in record.profile.stages
-        )
-        records.append(replace(record, profile=replace(record.profile, stages=stages)))
-    assert components(series(records)).panels[0].changes == ()
-
-
 def test_one_length_or_one_stage_has_no_bands():
     assert components(series(RECORDS[:1])) is None
     alone = [profiled(n * K, {"all": 1.0}) for n in (1, 2)]
