@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu browser test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-overhead fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-overhead fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -44,9 +44,6 @@ gpu:  ## nine minutes on a GPU, most valuable first, into results/gpu; again to 
 	elif has $(BIN)/python || $(MAKE) --no-print-directory $(READY) EXTRAS=dev,cuda,triton; then python=$(BIN)/python; \
 	else python=$(PYTHON); fi; \
 	PYTHON=$$python docs/machines/gpu.sh
-
-browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one
-	@$(BIN)/python tests/findings/browser.py
 
 # Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
 test test-all test-long test-cluster test-cuda-build claims gate: export PYTHONDONTWRITEBYTECODE =
