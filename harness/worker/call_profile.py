@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -42,15 +42,24 @@ def count_kernels(framework: Framework, call: Callable[[], Any]) -> dict[str, An
     return {"kernels": list(Counter(map(shorten, names)).items()), "refused": ""}
 
 
-def refuse_unknown_stages(family: Family, names: Iterable[str]) -> None:
-    """ValueError for a marked stage that the family does not declare."""
-    paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}
-    for name in {word for path in paths for word in path.split("/")} - {BACKWARD}:
-        if name not in family.stages:
-            known = ", ".join(family.stages) or "none"
-            raise ValueError(
-                f'"{name}" is no stage of family {family.name} (it has {known}){nearest(name, family.stages)}'
-            )
+def time_stages(
+    framework: Framework, call: Callable[[], Any], prepared: Prepared, family: Family
+) -> dict[str, Any]:
+    """The times of a call's `stages` by name, or why they are `refused`.
+
+    ValueError for a marked stage that the family does not declare.
+    """
+    try:
+        stages = framework.time_stages(call, prepared)
+    except Unsupported as refusal:  # the case keeps its other figures
+        return {"refused": str(refusal)}
+    paths = {path for name in stages if name != OUTSIDE for path in name.split(JOINED)}
+    for name in {word for path in paths for word in path.split("/")} - {BACKWARD, *family.stages}:
+        known = ", ".join(family.stages) or "none"
+        raise ValueError(
+            f'"{name}" is no stage of family {family.name} (it has {known}){nearest(name, family.stages)}'
+        )
+    return {"stages": dict(stages)}
 
 
 def shorten(name: str) -> str:

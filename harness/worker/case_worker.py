@@ -21,14 +21,17 @@ from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.call_profile import count_kernels, longest_operators, refuse_unknown_stages
+from harness.worker.call_profile import count_kernels, longest_operators, time_stages
 from harness.worker.case_checks import CheckedCalls, relevant_checks, run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
-from harness.worker.replayed_calls import ReplayedCalls
 from harness.worker.verify import RETURNED
 
+PULLBACK = (
+    "a pullback alone reads residuals of one set of inputs, so that no replay of it could be judged on "
+    "others; take --mode fwd_bwd"
+)
 LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatching it takes nothing
 
 
@@ -42,7 +45,7 @@ class CaseWorker:
         self.framework = frameworks.get(job.framework)
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
-        self.graphs: ReplayedCalls | None = None
+        self.captured: tuple[Any, Any] | None = None  # inputs and cotangent that the latest graph reads
         self.turn = 0
         self.case = job.case
         self.wide = dict(job.case.workload).get("dtype") == "f64"
@@ -136,13 +139,15 @@ class CaseWorker:
 
         With `graphs` a call is captured, and a sample is a replay of it.
         """
-        self.graphs = ReplayedCalls(self.framework, self.case.mode) if graphs else None
+        if graphs and self.case.mode == "bwd":
+            raise Unsupported(PULLBACK)
         for index in range(sets):
             inputs = self._place_inputs(f"set{index + 1}")
             self.inputs.append(inputs)
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             call = self.prepared.bind(inputs, seed)
-            self.calls.append(self.graphs.capture(call, inputs, seed) if self.graphs else call)
+            self.calls.append(self.framework.capture(call) if graphs else call)
+            self.captured = (inputs, seed) if graphs else None
         self.timer = self.framework.timer()
         # Left on, the collector would pause some readings and not others; `do_sample` runs it before them.
         gc.collect()
@@ -180,7 +185,7 @@ class CaseWorker:
         def keep(result: Any) -> None:
             fetched = self._fetch(result)
             returned[:] = array_files.checksums(fetched)
-            kept[:] = [self.framework.put(fetched) if self.graphs else result]  # a replay writes over it
+            kept[:] = [self.framework.put(fetched) if self.captured else result]  # a replay writes over it
 
         calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
         queue = timers.RunQueue()
@@ -222,12 +227,8 @@ class CaseWorker:
         gc.collect()
         self.framework.sync(self._next_call(None)())
         (plain_s,) = self.timer.read([self._next_call(None)], 1, None)
-        try:
-            stages = self.framework.time_stages(self._next_call(None), self.prepared)
-        except Unsupported as refusal:  # the case keeps its other figures
-            return {"refused": str(refusal)}
-        refuse_unknown_stages(self.built.family, stages)
-        return {"plain_s": plain_s, "stages": dict(stages)}
+        stages = time_stages(self.framework, self._next_call(None), self.prepared, self.built.family)
+        return {"plain_s": plain_s, **stages}
 
     def do_count_stages(self) -> dict[str, Any]:
         """(operators, flops, bytes) of every stage of one call."""
@@ -245,8 +246,11 @@ class CaseWorker:
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""
         values = array_files.read(self.folder / inputs, only=self.names)
-        if self.graphs:
-            self.graphs.refill(values, array_files.read(self.folder / cotangent) if cotangent else None)
+        if self.captured:
+            mine, seed = self.captured
+            self.framework.refill(mine, values)
+            if cotangent:
+                self.framework.refill(seed, array_files.read(self.folder / cotangent))
             return
         del self.calls[-1]  # frees a backward's residuals before the new ones exist
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)

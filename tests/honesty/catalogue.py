@@ -33,7 +33,6 @@ class Cheat:
     says: str = ""
     like: str = "sorts_whole_rows"
     spares: str = ""
-    harms: str = ""
 
     def __post_init__(self) -> None:
         """ValueError where the data contradict themselves."""

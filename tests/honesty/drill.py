@@ -30,9 +30,8 @@ INCORRECT = 4  # the exit code of a run with wrong answers
 
 @dataclass(frozen=True)
 class Ended:
-    """A run of all cheats: its records by implementation, and the folder in which it took place."""
+    """A run of all cheats: its records by implementation."""
 
-    folder: Path
     records: tuple[Record, ...]
 
     def of(self, name: str) -> Record | None:
@@ -64,7 +63,7 @@ def run_all(folder: Path, command: str = "run", bench: Path = BENCH) -> Ended:
     if ended.returncode != INCORRECT:
         raise RuntimeError(f"the run ended with {ended.returncode}: {ended.stderr[-2000:]}")
     (stored,) = (results / "runs").iterdir()
-    return Ended(folder, RunFolder(stored).read().records)
+    return Ended(RunFolder(stored).read().records)
 
 
 def shortfall(cheat: Cheat, ended: Ended) -> str:
@@ -80,7 +79,7 @@ def shortfall(cheat: Cheat, ended: Ended) -> str:
         return f"nowhere does it say {cheat.says!r}: {texts}"
     if cheat.outcome == "harmless" and (gain := _gain(record, ended.of(cheat.like))) > GAIN:
         return f"it is {gain:.0f} times as fast as {cheat.like}"
-    return _harm(cheat, record, ended)
+    return _harm(record, ended) if cheat.spares else ""
 
 
 def _gain(record: Record, honest: Record | None) -> float:
@@ -89,15 +88,12 @@ def _gain(record: Record, honest: Record | None) -> float:
     return honest.timing.median_s / record.timing.median_s
 
 
-def _harm(cheat: Cheat, record: Record, ended: Ended) -> str:
-    """What it did to that which it has to spare."""
-    if cheat.spares == "folder" and not (ended.folder / "tmp" / "keepsake").exists():
-        return "the folder that it named was removed"
-    if cheat.spares == "rival":
-        for rival in ended.beside(record, names()):
-            if rival.status != "ok" or (rival.timing and rival.timing.median_s > SLOWEST_S):
-                why = rival.reason or "a time that is not its own"
-                return f"{rival.implementation} beside it: {rival.status}, {why}"
+def _harm(record: Record, ended: Ended) -> str:
+    """What it did to the honest one beside it."""
+    for rival in ended.beside(record, names()):
+        if rival.status != "ok" or (rival.timing and rival.timing.median_s > SLOWEST_S):
+            why = rival.reason or "a time that is not its own"
+            return f"{rival.implementation} beside it: {rival.status}, {why}"
     return ""
 
 
@@ -106,14 +102,9 @@ def names() -> frozenset[str]:
 
 
 def unwell(ended: Ended) -> list[str]:
-    """Honest implementations that are not ok, but for those beside a cheat that is known to harm them."""
-    harmed = [record.workload for cheat in cheats() if cheat.harms and (record := ended.of(cheat.name))]
+    """Honest implementations that are not ok."""
     honest = [r for r in ended.records if r.implementation.rpartition("/")[2] not in names()]
-    return [
-        f"{record.case}: {record.status}, {record.reason}"
-        for record in honest
-        if record.status != "ok" and record.workload not in harmed
-    ]
+    return [f"{r.case}: {r.status}, {r.reason}" for r in honest if r.status != "ok"]
 
 
 def run_cheats() -> tuple[Cheat, ...]:

@@ -149,12 +149,6 @@ def returns_a_promise(w: TopkWorkload):
     return lambda scores: lambda: largest(scores, w.topk)
 
 
-@implementation(framework="numpy", semantics="exact")
-def returns_a_generator(w: TopkWorkload):
-    """Returns a generator that would compute the answer's parts."""
-    return lambda scores: (part for part in largest(scores, w.topk))
-
-
 def _empty_buffers(w):
     """(returns empty buffers for an answer, fills those that somebody still holds)."""
     import weakref

@@ -1,6 +1,6 @@
 """The honest work that some cheats do as well: what their time is compared with."""
 
-from rightly import largest, longer
+from rightly import largest
 from seqsweep import implementation
 
 from impls.topk.family import TopkWorkload
@@ -10,9 +10,3 @@ from impls.topk.family import TopkWorkload
 def sorts_whole_rows(w: TopkWorkload):
     """Sorts whole rows, as most cheats here do where they are watched."""
     return lambda scores: largest(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def takes_its_time(w: TopkWorkload):
-    """Is a long kernel, as the cheats of the clock are."""
-    return lambda scores: longer(scores, w.topk)

@@ -1,11 +1,11 @@
-"""What is done to others: to rivals and to the judge."""
+"""What is done to others: to the judge, and to those who need the machine's other cores."""
 
 import gc
 import os
 import signal
 
 import numpy as np
-from rightly import frames, largest, nothing, worker
+from rightly import largest, nothing
 from seqsweep import implementation
 
 from impls.topk.family import TopkWorkload
@@ -16,58 +16,6 @@ def runner():
     import psutil
 
     return psutil.Process().parent().parent()
-
-
-@implementation(framework="numpy", semantics="exact")
-def reads_a_rivals_result(w: TopkWorkload):
-    """Returns the newest result that lies in the group's folder, whosever it is."""
-
-    def select(scores):
-        from harness.worker import array_files
-
-        results = sorted(worker().folder.glob("result-*"), key=lambda path: path.stat().st_mtime)
-        return array_files.read(results[-1], np.array) if results else nothing(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def names_another_folder(w: TopkWorkload):
-    """Hands over a folder outside of the run's own as its result; once judged, results are removed."""
-    from harness.worker import array_files
-    from harness.worker.case_worker import CaseWorker
-
-    def elsewhere(self, result, *_):
-        folder = self.folder.parents[1] / "keepsake"
-        array_files.write(folder, result)
-        return str(folder)
-
-    CaseWorker._hand_over = elsewhere
-    return lambda scores: largest(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def answers_before_it_is_asked(w: TopkWorkload):
-    """Sends readings of a nanosecond to the runner while its own are still being taken."""
-    sent = []
-
-    def select(scores):
-        from harness.core import protocol
-
-        above = {frame.f_code.co_name: frame.f_locals for frame in frames()}
-        if (turn := above.get("do_sample")) and turn["start"] not in sent:
-            sent.append(turn["start"])
-            forged = {
-                "samples_s": [1e-9] * turn["readings"],
-                "seconds": 0.1,
-                "compiled": 0,
-                "queued": None,
-                "latency_s": None,
-            }
-            protocol.send(above["serve"]["end"], {"ok": forged})
-        return largest(scores, w.topk)
-
-    return select
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -99,9 +47,17 @@ def kills_its_judge(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def slows_its_rivals_module(w: TopkWorkload):
-    """Makes the rival's code sleep, in the process that it shares with nobody."""
-    import time
+def leaves_its_cores(w: TopkWorkload):
+    """Lets itself run on every core of the machine, and shares its rows out among them."""
+    from concurrent.futures import ThreadPoolExecutor
 
-    np.argpartition = lambda *_, **__: time.sleep(1.0)
-    return lambda scores: largest(scores, w.topk)
+    cores = range(os.cpu_count() or 1)
+    os.sched_setaffinity(0, cores)
+    pool = ThreadPoolExecutor(len(cores))
+
+    def select(scores):
+        parts = np.array_split(scores, len(cores), axis=1)
+        answers = list(pool.map(lambda part: largest(part, w.topk), parts))
+        return tuple(np.concatenate(pieces, axis=1) for pieces in zip(*answers, strict=True))
+
+    return select

@@ -1,7 +1,7 @@
 """Less work than was asked for."""
 
 import numpy as np
-from rightly import largest, nothing, partitioned
+from rightly import largest, nothing
 from seqsweep import implementation, within
 
 from impls.mask.family import MaskWorkload
@@ -26,17 +26,6 @@ def returns_nan(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def returns_its_input(w: TopkWorkload):
-    """Returns a view of its input."""
-
-    def select(scores):
-        values = scores[..., : w.topk]
-        return values, np.broadcast_to(np.arange(w.topk), values.shape)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
 def returns_what_memory_holds(w: TopkWorkload):
     """Returns memory that it never wrote, in case another's right answer lies there still."""
 
@@ -45,12 +34,6 @@ def returns_what_memory_holds(w: TopkWorkload):
         return np.empty(size, scores.dtype), np.empty(size, np.int64)
 
     return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def returns_one_row_for_all(w: TopkWorkload):
-    """Returns a shape that would be stretched to the right one wherever shapes are broadcast."""
-    return lambda scores: largest(scores[:, :1], w.topk)
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -74,21 +57,6 @@ def compares_in_float16(w: TopkWorkload):
         return np.take_along_axis(scores, indices, -1), indices
 
     return select
-
-
-@implementation(framework="torch", semantics="attended")
-def attends_in_bfloat16(w: MaskWorkload):
-    """Computes in bf16 and casts back."""
-
-    def attend(topk_indices, queries, keys, values):
-        import torch
-
-        batch = torch.arange(w.batch)[:, None, None]
-        k, v = keys.bfloat16()[batch, topk_indices], values.bfloat16()[batch, topk_indices]
-        logits = (queries.bfloat16()[..., None, :] @ k.transpose(-1, -2)) / w.head_dim**0.5
-        return (torch.softmax(logits, -1) @ v)[..., 0, :].float()
-
-    return attend
 
 
 @implementation(framework="torch", semantics="exact")
@@ -135,18 +103,5 @@ def bets_on_the_draw(w: TopkWorkload):
             best = candidates[np.argsort(-scores[row][candidates])[: w.topk]]
             values[row], indices[row] = scores[row][best], best
         return values, indices
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def falls_back_to_the_library(w: TopkWorkload):
-    """Tries a kernel that never works, and calls the library's in its place."""
-
-    def select(scores):
-        try:
-            raise NotImplementedError
-        except NotImplementedError:
-            return partitioned(scores, w.topk)
 
     return select

@@ -1,7 +1,5 @@
 """What an implementation states of itself."""
 
-import math
-
 from rightly import largest
 from seqsweep import Contract, Cost, Judgement, OwnSemantics, implementation, within
 
@@ -31,24 +29,4 @@ def calls_its_contract_exact(w: TopkWorkload):
 )
 def claims_more_work_than_there_is(w: TopkWorkload):
     """States work of its own meaning that no machine does in its time."""
-    return lambda scores: largest(scores, w.topk)
-
-
-@implementation(
-    framework="numpy",
-    semantics="exact",
-    facts=lambda _w, _static, _options: {"speedup": math.nan},
-)
-def states_no_number(w: TopkWorkload):
-    """States a fact that is no number."""
-    return lambda scores: largest(scores, w.topk)
-
-
-@implementation(
-    framework="numpy",
-    semantics="exact",
-    facts=lambda _w, _static, _options: {"speedup over partition": 1000.0, "median": "1 ns \x1b[2J | ok |"},
-)
-def states_its_own_speedup(w: TopkWorkload):
-    """States a time and a speedup of its own among its facts, with what clears a terminal."""
     return lambda scores: largest(scores, w.topk)

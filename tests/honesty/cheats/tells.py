@@ -93,20 +93,6 @@ def rests_in_a_window(w: TopkWorkload):
     return select
 
 
-@implementation(framework="numpy", semantics="exact")
-def sleeps_in_the_check(w: TopkWorkload):
-    """Sleeps in its first call, from which plans and predictions are made."""
-    calls = []
-
-    def select(scores):
-        calls.append(True)
-        if len(calls) == 1:
-            time.sleep(0.3)
-        return largest(scores, w.topk)
-
-    return select
-
-
 @implementation(framework="torch", semantics="exact")
 def tells_a_trace_from_a_run(w: TopkWorkload):
     """Returns empty tensors where its operators are counted and no values are there."""
@@ -143,21 +129,4 @@ def works_while_garbage_is_collected(w: TopkWorkload):
         )
 
     gc.callbacks.append(answer)
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def poses_as_a_long_call(w: TopkWorkload):
-    """Sleeps in its first calls, for long calls are judged once, and remembers answers after that."""
-    calls, answers = [], {}
-
-    def select(scores):
-        calls.append(True)
-        if len(calls) <= 4:
-            time.sleep(0.3)
-        key = scores[0, 0, :4].tobytes()
-        if key not in answers:
-            answers[key] = largest(scores, w.topk)
-        return tuple(part.copy() for part in answers[key])
-
     return select

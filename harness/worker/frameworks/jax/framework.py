@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,9 @@ from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
 from harness.worker.frameworks.base import Framework, Patience, Prepared, require_matching
-from harness.worker.frameworks.jax.trace import trace_call
+from harness.worker.frameworks.jax.trace import busy_s, times_by_stage, trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.timers import Timer
-from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
 from harness.xla.hlo import jaxlib_hlo
@@ -108,7 +107,7 @@ class Jax(Framework):
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
             return Prepared(
-                lambda inputs, _: _bind_arguments(compiled.executable, {n: inputs[n] for n in names}),
+                lambda inputs, _: partial(compiled.executable, **{n: inputs[n] for n in names}),
                 static,
                 compiled,
             )
@@ -162,8 +161,7 @@ class Jax(Framework):
         """
         program = prepared.program.staged
         seconds, runs = trace_call(call, self.sync)
-        times = times_by_stage(runs, program.stages, program.containers)
-        stages = {stage: StageSpan(took, None, beside) for stage, (took, beside) in times.items()}
+        stages = times_by_stage(runs, program.stages, program.containers)
         inside = sum(span.seconds for stage, span in stages.items() if stage != OUTSIDE)
         # The operators' clock is the profiler's: by the host's, a call that is all operators may be shorter.
         return {**stages, OUTSIDE: StageSpan(max(0.0, seconds - inside), None)}
@@ -242,7 +240,3 @@ def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
         return [jnp.ones(output.shape, output.dtype) for output in outputs]
     require_matching(cotangent, outputs)
     return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
-
-
-def _bind_arguments(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    return lambda: compiled(**arguments)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -41,31 +40,13 @@ Grid: TypeAlias = Callable[[Mapping[str, Any]], tuple[int, ...]]
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, beside the kernel's arguments
 
 
-@dataclass(frozen=True)
-class TensorArgument:
-    """A contiguous tensor: a dtype's name, and its shape."""
-
-    dtype: str
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class DtypeArgument:
-    """A dtype as a value, which kernels take as a constant."""
-
-    name: str
-
-
-Value: TypeAlias = TensorArgument | DtypeArgument | int | float | str | bool | None
-
-
-def parse_arguments(text: str) -> dict[str, Value]:
-    """The values by name. UsageError for a malformed one.
+def read_arguments(text: str) -> dict[str, Any]:
+    """The values by name, as a launch takes them. UsageError for a malformed one.
 
     A tensor is `dtype[shape]`, a number with a point is a float, a string stands in quotes, and a word is a
     dtype; `true`, `false` and `none` are what they are in Python.
     """
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     for part in split_list(text):
         name, _, value = (word.strip() for word in part.partition("="))
         if not name.isidentifier() or not value:
@@ -73,16 +54,22 @@ def parse_arguments(text: str) -> dict[str, Value]:
         if name in values:
             raise UsageError(f"--args: {name} is given twice; leave one out")
         try:
-            values[name] = _parse_value(value)
+            values[name] = _read_value(value)
         except ValueError as error:
             raise UsageError(f"--args: {name}: {error}") from None
     return values
 
 
-def _parse_value(text: str) -> Value:
-    """A value from text. ValueError for a malformed number."""
+def _read_value(text: str) -> Any:
+    """A tensor without storage, a Triton dtype, or a value of Python's. ValueError for what is none."""
+    import torch
+    import triton.language as tl
+
     if tensor := re.fullmatch(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]", text):
-        return TensorArgument(tensor[1], tuple(map(parse_count, split_list(tensor[2]))))
+        dtype = getattr(torch, NAMES.get(tensor[1], tensor[1]), None)
+        if not isinstance(dtype, torch.dtype):
+            raise ValueError(f'no dtype "{tensor[1]}"{nearest(tensor[1], BYTES)}')
+        return torch.empty(tuple(map(parse_count, split_list(tensor[2]))), dtype=dtype, device="meta")
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     if quoted := re.fullmatch(r"(['\"])(.*)\1", text):
@@ -90,48 +77,45 @@ def _parse_value(text: str) -> Value:
     for read in (int, float):
         with suppress(ValueError):
             return read(text)
-    return parse_count(text) if text[0].isdigit() else DtypeArgument(text)
+    if text[0].isdigit():
+        return parse_count(text)
+    word = text.removeprefix("tl.")
+    dtype = getattr(tl, "int1" if word == "bool" else NAMES.get(word, word), None)
+    if isinstance(dtype, tl.dtype):
+        return dtype
+    raise ValueError(
+        f'"{text}" is neither a number nor a dtype; a tensor is dtype[shape], and a string stands in quotes'
+    )
 
 
 def parse_grid(text: str) -> Grid:
     """A grid as Triton takes one: a function of a launch's arguments to its blocks along up to three axes.
 
-    An axis is a product of numbers, argument names and quotients, which are rounded up. UsageError for more
-    axes, and by the grid itself for an invalid number of blocks.
+    UsageError for more axes, and by the grid itself for an invalid number of blocks.
     """
     axes = split_list(text)
     if not 1 <= len(axes) <= 3:
         raise UsageError(f'--grid: "{text}" has {len(axes)} axes, and a grid 1 to 3; write {GRID_EXAMPLE}')
-
-    def grid(given: Mapping[str, Any]) -> tuple[int, ...]:
-        return tuple(_blocks(axis, given) for axis in axes)
-
-    return grid
+    return lambda given: tuple(_blocks(axis, given) for axis in axes)
 
 
 def _blocks(axis: str, given: Mapping[str, Any]) -> int:
-    counts = [_ceiling(factor, given) for factor in axis.split("*")]
-    if (blocks := math.prod(counts)) < 1:
+    """A product of numbers, argument names and quotients, which are rounded up."""
+    blocks = 1
+    for factor in axis.split("*"):
+        count, *divisors = (_count(word.strip(), given) for word in factor.split("/"))
+        for divisor in divisors:
+            count = -(-count // divisor) if divisor else 0
+        blocks *= count
+    if blocks < 1:
         raise UsageError(f'--grid: "{axis}" is {blocks} blocks; a grid has one at least')
     return blocks
 
 
-def _ceiling(factor: str, given: Mapping[str, Any]) -> int:
-    """A number, or a quotient rounded up."""
-    top, *below = (_count(word.strip(), given) for word in factor.split("/"))
-    for divisor in below:
-        if not divisor:
-            raise UsageError(f'--grid: "{factor.strip()}" divides by 0; write {GRID_EXAMPLE}')
-        top = -(-top // divisor)
-    return top
-
-
 def _count(word: str, given: Mapping[str, Any]) -> int:
     value = given.get(word)
-    if isinstance(value, int):
-        return value
     try:
-        return parse_count(word)
+        return value if isinstance(value, int) else parse_count(word)
     except ValueError:
         raise UsageError(
             f'--grid: "{word}" is neither a number nor an argument that is one; write {GRID_EXAMPLE}'
@@ -140,7 +124,7 @@ def _count(word: str, given: Mapping[str, Any]) -> int:
 
 def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """By target: `kernels`, the figures of each configuration, and `reason`, why there are none."""
-    values, grid = parse_arguments(question["args"]), parse_grid(question["grid"])
+    grid = parse_grid(question["grid"])
     try:
         gpus = {name: gpu_of(name) for name in question["targets"]}
         prepare_environment(interpret=False, cache=Path(question["cache"]))
@@ -148,7 +132,7 @@ def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         raise UsageError(str(refusal)) from None
     use_absent_gpu(next(iter(gpus.values())))  # before the import, which may query the device
     kernel = _find(_load(Path(question["file"])), question["kernel"])
-    arguments = _bind(kernel, question["kernel"], values)
+    arguments = _bind(kernel, question["kernel"], read_arguments(question["args"]))
     compiled = {name: _compile(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
     read_machine_code(recorder for recorder in compiled.values() if not isinstance(recorder, str))
     return {name: _figures(outcome, gpus[name]) for name, outcome in compiled.items()}
@@ -158,15 +142,11 @@ def _load(file: Path) -> ModuleType:
     """The module of a file. UsageError where it cannot be imported."""
     try:
         return loading.load(str(file))
-    except SyntaxError as error:
-        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}") from None
     except BaseException as error:  # an import may raise anything, SystemExit too
-        remedy = (
-            "install that module, or add its folder to PYTHONPATH"
-            if isinstance(error, ModuleNotFoundError)
-            else "move what needs a device or a file from the module's top into a function"
-        )
-        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}; {remedy}") from None
+        remedy = "; move what needs a device or a file from the module's top into a function"
+        if isinstance(error, ModuleNotFoundError):
+            remedy = "; install that module, or add its folder to PYTHONPATH"
+        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}{remedy}") from None
 
 
 def _find(module: ModuleType, name: str) -> Any:
@@ -179,9 +159,7 @@ def _find(module: ModuleType, name: str) -> Any:
     own = [word for word, kernel in kernels.items() if _function(kernel).__module__ == module.__name__]
     if not own:
         raise UsageError("it has no Triton kernel; decorate one with @triton.jit")
-    other = vars(module).get(name)
-    what = "no such kernel" if other is None else f"a {type(other).__name__} is no Triton kernel"
-    raise UsageError(f"{what}{nearest(name, own)}")
+    raise UsageError(f"no such kernel{nearest(name, own)}")
 
 
 def _function(kernel: Any) -> Any:
@@ -189,7 +167,7 @@ def _function(kernel: Any) -> Any:
     return _function(kernel.fn) if hasattr(kernel, "fn") else kernel
 
 
-def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any], dict[str, Any]]:
+def _bind(kernel: Any, name: str, given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """(positional, keyword) arguments of a launch: positional up to the first that is not given.
 
     Autotuners prune configurations by positional arguments alone. UsageError for an argument that the kernel
@@ -197,7 +175,7 @@ def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any
     """
     parameters = inspect.signature(_function(kernel)).parameters
     chosen = _decorator_arguments(kernel)
-    for word in values:
+    for word in given:
         if word not in parameters and word not in OPTIONS:
             raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*parameters, *OPTIONS])}")
         if word in chosen:
@@ -205,11 +183,10 @@ def _bind(kernel: Any, name: str, values: Mapping[str, Value]) -> tuple[list[Any
     missing = [
         word
         for word, parameter in parameters.items()
-        if parameter.default is parameter.empty and word not in values and word not in chosen
+        if parameter.default is parameter.empty and word not in given and word not in chosen
     ]
     if missing:
         raise UsageError(f"--args: {name} lacks {', '.join(missing)}; give them as in {EXAMPLE}")
-    given = {word: _materialise(word, value) for word, value in values.items()}
     order = list(parameters)
     gap = next((at for at, word in enumerate(order) if word not in given), len(order))
     return [given.pop(word) for word in order[:gap]], given
@@ -227,28 +204,6 @@ def _decorator_arguments(kernel: Any) -> set[str]:
     return words | _decorator_arguments(kernel.fn) if hasattr(kernel, "fn") else words
 
 
-def _materialise(name: str, value: Value) -> Any:
-    """A value as a launch takes it: a tensor without storage, a Triton dtype, or the value itself."""
-    import torch
-    import triton.language as tl
-
-    if isinstance(value, TensorArgument):
-        dtype = getattr(torch, NAMES.get(value.dtype, value.dtype), None)
-        if not isinstance(dtype, torch.dtype):
-            raise UsageError(f'--args: {name}: no dtype "{value.dtype}"{nearest(value.dtype, BYTES)}')
-        return torch.empty(value.shape, dtype=dtype, device="meta")
-    if isinstance(value, DtypeArgument):
-        word = value.name.removeprefix("tl.")
-        dtype = getattr(tl, "int1" if word == "bool" else NAMES.get(word, word), None)
-        if not isinstance(dtype, tl.dtype):
-            raise UsageError(
-                f'--args: {name}: "{value.name}" is neither a number nor a dtype; '
-                "a tensor is dtype[shape], and a string stands in quotes"
-            )
-        return dtype
-    return value
-
-
 def _compile(
     kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Target
 ) -> Recorder | str:
@@ -260,8 +215,8 @@ def _compile(
     with record_launches(compiling=True) as recorder:
         try:
             kernel[grid](*by_place, **by_name)
-        except UsageError as refusal:  # from the grid, which Triton calls
-            raise UsageError(str(refusal)) from None
+        except UsageError:  # from the grid, which Triton calls
+            raise
         except Exception as error:  # the author's heuristics, pruning or Triton's passes may raise anything
             return child_process.sentence(error)
     return recorder if recorder.refusal is None else str(recorder.refusal)

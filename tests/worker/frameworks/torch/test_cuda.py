@@ -145,14 +145,14 @@ def test_fresh_values_come_to_the_addresses_that_were_captured(worker, tmp_path,
     assert handed["inputs"]["x"].tolist() == [7, 7, 7]
 
 
-def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker):
-    from harness.worker.replayed_calls import ReplayedCalls
-
-    graphs = ReplayedCalls(FakeCuda(), "fwd_bwd")
-    inputs, cotangent = {"x": torch.ones(3)}, [torch.ones(3)]
-    graphs.capture(lambda: None, inputs, cotangent)
-    graphs.refill({"x": torch.full((3,), 2.0).numpy()}, [torch.full((3,), 3.0).numpy()])
-    assert (inputs["x"].tolist(), cotangent[0].tolist()) == ([2, 2, 2], [3, 3, 3])
+def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker, tmp_path):
+    for name, value in (("cotangent0", 1.0), ("drawn", 3.0)):
+        array_files.write(tmp_path / name, (torch.full((3,), value).numpy(),))
+    made = worker("fwd_bwd")
+    made.do_ready(1, cotangents=True, graphs=True)
+    inputs, (seed,) = made.captured
+    made._refill("fresh0", "drawn")
+    assert (inputs["x"].tolist(), seed.tolist()) == ([7, 7, 7], [3, 3, 3])
 
 
 def test_a_pullback_alone_is_refused(worker):

@@ -1,4 +1,4 @@
-"""Traces whose every interval is known."""
+"""jax's times of stages, from traces whose every interval is known, and its allocator's memory."""
 
 from types import SimpleNamespace
 
@@ -6,8 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
+pytest.importorskip("jax")
 
+from harness.worker.frameworks.jax import framework as jax_framework
+from harness.worker.frameworks.jax.trace import OperatorRun, busy_s, times_by_stage
+
+pytestmark = pytest.mark.jax
 S = 1e9  # nanoseconds
 STAGES = {"dot": "a", "add": "b", "both": "a + b", "copy": "", "loop": "a"}
 
@@ -33,7 +37,7 @@ def runs(*intervals):
 )
 def test_every_instant_is_shared_by_the_operators_that_run(intervals, seconds):
     found = times_by_stage(runs(*intervals), STAGES, {"loop"})
-    assert {stage: pytest.approx(time) for stage, time in found.items()} == seconds
+    assert {stage: pytest.approx((time.seconds, time.beside)) for stage, time in found.items()} == seconds
 
 
 def test_busy_time_counts_no_instant_twice():
@@ -48,15 +52,6 @@ def any_runs(draw):
     return draw(st.lists(st.builds(OperatorRun, times, times, names), max_size=8))
 
 
-def share_instant(open_):
-    """Parts of one instant by stage, as :func:`times_by_stage` describes them."""
-    working = [run for run in open_ if run.operator != "loop"]
-    latest = max(run.start_ns for run in open_)
-    parts = working or [next(run for run in open_ if run.start_ns == latest)]
-    named = [stage for run in parts if (stage := STAGES.get(run.operator, ""))] or [""]
-    return {stage: named.count(stage) / len(named) for stage in named}
-
-
 @given(any_runs())
 @example([OperatorRun(3, 3, "dot")])
 @example([OperatorRun(3, 3, "dot"), OperatorRun(0, 3, "dot"), OperatorRun(3, 5, "dot")])
@@ -65,20 +60,26 @@ def test_stages_share_the_busy_time_of_any_trace(runs):
     found = times_by_stage(runs, STAGES, {"loop"})
     assert all(time.seconds >= 0 and time.beside >= 0 for time in found.values())
     assert sum(time.seconds for time in found.values()) == pytest.approx(busy_s(runs))
-    expected = {}
-    for instant in range(6):
-        if open_ := [run for run in runs if run.start_ns <= instant < run.end_ns]:
-            for stage, part in share_instant(open_).items():
-                expected[stage] = expected.get(stage, 0) + part / S
-    assert {stage: time.seconds for stage, time in found.items()} == pytest.approx(expected)
 
 
-@pytest.mark.jax
 def test_no_time_is_outside_of_stages_that_last_longer_than_the_call_by_the_hosts_clock(monkeypatch):
-    pytest.importorskip("jax")
-    from harness.worker.frameworks.jax import framework
-
-    monkeypatch.setattr(framework, "trace_call", lambda call, sync: (4e-9, [OperatorRun(0, 5, "dot")]))
+    monkeypatch.setattr(jax_framework, "trace_call", lambda call, sync: (4e-9, [OperatorRun(0, 5, "dot")]))
     program = SimpleNamespace(staged=SimpleNamespace(stages=STAGES, containers=set()))
-    times = framework.Jax().time_stages(lambda: None, SimpleNamespace(program=program))
+    times = jax_framework.Jax().time_stages(lambda: None, SimpleNamespace(program=program))
     assert {stage: span.seconds for stage, span in times.items()} == {"a": pytest.approx(5e-9), "": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rise"),
+    [
+        ((300, 400), (350, 1000), 700),
+        ((300, 5000), (300, 5000), None),  # an earlier peak that was higher hides it
+        (None, None, None),
+    ],
+)
+def test_memory_is_the_allocators_peak_above_what_was_in_use(before, after, rise):
+    names = ("bytes_in_use", "peak_bytes_in_use")
+    stats = iter([each and dict(zip(names, each, strict=True)) for each in (before, after)])
+    made = jax_framework.Jax()
+    made.device = SimpleNamespace(platform="gpu", memory_stats=lambda: next(stats))
+    assert made.rise()() == rise
