@@ -17,16 +17,6 @@ NOT_REACHED = "the run was interrupted before its first sample; go on with run -
 
 
 @dataclass(frozen=True)
-class ExtraFigures:
-    """What is measured after the samples, on request."""
-
-    profile: Profile | None = None
-
-
-NO_EXTRAS = ExtraFigures()
-
-
-@dataclass(frozen=True)
 class KernelsRun:
     """The kernels of one call in order, with their counts; why they are `unknown`, if one was profiled."""
 
@@ -63,7 +53,7 @@ class CaseState:
     setup: SamplingSetup = ONE_BY_ONE
     samples: Samples = field(default_factory=Samples)
     kernels: KernelsRun = KernelsRun()
-    extras: ExtraFigures = NO_EXTRAS
+    profile: Profile | None = None
 
     def __post_init__(self) -> None:
         self.plan = CompiledPlan(self.info.framework, Static.none(NOT_COMPILED))
