@@ -22,7 +22,7 @@ from harness.run.group.group_run import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
-from harness.run.overhead import totals
+from harness.run.runner import totals
 from harness.run.session import Done, Request, open_run, write_provenance
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group

@@ -14,7 +14,6 @@ from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Memory, Record
 from harness.core.units import format_bytes
 from harness.run.case.case_state import NOT_REACHED, CaseState
-from harness.run.case.compiled_plan import NOT_COMPILED
 from harness.run.group.compilation import compile_again, compile_case, exhaust_in_threads
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import name_kernels, profile_stages
@@ -91,10 +90,6 @@ def was_cut_short(record: Record) -> bool:
     return (record.status, record.reason) == ("skipped", NOT_REACHED) or (
         record.timing is not None and record.timing.stopped == "interrupted"
     )
-
-
-def was_compiled(record: Record) -> bool:
-    return not any(NOT_COMPILED in static.unavailable.values() for static in record.static.values())
 
 
 INTERPRETED = (
