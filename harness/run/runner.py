@@ -14,7 +14,7 @@ from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.plain_data import differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.run.case.compiled_plan import NOT_COMPILED
+from harness.run.case.case_state import NOT_COMPILED
 from harness.run.case.predict import KnownWork
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext

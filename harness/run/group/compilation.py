@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.remedy import Remedy
-from harness.run.case.case_state import CaseState
-from harness.run.case.compiled_plan import CompiledPlan
+from harness.run.case.case_state import CaseState, CompiledPlan
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import longest_baseline_call
 from harness.run.processes.executor import Ended

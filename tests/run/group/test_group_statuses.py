@@ -20,8 +20,7 @@ ENDS = {
     "crashed": Ended("crashed", "killed by SIGSEGV"),
     "unsupported": Unsupported("causal window with cu_seqlens"),
 }
-KILLED = Ended("oom", "the kernel killed it, for the machine was out of memory; lower --memory")
-KILLED.remedy = exit_cause(-signal.SIGKILL, "", None, killed=True).remedy
+KILLED = exit_cause(-signal.SIGKILL, "", None, killed=True)
 
 
 VERBS = ("prepare", "check", "ready", "sample", "judged")
@@ -110,7 +109,7 @@ def test_a_plan_beyond_the_limit_is_oom_and_never_runs(tmp_path, name, act, says
     assert found["broadcast"].status == "ok"
 
 
-ABORTED = Ended("crashed", "killed by SIGABRT; run it alone under a debugger", died_of="killed by SIGABRT")
+ABORTED = Ended("crashed", "killed by SIGABRT; run it alone to see why", died_of="killed by SIGABRT")
 
 
 @pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])

@@ -234,7 +234,7 @@ def reading(sm, reasons=0, memory=2619):
         ([reading(1980), reading(1980, memory=1593)], "the GPU's memory clock moved from 1593 to 2619 MHz"),
         (
             [reading(1980), reading(1980, 0x24), reading(1980, 0x84)],
-            "the GPU held its clock back at 2 of 3 looks between samples (power cap, heat, power brake); cool",
+            "the GPU held its clock back at 2 of 3 looks between samples (power cap, heat, power brake);",
         ),
         ([reading(1980, 0x10), reading(1980, None)], ""),  # set by hand
         ([], ""),
