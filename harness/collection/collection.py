@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.collection.joined_run import JoinedRun, joined_runs
-from harness.collection.piece import Piece, read_pieces, whole_lines
+from harness.collection.joined_run import JoinedRun, Piece, joined_runs, read_pieces, whole_lines
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.regular_file import read_regular
 from harness.store.atomic import make_folder, write_files

@@ -19,7 +19,7 @@ from harness.catalog import discovery
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import known, packages_of
 from harness.collection.collection import run_files
-from harness.collection.piece import kind_of_machine
+from harness.collection.joined_run import kind_of_machine
 from harness.core.errors import MachineError
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.catalog import Catalog
-from harness.catalog.source_hash import same_hash_kind
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.plain_data import differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
-from harness.run.case.compiled_plan import NOT_COMPILED
+from harness.run.case.case_state import NOT_COMPILED
 from harness.run.case.predict import KnownWork
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
@@ -25,11 +23,9 @@ from harness.run.group.group_run import (
     Interrupted,
     new_record,
     target_of,
-    was_compiled,
     was_cut_short,
 )
 from harness.run.group.run_context import Provenance, RunContext
-from harness.run.overhead import RemainingTime, overhead
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
@@ -54,9 +50,8 @@ def run(
     *,
     done: Iterable[Record] = (),
     fingerprint: Fingerprint | None = None,
-    known_s: Mapping[str, float] | None = None,
 ) -> RunOutcome:
-    """Measure all that is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
+    """Measure all that is not `done`.
 
     At most the running group is lost: after Ctrl-C, or a MachineError, the samples that the running group
     has so far are written too.
@@ -65,8 +60,7 @@ def run(
     finished = finished_keys(_predict_from(context, done))
     todo = remaining_groups(schedule, finished)
     position = len(schedule.groups) * schedule.replicates - len(todo)
-    estimate = RemainingTime([group for group, _ in todo], known_s or {})
-    interrupted = False
+    remaining_s, interrupted = None, False
 
     def provenance(device: str, threads: int | None = None) -> Provenance:
         named = fingerprint(device, threads) if fingerprint else context.provenance.fingerprint
@@ -78,12 +72,12 @@ def run(
         for index, (group, replicate) in enumerate(todo, start=position):
             context.provenance = provenance(group.cases[0].device, group.settings.threads)
             ids = [case.id for case in group.cases]
-            context.listener.group_started(index, group.key, ids, estimate.remaining())
-            group_start = context.clock()
+            context.listener.group_started(index, group.key, ids, remaining_s)
             records = GroupRun(GroupContext(group, context, replicate)).run()
             sink.append(records)
-            estimate.took(context.clock() - group_start)
-            context.listener.group_finished(records, estimate.remaining())
+            measured = index - position + 1
+            remaining_s = (context.clock() - start) / measured * (len(todo) - measured)
+            context.listener.group_finished(records, remaining_s)
     except Interrupted as stop:
         interrupted = True
         sink.append(stop.records)
@@ -123,17 +117,13 @@ def _keys(group: Group, replicate: int) -> list[Key]:
 def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Record]:
     """Feed the interrupted run's records to the predictor, and yield them."""
     for record in done:
-        _learn(context, record)
+        case, static = record.as_case, next(iter(record.static.values()), None)
+        if record.timing is not None:
+            context.predictor.record(case, record.timing.median_s, KnownWork.of(static, record.cost))
+        elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
+            compiling = static is not None and NOT_COMPILED in static.unavailable.values()
+            context.predictor.record_failure(case, record.status, compiling=compiling)
         yield record
-
-
-def _learn(context: RunContext, record: Record) -> None:
-    case = record.as_case
-    static = next(iter(record.static.values()), None)
-    if record.timing is not None:
-        context.predictor.record(case, record.timing.median_s, KnownWork.of(static, record.cost))
-    elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
-        context.predictor.record_failure(case, record.status, compiling=not was_compiled(record))
 
 
 def _records_of_skips(
@@ -155,8 +145,12 @@ def _records_of_skips(
     ]
 
 
+CONTINUED = ("suites", "replicates", "extras", "sources")  # of run.json: equal in a run that is continued
+SHOWN_CHARACTERS = 40  # of a value that differs; longer ones, as hashes, are not shown
+
+
 def run_to_continue(
-    results: Path, wanted: Mapping[str, Any], catalog: Catalog, fingerprints: Sequence[Mapping[str, Any]]
+    results: Path, wanted: Mapping[str, Any], fingerprints: Sequence[Mapping[str, Any]]
 ) -> RunFolder:
     """The newest run of the same suites. UsageError if there is none, or with what differs from it.
 
@@ -165,10 +159,7 @@ def run_to_continue(
     folder = _newest_run(results, wanted)
     if folder is None:
         raise _resume_error(f"no run of {', '.join(wanted['suites'])} is stored in {results}")
-    difference = _request_difference(folder.info, wanted) or _evidence_difference(
-        folder, catalog, fingerprints
-    )
-    if difference:
+    if difference := _difference(folder, wanted, fingerprints):
         raise _resume_error(f"run {folder.id} cannot be continued: {difference}")
     return folder
 
@@ -200,45 +191,51 @@ def _newest_run(results: Path, wanted: Mapping[str, Any]) -> RunFolder | None:
     return None
 
 
-def _request_difference(info: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
-    """The difference between this command's request and the one that started the run."""
-    for name, suite in wanted["suites"].items():
-        changed = _list_differences(differences(info["suites"][name], suite))
-        if changed:
-            return f"suite {name} differs in {changed}"
-    if info.get("replicates") != wanted["replicates"]:
-        return f"it was started with --replicates {info.get('replicates')}"
-    begun, asked = (" ".join(run.get("extras", ())) for run in (info, wanted))
-    if begun != asked:
-        return f"it was started with {begun}" if begun else f"it was started without {asked}"
-    return None
-
-
-def _evidence_difference(
-    folder: RunFolder, catalog: Catalog, fingerprints: Sequence[Mapping[str, Any]]
-) -> str | None:
-    """What has changed since the run's records were measured: source or machine."""
-    fingerprints_stored = folder.fingerprints()
-    for record in folder.records([]):
-        info = catalog.implementations.get(record.implementation)
-        if info is not None and not same_hash_kind(info.hash, record.source):
-            return f"an earlier version hashed the source of {record.implementation} in another way"
-        if info is None or info.hash != record.source:
-            return f"the source of {record.implementation} has changed"
-        facts = fingerprints_stored.get(record.fingerprint)
-        if facts is None:
-            return f"the fingerprint of {record.case} is missing"
-        ours = [mine for mine in fingerprints if mine["device"] == record.device]
+def _difference(
+    folder: RunFolder, wanted: Mapping[str, Any], fingerprints: Sequence[Mapping[str, Any]]
+) -> str:
+    """What has changed since the run was started: request, source or machine; empty where nothing has."""
+    info = folder.info
+    then, now = ({name: run.get(name) for name in CONTINUED} for run in (info, wanted))
+    if changed := _list_differences(differences(then, now)):
+        return f"it differs in {changed}"
+    for facts in folder.fingerprints().values():
+        ours = [mine for mine in fingerprints if mine["device"] == facts.get("device")] or fingerprints
         if all(any(fingerprint_differences(facts, mine)) for mine in ours):
-            names = _list_differences(fingerprint_differences(facts, ours[0]))
-            return f"this machine differs in {names}"
-    return None
+            return f"this machine differs in {_list_differences(fingerprint_differences(facts, ours[0]))}"
+    return ""
 
 
 def _list_differences(unlike: Iterable[tuple[str, Any, Any]]) -> str:
-    """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values if short."""
-    names: list[str] = []
-    for name, old, new in unlike:
-        long = isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping))
-        names.append(name if long else f"{name} ({old} then, {new} now)")
-    return ", ".join(names)
+    """`threads (2 then, 1 now), sources.mask/scatter`: the names that differ, with their values if short."""
+    return ", ".join(
+        name if max(len(str(old)), len(str(new))) > SHOWN_CHARACTERS else f"{name} ({old} then, {new} now)"
+        for name, old, new in unlike
+    )
+
+
+WORK = ("compile", "warmup", "contract", "samples")
+
+
+def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
+    """The wall time by activity: compiling, verifying, sampling, and the rest."""
+    spent = {f"{name}_s": max(0.0, seconds) for name, seconds in sorted(context.spent.items())}
+    return totals(wall_s, {**spent, "other_s": max(0.0, wall_s - sum(spent.values()))})
+
+
+def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The overhead of a resumed run: seconds add up."""
+    names = [name for name in {**before, **now} if name.endswith("_s") and name != "work_s"]
+    total = {name: (before.get(name) or 0.0) + (now.get(name) or 0.0) for name in names}
+    return totals(total.pop("wall_s", 0.0), total)
+
+
+def totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
+    """The wall seconds of a run, how much of them was work, and what they were spent on."""
+    work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)
+    return {
+        "wall_s": round(wall_s, 3),
+        "work_s": round(work_s, 3),
+        "share": work_s / wall_s if wall_s > 0 else None,
+        **{name: round(seconds, 3) for name, seconds in spent.items()},
+    }

@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.core.errors import MachineError
 from harness.core.record import TIMED, Record
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.stop_signals import terminable
@@ -23,16 +22,15 @@ from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras, P
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
-from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.runner import RunOutcome, reopen, run, run_to_continue
+from harness.run.runner import RunOutcome, add_overheads, reopen, run, run_to_continue
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
 from harness.sweep.schedule import Schedule, suite_info
 
-__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds", "open_run", "run_and_delete"]
+__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "open_run", "run_and_delete"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def open_run(
     `fingerprints` are this machine's, one for each device and number of threads in the schedule.
     """
     folder = (
-        run_to_continue(request.results, _run_info(request), request.catalog, fingerprints)
+        run_to_continue(request.results, _run_info(request), fingerprints)
         if request.resume
         else new_folder(request)
     )
@@ -134,7 +132,6 @@ def conduct(request: Request, listener: Listener) -> Done:
             folder,
             done=folder.records([]),
             fingerprint=lambda on, threads: folder.write_fingerprint(facts_of(on, threads)),
-            known_s=known_seconds(request.results),
         )
         _write_end(folder, outcome)
         return Done(folder, outcome.interrupted)
@@ -156,20 +153,6 @@ def _write_end(folder: RunFolder, outcome: RunOutcome) -> None:
     overhead = add_overheads(before, outcome.overhead) if outcome.groups or not before else before
     finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
     folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
-
-
-def known_seconds(results: Path) -> dict[str, float]:
-    """Wall seconds per case from the newest three stored runs; the newest value counts.
-
-    Runs that cannot be read are skipped, since the seconds are only for estimates.
-    """
-    seconds: dict[str, float] = {}
-    for folder in all_runs(results)[-3:]:
-        with suppress(MachineError):
-            for record in folder.read().records:
-                if record.wall_s > 0:
-                    seconds[record.case] = record.wall_s
-    return seconds
 
 
 def _frameworks(request: Request) -> list[str]:

@@ -199,4 +199,4 @@ def test_a_reason_is_clean_from_the_start():
     assert_shown(reason)
     assert "\n" not in reason
     cause = exit_cause(1, "before\n\x1b[31mred\x1b[0m\x00 \x9b2Jline\n", None)
-    assert cause.what.endswith(': "red line"')
+    assert cause.died_of.endswith(': "red line"')

@@ -8,7 +8,7 @@ from harness.run import session
 from harness.run.group import sampling
 from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
-from harness.run.session import Request
+from harness.run.session import STAGES_ALONE, Request
 from tests.run import plans
 from tests.run.fakes import Heard, Killed
 
@@ -26,7 +26,9 @@ class Conductor:
         self.monkeypatch = monkeypatch
         self.heard = Heard()
 
-    def __call__(self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, catalog=None):
+    def __call__(
+        self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, extras=STAGES_ALONE
+    ):
         executor.folder = self.scratch
 
         def probe(device, _threads):
@@ -44,9 +46,9 @@ class Conductor:
         self.monkeypatch.setattr(session, "probe_fingerprint", probe)
         self.monkeypatch.setattr(lock, "lock_path", lock_path)
         self.heard = Heard()
-        asked = schedule or plans.schedule(), catalog or plans.catalog()
+        asked = schedule or plans.schedule(), plans.catalog()
         command = ["seqsweep", "run"]
-        request = Request(*asked, self.results, command, depth, resume)
+        request = Request(*asked, self.results, command, depth, resume, extras=extras)
         return session.conduct(request, self.heard)
 
     def until_killed(self, executor, schedule=None):

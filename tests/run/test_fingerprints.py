@@ -79,12 +79,6 @@ def test_resume_says_what_differs_of_the_device_that_differs(conduct, device):
         conduct(FakeExecutor(), on_both(), facts=changed, resume=True)
 
 
-def test_a_run_of_an_earlier_version_says_that_its_cpu_was_named_as_a_gpu(conduct):
-    conduct(FakeExecutor(), on_both(), facts=lambda _: facts_of("cuda"))
-    with pytest.raises(UsageError, match=r"this machine differs in device \(cuda then, cpu now\), gpu"):
-        conduct(FakeExecutor(), on_both(), facts=facts_of, resume=True)
-
-
 def test_only_groups_of_the_gpu_have_its_memory(tmp_path):
     shared = context(FakeExecutor(), tmp_path)
     shared.device_memory = {name: DeviceMemory.of(name, facts_of(name)) for name in ("cpu", "cuda")}

@@ -7,9 +7,9 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.run import session
+from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.executor import Ended
 from harness.run.runner import run
-from harness.run.session import known_seconds
 from harness.store.find import find
 from tests.run.conftest import FACTS
 from tests.run.fakes import Act, FakeExecutor, Heard, Killed
@@ -65,21 +65,29 @@ def again(**changed):
     return resume
 
 
+def edited(name):
+    """A schedule with another source of an implementation."""
+    whole = schedule()
+    infos = {
+        **whole.implementations,
+        f"mask/{name}": catalog(**{name: "sha256:other"}).implementation(f"mask/{name}"),
+    }
+    return dataclasses.replace(whole, implementations=infos)
+
+
 def with_settings(**changed):
     return again(schedule=schedule(settings=dataclasses.replace(SETTINGS, **changed)))
 
 
 REFUSALS = {
-    "suite mask differs in axes.seq, cases": again(schedule=schedule(seqs=(1024, 2048))),
-    "suite mask differs in implementations, cases": again(
-        schedule=schedule(names=("broadcast", "threshold"))
+    "it differs in suites.mask.axes.seq ([1024, 2048, 4096] then, [1024] now), suites.mask.cases": again(
+        schedule=schedule(seqs=(1024,))
     ),
-    "suite mask differs in settings.budget_s (4.0 then, 1.0 now)": with_settings(budget_s=1.0),
-    "suite mask differs in settings.seed (0 then, 1 now)": with_settings(seed=1),
-    "it was started with --replicates 1": again(schedule=schedule(replicates=2)),
-    "the source of mask/scatter has changed": again(catalog=catalog(scatter="sha256:other")),
-    "an earlier version hashed the source of mask/scatter in another way": again(
-        catalog=catalog(scatter="closure:other")
+    "it differs in suites.mask.settings.budget_s (4.0 then, 1.0 now)": with_settings(budget_s=1.0),
+    "it differs in replicates (1 then, 2 now)": again(schedule=schedule(replicates=2)),
+    "it differs in extras (None then, ['--ops'] now)": again(extras=ProfileExtras(operators=True)),
+    "it differs in sources.mask/scatter (sha256:scatter then, sha256:other now)": again(
+        schedule=edited("scatter")
     ),
     "this machine differs in cpu (EPYC then, Xeon now)": again(facts={**FACTS, "cpu": "Xeon"}),
     "this machine differs in versions.jax (0.10.2 then, 0.11.0 now)": again(
@@ -114,14 +122,6 @@ def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
     newer.mkdir()
     (newer / "records.jsonl").touch()
     assert conduct(FakeExecutor(), resume=True).folder.id == begun.name
-
-
-def test_a_stored_run_that_cannot_be_read_stops_no_new_one(conduct):
-    damaged = conduct.results / "runs" / "20200101T000000Z-0000000"
-    (damaged / "records.jsonl").mkdir(parents=True)
-    (damaged / "run.json").write_text("{}")
-    assert known_seconds(conduct.results) == {}
-    assert conduct(FakeExecutor()).folder.info["finished"]
 
 
 def test_a_check_is_no_run_to_resume(conduct):
@@ -182,7 +182,8 @@ def test_the_overhead_of_two_sittings_adds_up(conduct):
         sum(total[f"{name}_s"] for name in ("compile", "warmup", "contract", "samples")), abs=2e-3
     )
     assert total["share"] == pytest.approx(total["work_s"] / total["wall_s"], abs=1e-3)
-    assert total["startup_per_case_s"] == pytest.approx(0.12)
+    parts = {value for name, value in total.items() if name not in {"wall_s", "work_s", "share"}}
+    assert sum(parts) == pytest.approx(total["wall_s"], abs=1e-2)
     assert second.folder.info["overhead"] == total
 
 
@@ -260,14 +261,6 @@ def test_run_json_says_how_it_was_measured(conduct):
     assert info["finished"]
 
 
-def test_known_seconds_are_those_of_the_newest_runs(conduct):
-    assert known_seconds(conduct.results) == {}
-    done = conduct(FakeExecutor())
-    known = known_seconds(conduct.results)
-    assert known == {record.case: record.wall_s for record in done.records}
-    assert min(known.values()) > 0
-
-
 def test_one_benchmark_per_device(conduct):
     def second(_):
         with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):
@@ -300,3 +293,6 @@ def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monke
     third = conduct(FakeExecutor(), resume=True)
     assert third.folder.id == second.folder.id
     assert third.folder.info["started"] < (datetime.now(UTC) - timedelta(days=399)).isoformat()
+
+
+ONE, OTHER = case("broadcast").id, case("scatter").id

@@ -1,29 +1,97 @@
 """The state of one case while its group runs: the result of each stage, and whether the case is settled."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
-from harness.core.record import Checked, Correctness, Profile
+from harness.core.plain_data import from_plain
+from harness.core.record import Checked, Correctness, Cost, Profile
 from harness.core.remedy import BY_STATUS
 from harness.core.static_figures import Static
-from harness.run.case.compiled_plan import NOT_COMPILED, CompiledPlan
+from harness.core.units import format_bytes
+from harness.run.case.predict import KnownWork
 from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples, SamplingSetup
 from harness.run.processes.executor import Worker
+from harness.run.processes.output_log import MORE_MEMORY
 
-NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
+NEAR_LIMIT = 0.85  # of the limit: allocators and frameworks take memory that is not in the plan
+NOT_COMPILED = "the case ended before it was compiled"
 
 
 @dataclass(frozen=True)
-class ExtraFigures:
-    """What is measured after the samples, on request."""
+class CompiledPlan:
+    """`expected`: the case is declared to be incorrect, for the reason `expectation`."""
 
-    profile: Profile | None = None
+    framework: str
+    static: Static
+    input_bytes: int = 0
+    cost: Cost = field(default_factory=Cost)
+    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    expected: bool = False
+    expectation: str | None = None
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], framework: str, limit_bytes: int) -> CompiledPlan:
+        """The plan in a worker's answer, with whether it fits the limit."""
+        plan = from_plain(cls, {**answer, "framework": framework})
+        return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
+
+    @property
+    def work(self) -> KnownWork:
+        return KnownWork.of(self.static, self.cost)
+
+    def fits(self, limit_bytes: int) -> bool | None:
+        """Whether the plan fits; without one, False if the inputs alone do not, else None (unknown)."""
+        if self.static.planned_bytes is not None:
+            return self.static.planned_bytes <= limit_bytes
+        return False if self.input_bytes > limit_bytes else None
+
+    def too_large(self, limit_bytes: int) -> str | None:
+        """Why the case cannot run within the limit; None if it may."""
+        if self.fits(limit_bytes) is not False:
+            return None
+        return f"{self._needs()}; the limit is {format_bytes(limit_bytes)}: {MORE_MEMORY}"
+
+    def needs_bytes(self, sets: int) -> int:
+        """Memory for the call and `sets` sets of inputs; without a plan, the inputs alone.
+
+        In a backward mode each further set also needs its residuals, which are the plan's arguments.
+        """
+        further = max(self.input_bytes, self.static.argument_bytes or 0)
+        return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
+
+    def is_near_limit(self, limit_bytes: int, sets: int) -> bool:
+        """Whether the call and so many sets of inputs come close to the limit."""
+        return self.needs_bytes(sets) > NEAR_LIMIT * limit_bytes
+
+    def why_died(self, died_of: str, limit_bytes: int, sets: int) -> str | None:
+        """Why a process died, if its memory is near the limit; None where memory does not explain it.
+
+        An allocation that fails inside a library ends the process however that library does it: by a
+        signal or an exit code, without a word about memory.
+        """
+        if not self.is_near_limit(limit_bytes, sets):
+            return None
+        further = self.needs_bytes(sets) - self.needs_bytes(1)
+        more = f" and {format_bytes(further)} of further inputs" if further else ""
+        near = f"{self._needs()}{more}, near the limit of {format_bytes(limit_bytes)}"
+        return f"{near}, and it died ({died_of}): {MORE_MEMORY}"
+
+    def _needs(self) -> str:
+        """`the compiler plans 900 MiB`, or what its inputs take where nothing is planned."""
+        if self.static.planned_bytes is None:
+            return f"its inputs alone take {format_bytes(self.input_bytes)}"
+        planner = traits_of(self.framework).planner
+        return f"the {planner} plans {format_bytes(self.static.planned_bytes)}"
 
 
-NO_EXTRAS = ExtraFigures()
+NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
 
 
 @dataclass(frozen=True)
@@ -63,7 +131,7 @@ class CaseState:
     setup: SamplingSetup = ONE_BY_ONE
     samples: Samples = field(default_factory=Samples)
     kernels: KernelsRun = KernelsRun()
-    extras: ExtraFigures = NO_EXTRAS
+    profile: Profile | None = None
 
     def __post_init__(self) -> None:
         self.plan = CompiledPlan(self.info.framework, Static.none(NOT_COMPILED))

@@ -22,6 +22,10 @@ FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this mac
 OWN = "impls."  # importing these modules is known not to affect other cases
 
 
+class _NotStarted(Unsupported):
+    """A framework cannot be imported here now."""
+
+
 class CompileWorker:
     """Compiles for one thread at a time; only :meth:`interrupt` is thread-safe. Processes start when needed.
 
@@ -45,27 +49,22 @@ class CompileWorker:
             why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
             return CompileResult.failed("unsupported", why)
         try:
-            return (
-                self._compile_for_host(request, settings)
-                if kind == HOST
-                else self._compile_for_target(request, settings, kind)
-            )
+            if kind == HOST:
+                return self._compile_for_host(request, settings)
+            return self._compile_for_target(request, settings, kind)
         except Unsupported as refusal:
-            return CompileResult.failed("unsupported", str(refusal))
+            transient = isinstance(refusal, _NotStarted)
+            return CompileResult.failed("unsupported", str(refusal), transient=transient)
         except Ended as end:
             why = FULL if end.status == "oom" else end.reason
             return CompileResult.failed(end.status, why, output=end.output if end.status == "crashed" else "")
 
     def _compile_for_host(self, request: CompileRequest, settings: Settings) -> CompileResult:
-        worker = self._spawn(request, settings, "case")
-        if isinstance(worker, CompileResult):
-            return worker
-        self.working = worker
+        worker = self.working = self._spawn(request, settings, "case")
+        trace_s = min(TRACE_SECONDS, settings.timeout_s / 2)
         try:
-            trace_s = min(TRACE_SECONDS, settings.timeout_s / 2)
-            return CompileResult.of(
-                worker.ask("prepare", settings.timeout_s, trace_s=trace_s, **request.extras)
-            )
+            answer = worker.ask("prepare", settings.timeout_s, trace_s=trace_s, **request.extras)
+            return CompileResult.of(answer)
         finally:
             self.working = None
             worker.close()
@@ -86,8 +85,6 @@ class CompileWorker:
                 if end.status == "timeout" or self.stopped:
                     raise
         fresh = self._spawn(request, settings, "target")
-        if isinstance(fresh, CompileResult):
-            return fresh
         return self._compile_in(fresh, request, settings, place if builtin else None)
 
     def _compile_in(
@@ -111,12 +108,11 @@ class CompileWorker:
                 worker.close()
         return CompileResult.of(answer)
 
-    def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
-        """A new process, or the failed result where its framework cannot be imported."""
+    def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process:
         try:
             return self.processes.spawn(self._job(request, settings, role), WORKER_BYTES)
         except Unsupported as missing:
-            return CompileResult.failed("unsupported", str(missing), transient=True)
+            raise _NotStarted(str(missing)) from None
 
     def _job(self, request: CompileRequest, settings: Settings, role: str) -> Job:
         case = replace(request.case, device="cpu")

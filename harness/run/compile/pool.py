@@ -1,5 +1,6 @@
 """A pool of compile workers, one per core: results come from the cache, keyed by all that they depend on."""
 
+import dataclasses
 import os
 import platform
 import threading
@@ -89,8 +90,6 @@ def _hash(text: str) -> str:
 
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
-Outcome = tuple[CompileRequest, CompileResult]
-
 
 class Pool:
     """Compile workers, one per core where memory allows; they start with the first request."""
@@ -103,28 +102,29 @@ class Pool:
         self.workers = list(workers) or [CompileWorker(catalog, self.processes, at) for at in range(count)]
         self.idle = list(self.workers)
         self.threads = ThreadPoolExecutor(len(self.workers))
-        self.pending: set[Future[Outcome]] = set()
+        self.pending: dict[Future[CompileResult], str] = {}  # → its key
+        self.asked: dict[str, list[tuple[CompileRequest, Settings]]] = {}  # by key, each compiled once
+        self.results: list[tuple[CompileRequest, CompileResult]] = []
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
-        self.waiting: list[tuple[str, CompileRequest, Settings]] = []  # each with its key
-        self.compiling: set[str] = set()  # keys: equal requests wait for the first one, and hold no worker
-        self.changed = threading.Condition()  # of all four
+        self.counting = threading.Lock()  # of both
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
-        name = digest(cache_key(request, self.catalog, settings))
-        with self.changed:
-            self.waiting.append((name, request, settings))
-            self.changed.notify()
-        self.pending.add(self.threads.submit(self._serve))
+        key = digest(cache_key(request, self.catalog, settings))
+        self.asked.setdefault(key, []).append((request, settings))
+        if len(self.asked[key]) == 1:
+            self.pending[self.threads.submit(self._answer, request, settings)] = key
 
     def next_result(self) -> tuple[CompileRequest, CompileResult]:
         """The next result, in any order; MachineError when no process can be started."""
-        answered: set[Future[Outcome]] = set()
-        while not answered:
+        while not self.results:
             answered, _ = wait(self.pending, WAIT_SECONDS, FIRST_COMPLETED)
-        future = answered.pop()
-        self.pending.remove(future)
-        return future.result()
+            for future in answered:
+                answer = future.result()
+                for request, settings in self.asked.pop(self.pending.pop(future)):
+                    self.results.append((request, answer.on_target(request.target, settings.memory_bytes)))
+                    answer = dataclasses.replace(answer, cached=True)  # for further requests
+        return self.results.pop(0)
 
     def close(self) -> None:
         """End all workers; running compilations are lost."""
@@ -137,37 +137,23 @@ class Pool:
             worker.close()
         self.processes.close()
 
-    def _serve(self) -> Outcome:
-        """Answer the first waiting request whose key no other worker has."""
-        with self.changed:
-            while not (ready := [job for job in self.waiting if job[0] not in self.compiling]):
-                self.changed.wait()
-            name, request, settings = ready[0]
-            self.waiting.remove(ready[0])
-            self.compiling.add(name)
-        worker = self.idle.pop()
-        try:
-            return request, self._answer(worker, request, settings)
-        finally:
-            self.idle.append(worker)
-            with self.changed:
-                self.compiling.remove(name)
-                self.changed.notify_all()
-
-    def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _answer(self, request: CompileRequest, settings: Settings) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
         by_xla = traits_of(info.framework).by_xla
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing, transient=True)
         entry = cache_key(request, self.catalog, settings)
-        answer = self._read_cached(entry)
-        if answer is None:
-            answer = self._compile_timed(worker, request, settings)
+        if (answer := self._read_cached(entry)) is None:
+            worker = self.idle.pop()
+            try:
+                answer = self._compile_timed(worker, request, settings)
+            finally:
+                self.idle.append(worker)
             if why := self.sources.changed(request.case.implementation):
                 return CompileResult.failed("skipped", why)
             if answer.repeatable:
                 self.cache.put(entry, answer.to_json())
-        return answer.on_target(request.target, settings.memory_bytes)
+        return answer
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
         data = self.cache.get(entry)
@@ -187,7 +173,7 @@ class Pool:
         start = time.monotonic()
         answer = worker.compile(request, settings)
         took_s = time.monotonic() - start
-        with self.changed:
+        with self.counting:
             self.busy_s += took_s
             if answer.status == "timeout":
                 self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))

@@ -22,7 +22,7 @@ from harness.run.group.group_run import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
-from harness.run.overhead import totals
+from harness.run.runner import totals
 from harness.run.session import Done, Request, open_run, write_provenance
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group
@@ -85,7 +85,7 @@ class _StaticRun:
     def __post_init__(self) -> None:
         groups = enumerate(self.request.schedule.groups)
         self.groups = {case.id: (at, group) for at, group in groups for case in group.cases}
-        self.start, self.busy_before_s = time.monotonic(), self.pool.busy_s
+        self.start = time.monotonic()
 
     def ask_all(self) -> None:
         for group in self.request.schedule.groups:
@@ -196,6 +196,6 @@ class _StaticRun:
     def _account(self) -> dict[str, Any]:
         """The run's overhead; `compile_s` is the mean time that a worker spent compiling."""
         wall = time.monotonic() - self.start
-        compiling = min(wall, (self.pool.busy_s - self.busy_before_s) / len(self.pool.workers))
+        compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
         spent = {"compile_s": compiling, "other_s": wall - compiling}
         return {**totals(wall, spent), "compiled": self.compiled, "cached": self.cached}

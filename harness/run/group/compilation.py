@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.remedy import Remedy
-from harness.run.case.case_state import CaseState
-from harness.run.case.compiled_plan import CompiledPlan
+from harness.run.case.case_state import CaseState, CompiledPlan
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import longest_baseline_call
 from harness.run.processes.executor import Ended
@@ -46,11 +45,10 @@ def _start(context: GroupContext, state: CaseState) -> bool:
 
 
 def _compile(context: GroupContext, state: CaseState) -> bool:
-    settings, forked_s = context.settings, state.wall_s
-    answer = _ask_to_prepare(context, state, trace_s=min(TRACE_SECONDS, settings.timeout_s / 4))
+    trace_s = min(TRACE_SECONDS, context.settings.timeout_s / 4)
+    answer = _ask_to_prepare(context, state, trace_s=trace_s)
     if answer is None:
         return False
-    context.run.startups_s.append(forked_s + answer["startup_s"])
     state.compiled = True
     state.plan = CompiledPlan.of(answer, state.info.framework, context.memory_limit)
     return True

@@ -13,8 +13,7 @@ from harness.core.errors import MachineError
 from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Memory, Record
 from harness.core.units import format_bytes
-from harness.run.case.case_state import NO_EXTRAS, NOT_REACHED, CaseState
-from harness.run.case.compiled_plan import NOT_COMPILED
+from harness.run.case.case_state import NOT_REACHED, CaseState
 from harness.run.group.compilation import compile_again, compile_case, exhaust_in_threads
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import name_kernels, profile_stages
@@ -60,7 +59,6 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
     """The record of a settled case; only one that is ok and verified has a timing."""
     ok = state.status == "ok"
     timed = ok and state.samples.readings and state.correctness is not None
-    extras = state.extras if ok else NO_EXTRAS
     return new_record(
         state.case,
         state.info,
@@ -79,7 +77,7 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         static={target_of(state.case): state.plan.static},
         cost=state.plan.cost,
         memory=Memory(state.call.high_water_bytes),
-        profile=extras.profile,
+        profile=state.profile if ok else None,
         kernels_run=state.kernels.counts if ok else (),
         kernels_unknown=state.kernels.unknown if ok else "",
         started=state.started,
@@ -92,10 +90,6 @@ def was_cut_short(record: Record) -> bool:
     return (record.status, record.reason) == ("skipped", NOT_REACHED) or (
         record.timing is not None and record.timing.stopped == "interrupted"
     )
-
-
-def was_compiled(record: Record) -> bool:
-    return not any(NOT_COMPILED in static.unavailable.values() for static in record.static.values())
 
 
 INTERPRETED = (

@@ -27,8 +27,7 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
         counted = context.ask(state, "profile", "count_stages") if state.id in rounds else None
         if counted is not None:
             profile = _profile(rounds[state.id], counted["counts"])
-            profile = replace(profile, operators=_operators(context, state))
-            state.extras = replace(state.extras, profile=profile)
+            state.profile = replace(profile, operators=_operators(context, state))
 
 
 def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str, Answers]:

@@ -55,8 +55,7 @@ class RunContext:
 
     `checks` are the ids of the checks to run, for all cases or by case id; None means all checks.
     `keep_crash(case, replicate, output)` writes a crash's output into the run's folder and returns its path
-    there; None without such a folder. `spent` are seconds by activity, `startups_s` the seconds of each case
-    from the fork to its builder.
+    there; None without such a folder. `spent` are seconds by activity.
     """
 
     executor: Executor
@@ -71,7 +70,6 @@ class RunContext:
     spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     counting: threading.Lock = field(default_factory=threading.Lock)
     interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # series → length timed out
-    startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
     device_memory: Mapping[str, DeviceMemory] = field(default_factory=dict[str, DeviceMemory])  # by device

@@ -8,22 +8,106 @@ for it, and a counter that cannot be read gives no warning.
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from harness.core.machine import control_groups, kernel_text
+from harness.core.machine import control_groups, first_visible_gpu, kernel_text
 from harness.core.process_tree import with_descendants
 from harness.core.record import GpuReading
-from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks
 
+IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): such a clock is low because nothing runs
+# Reasons of nvmlClocksEventReasons that are not settings of the user.
+SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
+GPU_CLOCK = 0.97  # of the highest; NVIDIA's steps of 15 MHz are below one per cent
+CLOCK = 0.90  # of a processor's highest; a lower one is more than ripple
 STEAL = 0.05  # tolerated share of the wanted time that is stolen, or of quota periods that are used up
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
 LEAST_PERIODS = 10  # the least number of quota periods, mostly of 100 ms, for the same
-CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
-LOOK_SECONDS = 1e-3  # that reading the clocks may take per round
+LOOK_SECONDS = 5e-3  # that reading clocks may take per round: some kernels take 10 ms for each core
 FREE_LOOKS = 10  # rounds' worth of that time in advance, since the first reads are slow
-GPU_LOOK_SECONDS = 5e-3  # that reading a GPU may take per round: five queries of its driver
+LOCK = "lock it with nvidia-smi --lock-gpu-clocks"
+HOLD = "hold it with sudo cpupower frequency-set -g performance"
+
+
+class GpuClocks:
+    """The clocks of the first visible GPU. Raises NVMLError where NVML does not know it."""
+
+    def __init__(self, nvml: Any) -> None:
+        self.nvml = nvml
+        nvml.nvmlInit()
+        self.gpu = self._find(first_visible_gpu() or "")
+
+    def _find(self, name: str) -> Any:
+        """The handle of a GPU by its index, or by its UUID or the beginning of it."""
+        nvml = self.nvml
+        if name.isdigit():
+            return nvml.nvmlDeviceGetHandleByIndex(int(name))
+        handles = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
+        uuids = (nvml.nvmlDeviceGetUUID(handle) for handle in handles)
+        whole = next((uuid for uuid in uuids if name and uuid.startswith(name)), name)
+        return nvml.nvmlDeviceGetHandleByUUID(whole)
+
+    def read(self, round_: int) -> GpuReading:
+        """The present readings, before round `round_`; None for those that the driver does not support."""
+        nvml, ask = self.nvml, self._ask
+        milliwatts = ask(nvml.nvmlDeviceGetPowerUsage)
+        return GpuReading(
+            round=round_,
+            sm_mhz=ask(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            memory_mhz=ask(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
+            celsius=ask(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            watts=None if milliwatts is None else milliwatts / 1000,
+            reasons=ask(nvml.nvmlDeviceGetCurrentClocksThrottleReasons),  # all drivers know this name
+        )
+
+    def _ask(self, query: Callable[..., int], *arguments: int) -> int | None:
+        try:
+            return query(self.gpu, *arguments)
+        except self.nvml.NVMLError:
+            return None
+
+
+def open_clocks() -> GpuClocks | str:
+    """The clocks of the first visible GPU, or a sentence why they cannot be read."""
+    try:
+        import pynvml
+    except ImportError:
+        return "the GPU's clocks were not read while it was sampled; pip install nvidia-ml-py"
+    try:
+        return GpuClocks(pynvml)
+    except pynvml.NVMLError as error:
+        return f"the GPU's clocks were not read while it was sampled (NVML: {error}); see nvidia-smi"
+
+
+def clock_warnings(readings: Sequence[GpuReading]) -> list[str]:
+    """A sentence for each clock that moved while the GPU was busy, and one for throttling."""
+    busy = [reading for reading in readings if not (reading.reasons or 0) & IDLE]
+    sentences = [
+        _clock_warning("GPU's SM", [each.sm_mhz for each in busy], GPU_CLOCK, LOCK),
+        _clock_warning("GPU's memory", [each.memory_mhz for each in busy], GPU_CLOCK, LOCK),
+        _slowdown_warning(readings),
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _clock_warning(whose: str, mhz: Sequence[int | None], steady: float, remedy: str) -> str | None:
+    read = [clock for clock in mhz if clock]
+    if not read or min(read) >= steady * max(read):
+        return None
+    return f"the {whose} clock moved from {min(read)} to {max(read)} MHz while it was sampled; {remedy}"
+
+
+def _slowdown_warning(readings: Sequence[GpuReading]) -> str | None:
+    slowed = [bits for reading in readings if (bits := (reading.reasons or 0) & sum(SLOWDOWNS))]
+    if not slowed:
+        return None
+    causes = ", ".join(dict.fromkeys(name for bit, name in SLOWDOWNS.items() if any(b & bit for b in slowed)))
+    return (
+        f"the GPU held its clock back at {len(slowed)} of {len(readings)} looks between samples ({causes}); "
+        "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
+    )
 
 
 @dataclass(frozen=True)
@@ -48,13 +132,10 @@ class Interference:
     ) -> None:
         self.device, self.now = device, now
         self.machine = machine or MachineCounters()
-        self.clock_files = [
-            path
-            for core in sorted(self.machine.cores)
-            if (path := self.machine.cpus / f"cpu{core}/cpufreq/scaling_cur_freq").exists()
-        ]
+        cores = (self.machine.cpus / f"cpu{core}" for core in self.machine.cores)
+        self.clock_files = [core / "cpufreq/scaling_cur_freq" for core in cores]
         self.clocks: list[int] = []
-        self.looked_s = self.gpu_looked_s = 0.0
+        self.looked_s = 0.0
         self.rounds = 0
         self.gpu = open_gpu() if device == "cuda" else None
         self.gpu_readings: list[GpuReading] = []
@@ -64,23 +145,18 @@ class Interference:
         self.quota_periods = quota_periods(self.machine)
 
     def look(self) -> None:
-        """Record the clocks, unless reading them has proved slow: some kernels take 10 ms for each core."""
-        if self.gpu_looked_s <= GPU_LOOK_SECONDS * (self.rounds + FREE_LOOKS):
+        """Record the clocks, unless reading them has proved slow."""
+        if self.looked_s <= LOOK_SECONDS * (self.rounds + FREE_LOOKS):
+            start = self.now()
             self._look_at_gpu()
+            clocks = [khz // 1000 for path in self.clock_files if (khz := _number(path))]
+            self.clocks += sorted(clocks)[-1:]  # idle cores clock down, and this process keeps one busy
+            self.looked_s += self.now() - start
         self.rounds += 1
-        if not self.clock_files or self.looked_s > LOOK_SECONDS * (len(self.clocks) + FREE_LOOKS):
-            return
-        start = self.now()
-        clock = highest_clock_khz(self.clock_files)
-        self.looked_s += self.now() - start
-        if clock is not None:
-            self.clocks.append(clock)
 
     def _look_at_gpu(self) -> None:
         if isinstance(self.gpu, GpuClocks):
-            start = self.now()
             self.gpu_readings.append(self.gpu.read(self.rounds))
-            self.gpu_looked_s += self.now() - start
 
     def other_load(self) -> float | None:
         """Cores that programs outside of this process's tree kept busy since the start, on average."""
@@ -98,7 +174,7 @@ class Interference:
             _steal_warning(self.jiffies, jiffies(self.machine)),
             _quota_warning(self.quota_periods, quota_periods(self.machine)),
             _throttling_warning(self.throttles, throttles(self.machine)),
-            _clock_warning(self.clocks),
+            _clock_warning("processor's", self.clocks, CLOCK, HOLD),
             *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
         return [sentence for sentence in sentences if sentence]
@@ -145,18 +221,10 @@ def quota_periods(machine: MachineCounters) -> tuple[int, int]:
     return counts["nr_throttled"], counts["nr_periods"]
 
 
-def throttles(machine: MachineCounters) -> dict[int, int]:
-    """Core → count of thermal throttling since boot, for the usable cores that have the counter."""
-    counts = {
-        core: _number(machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count")
-        for core in machine.cores
-    }
-    return {core: count for core, count in counts.items() if count is not None}
-
-
-def highest_clock_khz(clock_files: Iterable[Path]) -> int | None:
-    """The highest clock in kHz: idle cores clock down, and this process keeps at least one busy."""
-    return max(filter(None, map(_number, clock_files)), default=None)
+def throttles(machine: MachineCounters) -> int:
+    """How often the usable cores that have the counter have throttled for heat since boot."""
+    counters = (machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count" for core in machine.cores)
+    return sum(filter(None, map(_number, counters)))
 
 
 def _steal_warning(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
@@ -181,22 +249,12 @@ def _quota_warning(before: tuple[int, int], after: tuple[int, int]) -> str | Non
     )
 
 
-def _throttling_warning(before: Mapping[int, int], after: Mapping[int, int]) -> str | None:
-    count = sum(max(0, after[core] - before[core]) for core in before.keys() & after.keys())
-    if not count:
+def _throttling_warning(before: int, after: int) -> str | None:
+    if after <= before:
         return None
     return (
-        f"the processor throttled {count} time{'s' if count > 1 else ''} for heat while it was sampled; "
+        f"the processor throttled {after - before} times for heat while it was sampled; "
         "let it cool and measure again, ratios within rounds suffer less"
-    )
-
-
-def _clock_warning(clocks: list[int]) -> str | None:
-    if not clocks or min(clocks) >= CLOCK * max(clocks):
-        return None
-    return (
-        f"the processor's clock moved from {min(clocks) / 1e6:.2f} to {max(clocks) / 1e6:.2f} GHz while it "
-        "was sampled; hold it with sudo cpupower frequency-set -g performance"
     )
 
 

@@ -15,14 +15,19 @@ class Ended(Exception):  # noqa: N818 - how a request ended is a result, not an 
     where it is not the usual one of the status.
     """
 
-    remedy = ""
-
     def __init__(
-        self, status: str, reason: str, *, alive: bool = False, output: str = "", died_of: str = ""
+        self,
+        status: str,
+        reason: str,
+        *,
+        alive: bool = False,
+        output: str = "",
+        died_of: str = "",
+        remedy: str = "",
     ) -> None:
         super().__init__(reason)
         self.status, self.reason, self.alive, self.output = status, reason, alive, output
-        self.died_of = died_of
+        self.died_of, self.remedy = died_of, remedy
 
 
 class Worker(Protocol):

@@ -111,28 +111,23 @@ class Server:
     def fork(self, job: Job, fds: list[int]) -> Fork:
         """A new worker. Unsupported if the framework is missing, Ended when the server fails."""
         with self.talking:
-            return self._fork(job, fds)
-
-    def _fork(self, job: Job, fds: list[int]) -> Fork:
-        self.wait_ready()
-        if self.missing:
-            raise Unsupported(f"{self.missing}; {traits_of(job.framework).remedy}")
-        try:
-            protocol.send(self.end, {"fork": job.to_json()}, fds)
-            while (pid := self._take()) == 0:
-                continue
-        except (BrokenPipeError, ConnectionResetError):
-            pid = None
-        except TimeoutError:
-            self.close()
-            raise Ended(
-                "crashed",
-                f"the {self.frameworks} server did not fork within {FORK_SECONDS:.0f} s; free the machine",
-            ) from None
-        if pid is None:
-            raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
-        worker = self.living[pid] = Fork(pid)
-        return worker
+            self.wait_ready()
+            if self.missing:
+                raise Unsupported(f"{self.missing}; {traits_of(job.framework).remedy}")
+            try:
+                protocol.send(self.end, {"fork": job.to_json()}, fds)
+                while (pid := self._take()) == 0:
+                    continue
+            except (BrokenPipeError, ConnectionResetError):
+                pid = None
+            except TimeoutError:
+                self.close()
+                why = f"the {self.frameworks} server did not fork within {FORK_SECONDS:.0f} s"
+                raise Ended("crashed", f"{why}; free the machine") from None
+            if pid is None:
+                raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
+            worker = self.living[pid] = Fork(pid)
+            return worker
 
     def drain(self) -> None:
         """Read the server's messages about ended workers."""

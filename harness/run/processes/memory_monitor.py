@@ -5,7 +5,7 @@ import os
 import resource
 import time
 from collections import deque
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.process_tree import with_descendants
@@ -15,6 +15,22 @@ NEAR = 0.9  # of a limit: close enough to explain a death
 LOOKS = 10  # sizes remembered per process
 PAUSE = 10.0  # times as long as counting shared pages took, before they are counted again
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass
+class Watched:
+    """A process: its private bytes `before`, at its fork, and since; and how many it may take.
+
+    `repeated` are bytes of `private` that parents and children count twice; `taken` are the most so far, and
+    `seen` the latest sizes.
+    """
+
+    before: int
+    allowed: int
+    private: int = 0
+    repeated: int = 0
+    taken: int = 0
+    seen: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
 
 class MemoryMonitor:
@@ -27,86 +43,82 @@ class MemoryMonitor:
     def __init__(self) -> None:
         self.limit_bytes = 0
         self.turn: int | None = None
-        self.before: dict[int, int] = {}
-        self.private: dict[int, int] = {}
-        self.repeated: dict[int, int] = {}  # bytes of `private` that parents and children count twice
+        self.watched: dict[int, Watched] = {}
         self.next_count_s = 0.0
-        self.allowed: dict[int, int] = {}
-        self.taken: dict[int, int] = {}
-        self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
         # Pages shared with the fork server are anonymous too, so only the growth from here on counts.
-        self.before[pid], self.private[pid] = _private_bytes(pid), 0
-        self.allowed[pid], self.taken[pid] = allowed, 0
-        self.seen[pid] = deque(maxlen=LOOKS)
+        self.watched[pid] = Watched(_private_bytes(pid), allowed)
 
     def remove(self, pid: int) -> None:
-        for table in (self.before, self.private, self.repeated, self.allowed, self.taken, self.seen):
-            table.pop(pid, None)
+        self.watched.pop(pid, None)
 
     def look(self, turn: int) -> str | None:
         """Update the sizes; a sentence if all processes together exceed the limit.
 
         Parked processes cannot grow, so they are read only once per turn.
         """
-        if turn != self.turn:
-            self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
-            self.private.update({pid: _private_bytes(pid) - size for pid, size in others})
-        if turn in self.before:
-            self.private[turn] = _private_bytes(turn) - self.before[turn]
-        self._count_repeated(turn)
-        if turn in self.before:
-            private = self.private[turn] - self.repeated.get(turn, 0)
-            self.taken[turn] = max(self.taken[turn], private, _mapped_bytes(turn, self.allowed[turn]))
-            self.seen[turn].append(private)
-        total = self._total(self.repeated)
-        if total <= self.limit_bytes or turn not in self.before:
+        for pid, process in list(self.watched.items()):
+            if pid == turn or turn != self.turn:
+                process.private = _private_bytes(pid) - process.before
+        self.turn, own = turn, self.watched.get(turn)
+        self._count_repeated(own)
+        if own is None:
+            return None
+        private = own.private - own.repeated
+        own.taken = max(own.taken, private, _mapped_bytes(turn, own.allowed))
+        own.seen.append(private)
+        total = self._total()
+        if total <= self.limit_bytes:
             return None
         return (
             f"resident memory reached {format_bytes(total)}; "
             f"the limit is {format_bytes(self.limit_bytes)}: raise --memory"
         )
 
-    def _total(self, repeated: Mapping[int, int]) -> int:
+    def _total(self) -> int:
         """Private bytes of all living processes, without those counted twice."""
-        sizes = list(self.private.items())
-        return sum(max(0, size - repeated.get(pid, 0)) for pid, size in sizes if pid in self.before)
+        return sum(max(0, process.private - process.repeated) for process in list(self.watched.values()))
 
-    def _count_repeated(self, turn: int) -> None:
+    def _count_repeated(self, own: Watched | None) -> None:
         """Count the pages that parents and children share, if the sizes alone come near a limit.
 
         The kernel walks all pages for that: 12 ms per GiB and process (Linux 6.18), against 40 µs for a
         size. So it is done rarely, and the latest count is used until the next; but always anew before the
         limit counts as exceeded.
         """
-        near = self._total({}) > NEAR * self.limit_bytes
-        if not near and self.private.get(turn, 0) <= NEAR * self.allowed.get(turn, 0):
-            self.repeated = {}
+        living = list(self.watched.items())
+        near = sum(max(0, process.private) for _, process in living) > NEAR * self.limit_bytes
+        if not near and (own is None or own.private <= NEAR * own.allowed):
+            for _, process in living:
+                process.repeated = 0
             return
         start = time.monotonic()
-        if start >= self.next_count_s or self._total(self.repeated) > self.limit_bytes:
-            self.repeated = {pid: _repeated_bytes(pid) for pid in list(self.before)}
+        if start >= self.next_count_s or self._total() > self.limit_bytes:
+            for pid, process in living:
+                process.repeated = _repeated_bytes(pid)
             end = time.monotonic()
             self.next_count_s = end + PAUSE * (end - start)
 
     def near_limit(self, pid: int) -> str | None:
         """How close a process came to its limit, if close enough to explain its death."""
-        peak, allowed = self.taken.get(pid, 0), self.allowed.get(pid, 0)
-        if not allowed or peak < NEAR * allowed:
+        process = self.watched.get(pid)
+        if process is None or process.taken < NEAR * process.allowed:
             return None
-        return f"with {format_bytes(peak)} taken of the {format_bytes(allowed)} allowed"
+        return f"with {format_bytes(process.taken)} taken of the {format_bytes(process.allowed)} allowed"
 
     def growing(self, pid: int) -> str | None:
         """A sentence if a process that ran out of time was about to run out of memory.
 
         That is assumed if it grew at every one of the last looks, and twice its size would not fit.
         """
-        sizes, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
+        process = self.watched.get(pid)
+        sizes = list(process.seen) if process else []
         rising = len(sizes) == LOOKS and all(a < b for a, b in itertools.pairwise(sizes))
-        if not rising or 2 * sizes[-1] < allowed:
+        if process is None or not rising or 2 * sizes[-1] < process.allowed:
             return None
-        return f"still growing, with {format_bytes(sizes[-1])} taken of the {format_bytes(allowed)} allowed"
+        taken = f"{format_bytes(sizes[-1])} taken of the {format_bytes(process.allowed)} allowed"
+        return f"still growing, with {taken}"
 
 
 def _private_bytes(pid: int) -> int:

@@ -17,7 +17,6 @@ from harness.catalog.known_frameworks import traits_of
 from harness.core import process_tree, protocol
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job, read_reply
-from harness.core.remedy import Remedy
 from harness.core.scratch_folder import ScratchFolder
 from harness.run.processes.executor import Ended
 from harness.run.processes.fork_client import Server
@@ -92,20 +91,24 @@ class Process:
 
         Time in which the worker reports to compile does not count, up to COMPILE_TURNS times `seconds`.
         """
-        start, compiling = time.monotonic(), _CompileTime()
+        spent_s = {False: 0.0, True: 0.0}  # in its own turn, and compiling
+        compiles, before = False, time.monotonic()
         while True:
+            message = None
             if protocol.has_message(self.end, POLL_SECONDS):
                 message = protocol.receive(self.end)[0]
                 if message is None or "compiling" not in message:
                     return message
-                compiling.note(begins=bool(message["compiling"]))
+            now = time.monotonic()
+            spent_s[compiles] += now - before
+            before, compiles = now, bool(message["compiling"]) if message else compiles
             self.log.cut()
             over_limit = self.monitor.look(self.pid)
             if over_limit:
                 self.close()
                 raise Ended("oom", over_limit)
-            compile_s = min(compiling.seconds(), COMPILE_TURNS * seconds)
-            if time.monotonic() - start - compile_s > seconds:
+            compile_s = min(spent_s[True], COMPILE_TURNS * seconds)
+            if sum(spent_s.values()) - compile_s > seconds:
                 oom_evidence = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
                 self.close()
                 beside = f" and {compile_s:.0f} s of compiling" if compile_s >= 1 else ""
@@ -130,11 +133,9 @@ class Process:
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = oom_kills() > self.oom_kills
-        cause = exit_cause(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
-        output = crash_output(self.log)
+        end = exit_cause(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
+        end.output = crash_output(self.log)
         self.close()
-        end = Ended(cause.status, cause.reason, output=output, died_of=cause.what)
-        end.remedy = cause.remedy if isinstance(cause.remedy, Remedy) else ""
         return end
 
     def _await_exit(self, seconds: float) -> None:
@@ -169,20 +170,6 @@ class Process:
             self._signal(signal.SIGKILL)
             self.end.close()
             self.log.remove()
-
-
-class _CompileTime:
-    """The seconds that a worker has reported to compile during one request."""
-
-    def __init__(self) -> None:
-        self.ended_s = 0.0
-        self.since: float | None = None
-
-    def note(self, *, begins: bool) -> None:
-        self.ended_s, self.since = self.seconds(), time.monotonic() if begins else None
-
-    def seconds(self) -> float:
-        return self.ended_s + (time.monotonic() - self.since if self.since is not None else 0.0)
 
 
 class Processes:

@@ -1,25 +1,28 @@
-"""Counters in a folder that stands for a machine: what they count between begin and end is known."""
+"""Counters in a folder that stands for a machine, and an NVML that is made up: what moved is known."""
 
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from harness.core.record import GpuReading
+from harness.report.format import gpu_state
+from harness.run.group import sampling
 from harness.run.machine import interference
 from harness.run.machine.interference import (
+    GpuClocks,
     Interference,
     MachineCounters,
-    jiffies,
+    clock_warnings,
+    open_clocks,
     own_seconds,
-    throttles,
 )
+from tests.run.fakes import FakeExecutor, Heard
+from tests.run.plans import context, group, measure, timing
 
 UNREAD = "no NVML here"
-
-
-def never():
-    return 0.0
 
 
 def idle(steal=0, user=0):
@@ -39,27 +42,23 @@ class Bench:
         lines = [f"cpu{number} {fields}" for number, fields in enumerate(cores)]
         self.machine.stat.write_text("\n".join([f"cpu  {idle()}", *lines, "intr 4 0 0", "ctxt 9", ""]))
 
-    def quota(self, *groups):
-        for folder, (used_up, periods) in zip(self.groups, groups, strict=False):
+    def quota(self, used_up, periods):
+        for folder in self.groups:
             folder.mkdir(exist_ok=True)
             text = f"nr_periods {periods}\nnr_throttled {used_up}\nthrottled_usec 12\nodd\n"
-            (folder / "cpu.stat").write_text(text)
+            (folder / "cpu.stat").write_text(text if folder == self.groups[0] else "")
 
-    def core(self, number, name, value):
-        path = self.machine.cpus / f"cpu{number}" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{value}\n")
+    def cores(self, name, *values):
+        for number, value in enumerate(values):
+            path = self.machine.cpus / f"cpu{number}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{value}\n")
 
     def clocks(self, *khz):
-        for number, value in enumerate(khz):
-            self.core(number, "cpufreq/scaling_cur_freq", value)
+        self.cores("cpufreq/scaling_cur_freq", *khz)
 
     def throttles(self, *counts):
-        for number, count in enumerate(counts):
-            self.core(number, "thermal_throttle/core_throttle_count", count)
-
-    def watch(self, device="cpu", now=never):
-        return Interference(device, now, self.machine, lambda: UNREAD)
+        self.cores("thermal_throttle/core_throttle_count", *counts)
 
 
 @pytest.fixture
@@ -67,111 +66,63 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
-def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench):
-    watch = bench.watch("cuda")
-    watch.look()
-    assert (jiffies(bench.machine), throttles(bench.machine), watch.clocks) == (None, {}, [])
-    assert watch.warnings() == [UNREAD]
+STEAL = "the host took {} % of the processor's time away while it was sampled (steal); measure on a quieter"
+QUOTA = (
+    "a CPU quota was used up in {} % of its periods while it was sampled, and nothing ran till their ends;"
+)
+HEAT = "the processor throttled 3 times for heat while it was sampled; let it cool and measure again, ratios"
+CLOCK = "the processor's clock moved from {} to {} MHz while it was sampled; hold it with sudo cpupower"
 
 
-def test_steal_is_a_share_of_the_time_the_usable_cores_were_wanted(bench):
-    """176 of 200 jiffies ran and 24 were stolen; what core 2 lost, and who was idle, do not matter."""
-    bench.stat(idle(), idle(steal=3), idle())
-    watch = bench.watch()
-    bench.stat(idle(user=76, steal=4), idle(user=100, steal=23), idle(steal=900))
-    assert jiffies(bench.machine) == (27, 2000 + 176 + 27)
-    (warning,) = watch.warnings()
-    assert warning == (
-        "the host took 12 % of the processor's time away while it was sampled (steal); "
-        "measure on a quieter machine, ratios within rounds suffer less"
-    )
-
-
-@pytest.mark.parametrize(("ran", "stolen", "warned"), [(190, 10, False), (189, 11, True), (80, 19, False)])
-def test_a_twentieth_is_nothing_and_so_is_a_share_of_little(bench, ran, stolen, warned):
-    bench.stat(idle())
-    watch = bench.watch()
-    bench.stat(idle(user=ran, steal=stolen))
-    assert bool(watch.warnings()) is warned
-
-
-def test_a_kernel_without_a_steal_column_is_unknown(bench):
-    bench.stat("700 100 150 90000")
-    assert jiffies(bench.machine) is None
-
-
-@pytest.mark.parametrize(("used_up", "periods", "share"), [(1, 20, 0), (2, 20, 10), (9, 9, 0), (20, 20, 100)])
-def test_a_quota_is_told_by_the_share_of_its_periods(bench, used_up, periods, share):
-    bench.quota((3, 50), (0, 0))
-    watch = bench.watch()
-    bench.quota((3 + used_up, 50 + periods), (0, 0))
-    warning = (
-        f"a CPU quota was used up in {share} % of its periods while it was sampled, "
-        "and nothing ran till their ends; raise the quota, or give it fewer --threads"
-    )
-    assert watch.warnings() == [warning] * bool(share)
-
-
-def test_throttling_counts_what_was_added_on_usable_cores(bench):
-    bench.throttles(5, 1, 0)
-    watch = bench.watch()
-    bench.throttles(7, 2, 100)
-    (warning,) = watch.warnings()
-    assert warning == (
-        "the processor throttled 3 times for heat while it was sampled; "
-        "let it cool and measure again, ratios within rounds suffer less"
-    )
-
-
-@pytest.mark.parametrize(("before", "after"), [((5, 1), (5, 1)), ((5,), (0, 9))])
-def test_throttling_of_long_ago_and_counters_that_start_again_are_no_warning(bench, before, after):
-    bench.throttles(*before)
-    watch = bench.watch()
-    bench.throttles(*after)
-    assert watch.warnings() == []
-
-
-def test_the_clock_is_the_fastest_usable_cores_in_each_round(bench):
-    watch_rounds = [(3_400_000, 800_000, 9_000_000), (800_000, 3_100_000, 0), (2_100_000, 800_000, 0)]
-    bench.clocks(*watch_rounds[0])
-    watch = bench.watch()
-    for clocks in watch_rounds:
-        bench.clocks(*clocks)
+@pytest.mark.parametrize(
+    ("counter", "looks", "warned"),
+    [
+        # 176 of 200 jiffies ran and 24 were stolen; what core 2 lost, and who was idle, do not matter
+        (
+            "stat",
+            [(idle(), idle(3), idle()), (idle(4, user=76), idle(23, user=100), idle(900))],
+            STEAL.format(12),
+        ),
+        ("stat", [(idle(),), (idle(10, user=190),)], ""),  # a twentieth
+        ("stat", [(idle(),), (idle(11, user=189),)], STEAL.format(6)),
+        ("stat", [(idle(),), (idle(19, user=80),)], ""),  # much of little
+        ("stat", [("700 100 150 90000",), ("700 100 150 90000",)], ""),  # a kernel without a steal column
+        ("quota", [(3, 50), (4, 70)], ""),
+        ("quota", [(3, 50), (5, 70)], QUOTA.format(10)),
+        ("quota", [(3, 50), (12, 59)], ""),
+        ("throttles", [(5, 1, 0), (7, 2, 100)], HEAT),
+        ("throttles", [(5, 1), (5, 1)], ""),
+        ("throttles", [(5, 1), (0, 2)], ""),  # counters that start again
+        (
+            "clocks",
+            [(3_400_000, 800_000, 9_000_000), (800_000, 3_100_000), (2_100_000, 800_000)],
+            CLOCK.format(2100, 3400),
+        ),
+        ("clocks", [(3_400_000,), (3_060_000,)], ""),
+        ("clocks", [(3_400_000,), (3_059_000,)], CLOCK.format(3059, 3400)),
+    ],
+)
+def test_what_may_have_slowed_a_group_is_a_warning(bench, counter, looks, warned):
+    getattr(bench, counter)(*looks[0])
+    watch = Interference("cuda", machine=bench.machine, open_gpu=lambda: UNREAD)
+    for values in looks:
+        getattr(bench, counter)(*values)
         watch.look()
-    assert watch.clocks == [3_400_000, 3_100_000, 2_100_000]
-    (warning,) = watch.warnings()
-    assert warning == (
-        "the processor's clock moved from 2.10 to 3.40 GHz while it was sampled; "
-        "hold it with sudo cpupower frequency-set -g performance"
-    )
-
-
-@pytest.mark.parametrize(("lowest", "warned"), [(3_060_000, False), (3_059_999, True)])
-def test_a_clock_within_a_tenth_is_steady(bench, lowest, warned):
-    bench.clocks(3_400_000)
-    watch = bench.watch()
-    watch.look()
-    bench.clocks(lowest)
-    watch.look()
-    assert bool(watch.warnings()) is warned
+    *found, unread = watch.warnings()
+    assert unread == UNREAD
+    assert [sentence[: len(warned)] for sentence in found] == [warned] * bool(warned)
 
 
 def test_looking_ends_where_it_takes_long(bench):
-    """Every look takes 4 ms here: after four it has cost more than 1 ms a round and 10 ms once."""
+    """Every look takes 20 ms here: after three it has cost more than 5 ms a round and 50 ms once."""
     bench.clocks(3_400_000)
     ticks = iter(range(100))
-    watch = bench.watch(now=lambda: next(ticks) * 4e-3)
-    for _ in range(20):
+    watch = Interference("cuda", lambda: next(ticks) * 2e-2, bench.machine, lambda: GpuClocks(Nvml()))
+    for _ in range(6):
         watch.look()
     assert len(watch.clocks) == 4
-    assert next(ticks) == 1 + 8, "one when it begins"
-
-
-def test_the_usual_places_are_this_machines(monkeypatch):
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
-    machine = MachineCounters()
-    assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))
-    assert machine.cores == frozenset({3, 5})
+    watch.warnings()
+    assert [each.round for each in watch.gpu_readings] == [0, 1, 2, 3, 6], "and once at the end"
 
 
 def test_what_other_programs_took_is_what_its_own_tree_did_not(monkeypatch):
@@ -189,3 +140,152 @@ def test_the_own_tree_counts_children_that_have_ended():
     before = own_seconds()
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
     assert own_seconds() >= before + 0.25
+
+
+class NVMLError(Exception):
+    """As pynvml's: what a driver does not support, and what is not there."""
+
+
+UUIDS = {0: "GPU-5fe0-whole", 1: "GPU-5fe1-whole"}
+
+
+class Nvml(ModuleType):
+    """pynvml's calls on one GPU; `sm` are its clocks, a look each, and `missing` what its driver lacks."""
+
+    def __init__(self, *sm, missing=""):
+        super().__init__("pynvml")
+        self.sm, self.missing, self.found = list(sm) or [1980], missing, []
+        vars(self).update(NVML_CLOCK_SM=1, NVML_CLOCK_MEM=2, NVML_TEMPERATURE_GPU=0, NVMLError=NVMLError)
+        vars(self).update(
+            nvmlInit=lambda: self.refuse("driver", "Driver Not Loaded"),
+            nvmlDeviceGetHandleByIndex=self.find,
+            nvmlDeviceGetHandleByUUID=self.find_whole,
+            nvmlDeviceGetCount=lambda: 2,
+            nvmlDeviceGetUUID=lambda _: UUIDS[self.found[-1]],
+            nvmlDeviceGetClockInfo=self.clock,
+            nvmlDeviceGetTemperature=lambda gpu, sensor: {("gpu", 0): 41}[gpu, sensor],
+            nvmlDeviceGetPowerUsage=lambda gpu: (
+                self.refuse("power", "Not Supported") or {"gpu": 212_500}[gpu]
+            ),
+            nvmlDeviceGetCurrentClocksThrottleReasons=lambda gpu: {"gpu": 0}[gpu],
+        )
+
+    def refuse(self, what, why):
+        if self.missing == what:
+            raise NVMLError(why)
+
+    def find(self, which):
+        self.found.append(which)
+        return "gpu"
+
+    def find_whole(self, uuid):
+        if uuid not in UUIDS.values():
+            raise NVMLError("Not Found")
+        return self.find(uuid)
+
+    def clock(self, gpu, which):
+        assert gpu == "gpu"
+        if which == 2:
+            return 2619
+        return self.sm.pop(0) if len(self.sm) > 1 else self.sm[0]
+
+
+def test_what_a_driver_does_not_tell_is_unknown():
+    assert GpuClocks(Nvml(missing="power")).read(0).watts is None
+
+
+@pytest.mark.parametrize(("visible", "found"), [("0", 0), ("2,3", 2), ("GPU-5fe0", 0), ("GPU-5fe1,GPU-7", 1)])
+def test_it_is_the_first_visible_gpu(monkeypatch, visible, found):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    nvml = Nvml()
+    GpuClocks(nvml)
+    assert nvml.found[-1] == (UUIDS[found] if visible.startswith("GPU") else found)
+
+
+@pytest.mark.parametrize(
+    ("visible", "nvml", "why"),
+    [
+        ("", Nvml(), "(NVML: Not Found); see nvidia-smi"),
+        ("GPU-none", Nvml(), "(NVML: Not Found); see nvidia-smi"),
+        ("0", Nvml(missing="driver"), "(NVML: Driver Not Loaded); see nvidia-smi"),
+        ("0", None, "sampled; pip install nvidia-ml-py"),
+    ],
+)
+def test_clocks_that_cannot_be_read_are_a_sentence(monkeypatch, visible, nvml, why):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert str(open_clocks()).startswith("the GPU's clocks were not read while it was sampled")
+    assert str(open_clocks()).endswith(why)
+
+
+def reading(sm, reasons=0, memory=2619):
+    return GpuReading(0, sm, memory, 41, 212.5, reasons)
+
+
+@pytest.mark.parametrize(
+    ("readings", "begins"),
+    [
+        (
+            [reading(1980), reading(1905), reading(1980)],
+            "the GPU's SM clock moved from 1905 to 1980 MHz while",
+        ),
+        ([reading(1980), reading(1935), reading(None)], ""),  # a step
+        ([reading(345, reasons=0x1), reading(1980)], ""),  # idle before
+        ([reading(1980), reading(1980, memory=1593)], "the GPU's memory clock moved from 1593 to 2619 MHz"),
+        (
+            [reading(1980), reading(1980, 0x24), reading(1980, 0x84)],
+            "the GPU held its clock back at 2 of 3 looks between samples (power cap, heat, power brake);",
+        ),
+        ([reading(1980, 0x10), reading(1980, None)], ""),  # set by hand
+        ([], ""),
+    ],
+)
+def test_what_may_have_moved_a_time_on_a_gpu_is_a_warning(readings, begins):
+    assert [sentence[: len(begins)] for sentence in clock_warnings(readings)] == [begins] * bool(begins)
+
+
+class AskedBetweenTurns(Nvml):
+    """Objects to being asked while a worker has its turn."""
+
+    def __init__(self, heard, *sm):
+        super().__init__(*sm)
+        self.heard = heard
+
+    def clock(self, gpu, which):
+        assert not self.heard.paused, "a clock is being read"
+        return super().clock(gpu, which)
+
+
+def test_every_time_keeps_the_readings_of_its_rounds(tmp_path, monkeypatch):
+    heard = Heard()
+    nvml = AskedBetweenTurns(heard, 1980, 1980, 1755)
+
+    def watch(_, now):
+        return Interference("cuda", now, MachineCounters(tmp_path, tmp_path), lambda: GpuClocks(nvml))
+
+    monkeypatch.setattr(sampling, "Interference", watch)
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    executor = FakeExecutor()
+    record = measure(executor, folder, group(["scatter"]), shared=context(executor, folder, listener=heard))
+    took = timing(record["scatter"])
+    rounds = sorted(set(took.round))
+    assert [each.round for each in took.gpu] == [*rounds, len(rounds)], (
+        "before each round, and after the last"
+    )
+    assert any("moved from 1755 to 1980 MHz" in warning for warning in took.warnings)
+
+
+def test_what_was_read_in_one_line():
+    readings = [reading(1755), reading(1980), reading(None)]
+    assert gpu_state(readings) == (
+        "GPU while it was sampled: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 looks"
+    )
+    assert gpu_state([]) == gpu_state([GpuReading(0, None, None, None, None, None)]) == ""
+
+
+def test_the_usual_places_are_this_machines(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
+    machine = MachineCounters()
+    assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))
+    assert machine.cores == frozenset({3, 5})

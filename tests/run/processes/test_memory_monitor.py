@@ -20,7 +20,7 @@ NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
     [
         (1, "", None, False, "crashed", "it ended with exit code 1 instead of an answer; run it alone"),
         (0, "bye\n", None, False, "crashed", 'exit code 0 instead of an answer: "bye"; run it alone'),
-        (-signal.SIGSEGV, "", None, False, "crashed", "killed by SIGSEGV; run it alone under a debugger"),
+        (-signal.SIGSEGV, "", None, False, "crashed", "killed by SIGSEGV; run it alone"),
         (-signal.SIGABRT, "a\nterminate\n\n", None, False, "crashed", 'killed by SIGABRT: "terminate"'),
         (-40, "", None, False, "crashed", "killed by signal 40"),
         (-signal.SIGKILL, "", None, False, "crashed", "killed by SIGKILL"),
@@ -124,7 +124,7 @@ def test_parked_processes_are_looked_at_once_a_turn(memory):
     memory.looked.clear()
     for _ in range(3):
         watched.look(1)
-    assert memory.looked == [2, 1, 1, 1]
+    assert memory.looked == [1, 2, 1, 1]
     memory.private = {1: 4 * GIB, 2: 7 * GIB}
     assert watched.look(2), "what a turn took at its end is counted in the next"
 
@@ -235,9 +235,9 @@ def test_forked_children_take_what_they_write(does, most_mib):
             watched = MemoryMonitor()
             watched.limit_bytes = 128 << 20
             watched.add(father.pid, 128 << 20)
-            watched.before[father.pid] = 0
+            watched.watched[father.pid].before = 0
             objection = watched.look(father.pid)
             assert (objection is None) is (does == "reads"), objection
-            assert watched.taken[father.pid] < most_mib << 20
+            assert watched.watched[father.pid].taken < most_mib << 20
         finally:
             os.killpg(father.pid, signal.SIGKILL)
