@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
 
 from harness.core.errors import UsageError, closest
+from harness.core.version import version_of
 
 XLA = "harness.xla.compiler:Compiler"  # the `cross_compiler` of a framework that lowers to XLA
 
@@ -132,3 +134,16 @@ def require_framework(name: str) -> None:
         f'unknown framework "{name}"{closest(name, names)}; known: {", ".join(names)}; '
         f"an installed package registers another as an entry point of {ENTRY_POINTS}"
     )
+
+
+def versions() -> dict[str, str | None]:
+    """The versions of Python, and of the packages that the figures of built-in frameworks depend on."""
+    installed = {package.name: version_of(package.name) for package in packages_of(BUILT_IN)}
+    return {**installed, "python": platform.python_version()}
+
+
+if __name__ == "__main__":
+    # Registered traits are of the imported module's class, not of this one's.
+    from harness.catalog import child_process, known_frameworks  # noqa: PLW0406
+
+    child_process.answer(known_frameworks.versions)

@@ -3,7 +3,6 @@
 The counts are exact, so that any difference is a change, and less is better.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -116,11 +115,6 @@ class Static:
         if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:
             return None
         return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)
-
-
-def known_figure(value: float | None) -> float | None:
-    """The figure, or None where a compiler gives a negative number or NaN in place of one."""
-    return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 
 def change(figure: str, old: float | None, new: float | None) -> str:

@@ -1,13 +1,6 @@
 import pytest
 
-from harness.core.static_figures import EXACT_FIGURES, WORDS, change, known_figure
-
-KEPT = [(0, 0), (5, 5), *((value, None) for value in (-1, None, float("nan"), float("inf")))]
-
-
-@pytest.mark.parametrize(("value", "figure"), KEPT)
-def test_what_stands_for_unavailable_is_no_figure(value, figure):
-    assert known_figure(value) == figure
+from harness.core.static_figures import EXACT_FIGURES, WORDS, change
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.core.peak_owners import OwnerChange, Owners, owner_changes
 from harness.core.record import UNJUDGED, Correctness
-from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, WORDS, Static, change, known_figure
+from harness.core.static_figures import EXACT_FIGURES, WORDS, AnyKernel, Static, change
+from harness.core.workload import Value
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.exact_kernel import EXACT_WORDS, ExactKernel, kernel_pairs
+from harness.gate.static.kernel_changes import Kernels, kernel_changes, kernel_pairs, newly_idle
 from harness.report.tables.owners_table import change_sentences
 
 SAME_PROGRAM = "same program"
@@ -36,59 +37,39 @@ Accepted = Callable[[str], str | None]  # figure → the reason why its change i
 
 
 @dataclass(frozen=True)
-class StaticFigures:
-    """The deterministic figures of a case on one target.
+class StaticSide:
+    """What is known of a case on one side without a clock; `kernels` are by target.
 
-    `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
+    `correctness` is None where no contract was judged. `compiles` counts compilations in calls after the
     first. `expected`: the case is declared to fail its contract.
     """
 
-    figures: Mapping[str, int | float | None]
-    framework: str
-    unavailable: Mapping[str, str] = field(default_factory=dict[str, str])
-    program: str | None = None
-    custom_calls: tuple[str, ...] = ()
-    flops_source: str | None = None
-    contract: str | None = None
-    passed: bool | None = None
-    contract_figures: Mapping[str, float | int | str | None] = field(
-        default_factory=dict[str, float | int | str | None]
-    )
-    kernels: Mapping[str, tuple[ExactKernel, ...]] = field(  # by target
-        default_factory=dict[str, tuple[ExactKernel, ...]]
-    )
+    static: Static
+    kernels: Kernels = field(default_factory=dict[str, tuple[AnyKernel, ...]])
+    correctness: Correctness | None = None
     compiles: int = 0
-    owners: Owners | None = None  # of the planned peak, where a side plans more than the other
     status: str = "ok"
     reason: str | None = None
     expected: bool = False
 
-    def __post_init__(self) -> None:
-        for name, value in self.figures.items():
-            if value is not None and known_figure(value) is None:
-                raise ValueError(f"{name} is {value}, which is no figure")
-        if self.flops_source not in {None, *FLOPS_SOURCES}:
-            raise ValueError(f"flops_source is {self.flops_source}")
+    @property
+    def passed(self) -> bool | None:
+        return self.correctness.passed if self.correctness else None
+
+    @property
+    def contract(self) -> str | None:
+        return self.correctness.contract if self.correctness else None
+
+    @property
+    def recall(self) -> Value | None:
+        """The recall that its contract demands; None for another contract."""
+        judged = self.correctness
+        return judged.figures.get("recall") if judged and judged.contract == "recall" else None
 
     @property
     def state(self) -> str:
         """Its status; a contract that failed is `incorrect`, expected or not."""
         return "incorrect" if self.passed is False else self.status
-
-    @classmethod
-    def of(cls, static: Static, correctness: Correctness | None = None, **outcome: Any) -> StaticFigures:
-        """The figures of a compiled case; `outcome` has the fields from `kernels` on, and `framework`."""
-        return cls(
-            figures={name: getattr(static, name) for name in EXACT_FIGURES},
-            unavailable=static.unavailable,
-            program=static.program,
-            custom_calls=static.custom_calls,
-            flops_source=static.flops_source,
-            contract=correctness.contract if correctness else None,
-            passed=correctness.passed if correctness else None,
-            contract_figures=correctness.figures if correctness else {},
-            **outcome,
-        )
 
 
 class StaticVerdict(NamedTuple):
@@ -99,7 +80,7 @@ class StaticVerdict(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accepted | None) -> StaticVerdict:
+def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | None) -> StaticVerdict:
     """The verdict on a case. `base` is None where the base has no such case.
 
     Without `accept` no change can be accepted, and no reason says how.
@@ -111,11 +92,12 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
         return _status_verdict(base, candidate)
     worse: list[str] = []
     notes: list[str] = []
+    of_kernels = kernel_changes(kernel_pairs(base.kernels, candidate.kernels))
     changes = (
         *_contract_changes(base, candidate),
         *_call_changes(base, candidate),
         *_increases(base, candidate),
-        *(("kernels", sentence) for more, sentence in kernel_changes(base, candidate) if more),
+        *(("kernels", sentence) for is_worse, sentence in of_kernels if is_worse),
     )
     for key, sentence, *buffers in changes:
         why = accept(key) if accept else None
@@ -126,7 +108,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
             notes.append(f"accepted: {sentence}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
-    better += [sentence for more, sentence in kernel_changes(base, candidate) if not more]
+    better += [sentence for is_worse, sentence in of_kernels if not is_worse]
     if worse:
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
@@ -134,7 +116,7 @@ def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accept
     return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate, noted=bool(notes)), tuple(notes))
 
 
-def _wrong_result(candidate: StaticFigures) -> StaticVerdict | None:
+def _wrong_result(candidate: StaticSide) -> StaticVerdict | None:
     """The verdict on a candidate whose other figures are worthless: incorrect, or compiling in timed code."""
     if candidate.expected and candidate.passed:
         return StaticVerdict(INCORRECT, "declared to fail its contract, but passes it; take its expect= away")
@@ -151,7 +133,7 @@ def _wrong_result(candidate: StaticFigures) -> StaticVerdict | None:
     return None
 
 
-def _status_verdict(base: StaticFigures | None, candidate: StaticFigures) -> StaticVerdict:
+def _status_verdict(base: StaticSide | None, candidate: StaticSide) -> StaticVerdict:
     """The verdict where a side has nothing to compare, and the candidate is not wrong."""
     then = f"the base was {base.state} ({base.reason})" if base else "the base has no such case"
     if candidate.state == "ok":
@@ -170,29 +152,27 @@ def _status_verdict(base: StaticFigures | None, candidate: StaticFigures) -> Sta
     return StaticVerdict(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base was ok")
 
 
-def _contract_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
-    if not base.contract == candidate.contract == "recall":
-        return []
-    old, new = base.contract_figures.get("recall"), candidate.contract_figures.get("recall")
+def _contract_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, str]]:
+    old, new = base.recall, candidate.recall
     if not isinstance(old, int | float) or not old < 1 or new != 1:
         return []
     short = f"{old:.3g}" if f"{old:.3g}" != "1" else repr(old)
     return [("contract", f"approximates nothing any more: recall {short} -> 1")]
 
 
-def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
-    old, new = set(base.custom_calls), set(candidate.custom_calls)
+def _call_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, str]]:
+    old, new = set(base.static.custom_calls), set(candidate.static.custom_calls)
     joined = [f"custom call {call} joined: {OPAQUE}" for call in sorted(new - old)]
     left = [f"custom call {call} left: another program does its work" for call in sorted(old - new)]
     return [("custom_calls", what) for what in (*joined, *left)]
 
 
-def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, ...]]:
+def _increases(base: StaticSide, candidate: StaticSide) -> list[tuple[str, ...]]:
     """The figures that increased; for memory, with the buffers that are new or larger."""
     increases: list[tuple[str, ...]] = []
     for name, old, new in _pairs(base, candidate):
         if new > old:
-            buffers = change_sentences(changed_owners(base.owners, candidate.owners, name))
+            buffers = change_sentences(changed_owners(base.static.owners, candidate.static.owners, name))
             increases.append((name, change(name, old, new), *buffers))
     return increases
 
@@ -206,57 +186,32 @@ def changed_owners(before: Owners | None, now: Owners | None, figure: str) -> li
     return [change for change in larger if change.now is not None and change.now.kind in kinds]
 
 
-def kernel_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[bool, str]]:
-    """(whether it increased, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`).
-
-    Kernels are matched by name and configuration; several that agree in both are matched in order.
-    """
-    changes: list[tuple[bool, str]] = []
-    for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels):
-        for name, new in kernel.figures.items():
-            old = before.figures.get(name, new)
-            if old != new:
-                place = kernel.most_spills if name == "spilled_bytes" and new > old else ""
-                sentence = f"{target}: {kernel.label}: {EXACT_WORDS[name]} {old} -> {new}{place}"
-                changes.append((new > old, sentence))
-        if lost := kernel.lost_path(before):
-            changes.append((True, f"{target}: {kernel.label} {lost}"))
-        if kernel.refused and not before.refused:
-            changes.append((True, f"{target}: {kernel.label} cannot be launched any more: {kernel.refused}"))
-    return changes
-
-
-def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
+def _pairs(base: StaticSide, candidate: StaticSide) -> list[tuple[str, float, float]]:
     """(figure, base's, candidate's) of every figure that both sides have from the same source."""
     pairs: list[tuple[str, float, float]] = []
     for name in EXACT_FIGURES:
-        old, new = base.figures.get(name), candidate.figures.get(name)
-        counted_alike = name != "flops" or base.flops_source == candidate.flops_source
+        old, new = getattr(base.static, name), getattr(candidate.static, name)
+        counted_alike = name != "flops" or base.static.flops_source == candidate.static.flops_source
         if old is not None and new is not None and counted_alike:
             pairs.append((name, old, new))
     return pairs
 
 
-def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
+def _doubts(base: StaticSide, candidate: StaticSide) -> list[str]:
     """Notes on figures that cannot be compared any more, and on grids that became too small."""
-    notes: list[str] = []
-    for name in EXACT_FIGURES:
-        old, new = base.figures.get(name), candidate.figures.get(name)
-        if old is not None and new is None:
-            why = candidate.unavailable.get(name, "not given")
-            notes.append(f"{WORDS[name]} cannot be compared any more: {why}")
-    notes += [
-        f"{target}: {kernel.label} {kernel.idle.format(s='s')}, and did not before"
-        for target, before, kernel in kernel_pairs(base.kernels, candidate.kernels)
-        if kernel.idle and not before.idle and before.program
+    notes = [
+        f"{WORDS[name]} cannot be compared any more: {candidate.static.unavailable.get(name, 'not given')}"
+        for name in EXACT_FIGURES
+        if getattr(base.static, name) is not None and getattr(candidate.static, name) is None
     ]
+    notes += newly_idle(kernel_pairs(base.kernels, candidate.kernels))
     notes += [
         f"kernels on {target} cannot be compared any more: the candidate launches none that compiles; "
         f"seqsweep static --target {target} says why"
         for target, kernels in base.kernels.items()
         if kernels and not candidate.kernels.get(target)
     ]
-    sources = (base.flops_source, candidate.flops_source)
+    sources = (base.static.flops_source, candidate.static.flops_source)
     if None not in sources and len(set(sources)) > 1:
         notes.append(f"FLOPs are counted in two ways ({sources[0]}, {sources[1]}) and not compared")
     if base.passed and candidate.passed is None:
@@ -266,13 +221,13 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
     return notes
 
 
-def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: bool) -> str:
+def _unchanged_reason(base: StaticSide, candidate: StaticSide, *, noted: bool) -> str:
     """Why a case is unchanged.
 
     Equal programs do not imply equal figures: an eager torch call with the same operators may keep its
     storages longer. So the figures have been compared before this.
     """
-    if base.program is not None and base.program == candidate.program:
+    if base.static.program is not None and base.static.program == candidate.static.program:
         return SAME_PROGRAM
     if noted:
         return "nothing differs but what the notes say"
@@ -281,4 +236,4 @@ def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: b
         return SAME_KERNELS
     if not pairs and not _pairs(base, candidate):
         return NO_FIGURES
-    return SAME_FIGURES if base.program and candidate.program else "same figures"
+    return SAME_FIGURES if base.static.program and candidate.static.program else "same figures"

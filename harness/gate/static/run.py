@@ -1,12 +1,12 @@
 """`gate --static`: static figures and contracts of both sides, compared exactly; no clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
-from typing import NamedTuple
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 
 from harness.catalog.accelerators import HOST, missing_compiler
 from harness.catalog.known_frameworks import traits_of
-from harness.core.peak_owners import Owners
 from harness.core.protocol import Job
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, CaseVerdict, GateOutcome
@@ -14,13 +14,12 @@ from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.planning import plan_of
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.side import Side
-from harness.gate.static.diff import MEMORY, StaticFigures, StaticVerdict, compare
-from harness.gate.static.exact_kernel import ExactKernel
+from harness.gate.static.base_figures import compile_side
+from harness.gate.static.diff import MEMORY, StaticSide, StaticVerdict, compare
 from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.case.case_state import CaseState
-from harness.run.compile import CompileRequest
-from harness.run.compile.compile_worker import CompileWorker
+from harness.run.compile import CompileRequest, CompileResult
 from harness.run.events import Listener
 from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext
@@ -30,20 +29,6 @@ from harness.run.processes.worker_process import Processes
 from harness.sweep.project import Project
 from harness.sweep.schedule import Group
 from harness.sweep.settings import Settings
-
-KernelsByTarget = Mapping[str, tuple[ExactKernel, ...]]
-
-
-class CompiledSide(NamedTuple):
-    """A settled case on one side; `owners` are those of its planned peak, if the candidate's is larger."""
-
-    state: CaseState
-    kernels: KernelsByTarget
-    owners: Owners | None
-
-
-# By the candidate's case id, then by side; a case without a counterpart has one side.
-CompiledCases = dict[str, dict[str, CompiledSide]]
 
 
 class BySide:
@@ -62,29 +47,23 @@ class BySide:
 
 
 def compile_sides(
-    groups: Sequence[Group],
-    opponents: Opponents,
-    sides: Mapping[str, Side],
-    listener: Listener,
-) -> CompiledCases:
-    """All cases compiled and verified, and the kernels of those that are interpreted and have a counterpart.
+    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+) -> dict[str, dict[str, StaticSide]]:
+    """Each case by the candidate's id, then by side: compiled, verified, and compiled again for more figures.
 
-    A case whose planned memory has increased is compiled again for its buffers: the verdict rests on the
-    figures, the buffers show where to look.
+    These are the kernels of a case that is interpreted, for every target, and the buffers of one whose
+    planned memory has increased: the verdict rests on the figures, the buffers show where to look. A case
+    without a counterpart has one side.
     """
     catalog = sides[CANDIDATE].catalog
-    compiled: CompiledCases = {}
+    verified: list[tuple[dict[str, CaseState], Settings]] = []
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
-        compilers: dict[str, CompileWorker] = {}
         for name, side in sides.items():
-            frameworks = _frameworks(opponents, sides, name)
-            processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
+            processes[name] = Processes([], "cpu", interpreter=side.interpreter, path=side.path)
             stack.callback(processes[name].close)
-            compilers[name] = stack.enter_context(closing(CompileWorker(side.catalog, processes[name])))
-        executor = BySide(processes)
         folder = processes[CANDIDATE].folder
-        run = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
+        run = RunContext(BySide(processes), catalog, PROVENANCE, listener, folder, depth="check")
         for index, group in enumerate(groups):
             context, both_sides = open_group(group, opponents, sides, run)
             if not both_sides:
@@ -92,47 +71,61 @@ def compile_sides(
             listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
             records = GroupRun(context).run()
             listener.group_finished(records, None)
-            for pair in both_sides:
-                case = pair[CANDIDATE].id
-                owned = BASE in pair and plans_more(pair[BASE], pair[CANDIDATE])
-                compared, settings = BASE in pair, group.settings
-                compiled[case] = {
-                    name: CompiledSide(
-                        state,
-                        compile_kernels(compilers[name], state, settings) if compared else {},
-                        plan_owners(compilers[name], state, settings) if owned else None,
-                    )
-                    for name, state in pair.items()
-                }
-    return compiled
-
-
-def compile_kernels(compiler: CompileWorker, state: CaseState, settings: Settings) -> KernelsByTarget:
-    """The kernels of a case by target; empty where it has none, or where no compiler accepts them.
-
-    A kernel that is refused on either side leaves nothing to compare.
-    """
-    if not state.is_interpreted:
-        return {}
-    traits = traits_of(state.info.framework)
-    targets = [t for t in traits.planned_for if not traits.by_xla or missing_compiler(kind_of(t)) is None]
-    answers = {name: compiler.compile(CompileRequest(state.case, name), settings) for name in targets}
-    return {
-        name: tuple(ExactKernel.of(kernel, name) for kernel in answer.static.all_kernels)
-        for name, answer in answers.items()
-        if answer.status == "ok"
+            verified += [(pair, group.settings) for pair in both_sides]
+    more = {
+        name: compile_side(
+            side,
+            {
+                request: settings
+                for pair, settings in verified
+                if BASE in pair
+                for request in _further_requests(pair, name)
+            },
+        )
+        for name, side in sides.items()
     }
+    return {
+        pair[CANDIDATE].id: {name: _static_side(state, more[name]) for name, state in pair.items()}
+        for pair, _ in verified
+    }
+
+
+def _further_requests(pair: Mapping[str, CaseState], side: str) -> list[CompileRequest]:
+    """What to compile of a case beside the call that was verified."""
+    state = pair[side]
+    requests: list[CompileRequest] = []
+    if state.is_interpreted:
+        traits = traits_of(state.info.framework)
+        requests += [CompileRequest(state.case, target) for target in traits.planned_for]
+    if plans_more(pair[BASE], pair[CANDIDATE]):
+        requests.append(CompileRequest(state.case, HOST, owners=True))
+    return requests
+
+
+def _static_side(state: CaseState, more: Mapping[CompileRequest, CompileResult]) -> StaticSide:
+    """What is known of a case. On a target whose compiler refuses it, no kernels are compared."""
+    results = {request: result for request, result in more.items() if request.case == state.case}
+    owners = next((result.static.owners for request, result in results.items() if request.owners), None)
+    kernels = {
+        request.target: result.static.all_kernels
+        for request, result in results.items()
+        if result.status == "ok" and not request.owners
+    }
+    return StaticSide(
+        replace(state.plan.static, owners=owners),
+        kernels,
+        state.correctness,
+        state.call.recompiled,
+        status=state.status or "crashed",
+        reason=state.reason,
+        expected=state.plan.expected,
+    )
 
 
 def plans_more(before: CaseState, now: CaseState) -> bool:
     """Whether any of the candidate's memory figures is larger than the base's."""
     pairs = [(getattr(before.plan.static, name), getattr(now.plan.static, name)) for name in MEMORY]
     return any(old is not None and new is not None and new > old for old, new in pairs)
-
-
-def plan_owners(compiler: CompileWorker, state: CaseState, settings: Settings) -> Owners | None:
-    """The owners of a case's planned peak; None where its framework gives none."""
-    return compiler.compile(CompileRequest(state.case, HOST, owners=True), settings).static.owners
 
 
 def kind_of(target: str) -> str:
@@ -153,15 +146,6 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
     return notes
 
 
-def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:
-    catalog = sides[name].catalog
-    cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
-    needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
-    if name == CANDIDATE:
-        needed |= catalog.reference_frameworks({case.implementation for case in opponents})
-    return sorted(needed)
-
-
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
     """Compile both sides, and compare the figures and the contract of every case."""
     with ExitStack() as stack:
@@ -171,16 +155,11 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         groups = plan.groups()
         progress.total = len(groups)
         compiled = compile_sides(groups, plan.opponents, plan.sides, progress) if groups else {}
-    verdicts: dict[str, StaticVerdict] = {}
-    frameworks: set[str] = set()
-    for case, sides in compiled.items():
-        base, candidate = sides.get(BASE), _static_figures(sides[CANDIDATE])
-        frameworks.add(candidate.framework)
-        verdicts[case] = compare(
-            _static_figures(base) if base else None,
-            candidate,
-            lambda figure, case=case: plan.accept(case, figure),
-        )
+    verdicts = {
+        case: compare(sides.get(BASE), sides[CANDIDATE], partial(plan.accept, case))
+        for case, sides in compiled.items()
+    }
+    frameworks = {plan.catalog.implementation(case.implementation).framework for case in plan.opponents}
     cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
@@ -189,21 +168,6 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         left_out={**plan.left_out, **left_out},
         notes=(*plan.notes, *missing_compilers(frameworks)),
         slowdown=plan.deltas,
-    )
-
-
-def _static_figures(compiled: CompiledSide) -> StaticFigures:
-    state = compiled.state
-    return StaticFigures.of(
-        state.plan.static,
-        state.correctness,
-        kernels=compiled.kernels,
-        owners=compiled.owners,
-        framework=state.info.framework,
-        status=state.status or "crashed",
-        reason=state.reason,
-        expected=state.plan.expected,
-        compiles=state.call.recompiled,
     )
 
 

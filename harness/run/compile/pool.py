@@ -92,13 +92,22 @@ WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 
 class Pool:
-    """Compile workers, one per core where memory allows; they start with the first request."""
+    """Compile workers, one per core where memory allows; they start with the first request.
 
-    def __init__(self, catalog: Catalog, results: Path, workers: Sequence[CompileWorker] = ()) -> None:
-        self.catalog, self.cache = catalog, CompileCache(results)
+    Without `results` nothing is cached: a key covers this environment alone, not that of other `processes`.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        results: Path | None,
+        workers: Sequence[CompileWorker] = (),
+        processes: Processes | None = None,
+    ) -> None:
+        self.catalog, self.cache = catalog, CompileCache(results) if results else None
         self.sources = SourceFiles(catalog, catalog.implementations)
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.processes = Processes([], "cpu")
+        self.processes = processes or Processes([], "cpu")
         self.workers = list(workers) or [CompileWorker(catalog, self.processes, at) for at in range(count)]
         self.idle = list(self.workers)
         self.threads = ThreadPoolExecutor(len(self.workers))
@@ -151,12 +160,12 @@ class Pool:
                 self.idle.append(worker)
             if why := self.sources.changed(request.case.implementation):
                 return CompileResult.failed("skipped", why)
-            if answer.repeatable:
+            if self.cache and answer.repeatable:
                 self.cache.put(entry, answer.to_json())
         return answer
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
-        data = self.cache.get(entry)
+        data = self.cache.get(entry) if self.cache else None
         with suppress(ValueError, TypeError):  # another version wrote it
             return CompileResult.from_json(data) if data else None
         return None

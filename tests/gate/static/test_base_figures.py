@@ -1,13 +1,14 @@
 """What changed since another environment: each figure by the gate's diff, and the versions that differ."""
 
-import sys
+import platform
 
 import pytest
 
-from harness.core.errors import SideError
+from harness.catalog import child_process
+from harness.catalog.known_frameworks import versions
 from harness.core.static_figures import Static
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.base_figures import BaseFigures, changes_since, versions_of
+from harness.gate.static.base_figures import BaseFigures, changes_since
 from tests.records import kernel_of, record_of, static_of
 
 TPU, GPU = "tpu:v5p", "cuda:h100"
@@ -72,31 +73,8 @@ def test_a_case_may_come_go_or_compile_on_neither_side():
     assert "refused by the compiler" in why
 
 
-@pytest.mark.parametrize(
-    ("prints", "versions"),
-    [
-        ("", "does not say its versions: it has none"),
-        ("[1]", "does not say its versions: it has none"),
-        ('{"torch": 2}', "does not say its versions: it has none"),
-        (
-            'a startup file says hello\n{"torch": null, "python": "3.11.7"}',
-            {"torch": None, "python": "3.11.7"},
-        ),
-    ],
-)
-def test_the_versions_are_its_last_line(tmp_path, prints, versions):
-    """A startup file of an environment may print."""
-    fake = tmp_path / "python"
-    fake.write_text(f"#!/bin/sh\ncat <<'end'\n{prints}\nend\necho it has none >&2\n")
-    fake.chmod(0o755)
-    if isinstance(versions, str):
-        with pytest.raises(SideError, match=versions):
-            versions_of(str(fake), str(tmp_path))
-    else:
-        assert versions_of(str(fake), str(tmp_path)) == versions
-
-
 @pytest.mark.full
-def test_this_interpreter_says_its_versions():
-    versions = versions_of(sys.executable, ".")
-    assert versions["python"] == sys.version.split()[0]
+def test_another_interpreter_says_its_versions():
+    own = child_process.ask(["harness.catalog.known_frameworks"], 60.0)
+    assert own == versions()
+    assert own["python"] == platform.python_version()
