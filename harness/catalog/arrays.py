@@ -8,12 +8,11 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from harness.core.declared import Rule, require_usable
+from harness.core.declared import Declared
+from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +24,7 @@ FLOATING = ("f64", "f32", "bf16", "f16")
 
 
 @dataclass(frozen=True)
-class Array:
+class Array(Declared):
     """Shape and dtype (`f64 f32 bf16 f16 i64 i32 bool c64`) of an array that need not exist."""
 
     shape: tuple[int, ...]
@@ -33,29 +32,14 @@ class Array:
 
     def __post_init__(self) -> None:
         """UsageError for what describes no array; a shape is kept as a tuple, a list's, too."""
-        require_usable(
-            self,
-            (
-                Rule("shape", _is_shape, "a tuple of whole numbers"),
-                Rule(
-                    "dtype",
-                    lambda value: value in tuple(BYTES),
-                    f"one of {', '.join(BYTES)}",
-                ),
-            ),
-        )
-        object.__setattr__(self, "shape", tuple(int(length) for length in self.shape))
+        super().__post_init__()
+        if self.dtype not in BYTES:
+            raise UsageError(f"Array: its dtype is {self.dtype!r}; use one of {', '.join(BYTES)}")
+        object.__setattr__(self, "shape", tuple(map(int, self.shape)))
 
     @property
     def nbytes(self) -> int:
         return math.prod(self.shape) * BYTES[self.dtype]
-
-
-def _is_shape(value: object) -> bool:
-    lengths: Any = value if isinstance(value, (tuple, list)) else (None,)
-    with suppress(TypeError):  # of what is no whole number
-        return all(index(length) >= 0 for length in lengths)
-    return False
 
 
 Shapes: TypeAlias = Mapping[str, "Array | Shapes"]

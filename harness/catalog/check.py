@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Judgement
-from harness.core.declared import Rule, is_word, require_usable
+from harness.core.declared import Declared, Word
 from harness.core.static_figures import Static
 
 
@@ -31,7 +31,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Declared):
     """`objection` is the doubt that the check answers, with its source. `name` is unique in its family.
 
     It concerns implementations of `semantics`, or those `named` (all when empty), that take every input
@@ -39,7 +39,7 @@ class Check:
     property of the semantics: it is reported with its size, and nothing fails for it.
     """
 
-    name: str
+    name: Word
     objection: str
     judge: Callable[[Trial], Judgement]
     semantics: tuple[str, ...] = ()
@@ -48,18 +48,6 @@ class Check:
     decides: bool = True
     modes: tuple[str, ...] = ("fwd",)
     named: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """UsageError for what cannot be used."""
-        require_usable(
-            self,
-            (
-                Rule("name", is_word, "letters, digits and _"),
-                Rule("objection", lambda value: isinstance(value, str), "a text"),
-                Rule("judge", callable, "a function of a Trial that returns a Judgement"),
-                Rule("when", callable, "a function of the workload"),
-            ),
-        )
 
     def concerns(
         self, semantics: str, mode: str, names: tuple[str, ...], workload: Any, *, name: str = ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.catalog.arrays import walk
-from harness.core.declared import Rule, require_usable
+from harness.core.declared import Declared
 
 SLAB = 1 << 16  # elements compared at a time, which fit into a cache
 
@@ -36,31 +36,12 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Declared):
     """A verdict; a failed one has the difference as one sentence in `reason`."""
 
     passed: bool
-    figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
-
-    def __post_init__(self) -> None:
-        """UsageError for what is no verdict, as an array of comparisons."""
-        require_usable(
-            self,
-            (
-                Rule("passed", _is_truth, "True or False"),
-                Rule("figures", _are_named, "a dict of numbers by name"),
-                Rule("reason", lambda value: isinstance(value, str), "a sentence"),
-            ),
-        )
-
-
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, int) or (getattr(value, "shape", None) == () and isinstance(value.item(), bool))
-
-
-def _are_named(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def require_judgement(verdict: object) -> Judgement:
@@ -71,7 +52,7 @@ def require_judgement(verdict: object) -> Judgement:
 
 
 @dataclass(frozen=True)
-class Contract:
+class Contract(Declared):
     """A named judge of results. `name` goes into records: `exact`, `tolerance`, `recall` or a family's own.
 
     `bound` says what it allows, if the name does not: `rel rms ≤ 0.02`. `limit` is the number of a contract
@@ -84,17 +65,6 @@ class Contract:
     bound: str = ""
     limit: float | None = None
     by_dtype: bool = False
-
-    def __post_init__(self) -> None:
-        """UsageError for what cannot be used."""
-        require_usable(
-            self,
-            (
-                Rule("name", lambda value: isinstance(value, str), "a word"),
-                Rule("judge", callable, "a function of Evidence that returns a Judgement"),
-                Rule("bound", lambda value: isinstance(value, str), "a text"),
-            ),
-        )
 
 
 def leaves(tree: Any) -> Iterator[tuple[str, Any]]:

@@ -9,9 +9,9 @@ from there.
 
 import inspect
 import pkgutil
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +22,7 @@ from harness.catalog.bounds import Promise, limit_of
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
-from harness.catalog.implementation import REFERENCES, Implementation, OwnSemantics
+from harness.catalog.implementation import Implementation, OwnSemantics
 from harness.catalog.known_frameworks import traits_of
 from harness.catalog.loading import (
     families_in,
@@ -35,13 +35,13 @@ from harness.catalog.loading import (
     require_source,
 )
 from harness.catalog.source_hash import source_hash
-from harness.core.declared import WORD
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, Field, fields_of
 
 PLUGIN_SECONDS = 60.0
 ENTRY_POINTS = "seqsweep.implementations"
 
+NO_REFERENCES = "references are written in numpy, torch, or a framework whose traits say that it writes them"
 NO_DTYPE = "tolerance(…) has bounds by dtype, and its workload has no dtype: add that field, or use within(…)"
 SIDE_SECONDS = 120.0
 SHORT_SEQ = 4096  # a length that every built-in family supports
@@ -50,18 +50,18 @@ SHORT_SEQ = 4096  # a length that every built-in family supports
 @cache  # each of its implementations asks for it
 def describe_family(family: Family, source: str) -> FamilyInfo:
     """The family as data. UsageError names a property that the harness does not support."""
-    fields = fields_of(family.workload)
+    fields = fields_of(family.workload) if is_dataclass(family.workload) else ()
     frameworks = {meaning.framework for meaning in family.semantics.values()}
     beside_numpy = sorted(frameworks - {"numpy"})
     for wrong, problem in (
-        (not re.fullmatch(WORD, family.name), "a name is made of letters, digits and _"),
         (not family.semantics, "its semantics are empty: say what a right answer is"),
-        (not any(f.name == "seq" and f.kind == "int" for f in fields), "its workload needs seq: int"),
-        (not (family.modes and set(family.modes) <= set(MODES)), f"modes are {', '.join(MODES)}"),
         (
-            not all(traits_of(framework).writes_references for framework in frameworks),
-            f"references are written in {REFERENCES}",
+            not any(f.name == "seq" and f.kind == "int" for f in fields),
+            "its workload needs seq: int",
         ),
+        (not (family.modes and set(family.modes) <= set(MODES)), f"modes are {', '.join(MODES)}"),
+        (not all(traits_of(each).writes_references for each in frameworks), NO_REFERENCES),
+        (len({check.name for check in family.checks}) < len(family.checks), "two of its checks share a name"),
         (len(beside_numpy) > 1, f"its references are in {' and '.join(beside_numpy)}: keep to one of them"),
         (any(map(family.lacks_dtype, family.semantics.values())), NO_DTYPE),
     ):
@@ -138,6 +138,8 @@ def _find_problem(implementation: Implementation, family: Family) -> str | None:
         wanted = name
     elif family.lacks_dtype(own):
         return NO_DTYPE
+    elif not traits_of(own.framework).writes_references:
+        return NO_REFERENCES
     elif name in family.semantics:
         return f'semantics "{name}" is one of family {family.name}: give OwnSemantics another name='
     else:

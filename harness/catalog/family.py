@@ -1,24 +1,22 @@
 """A family: one question, with one workload type and one set of inputs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from harness.catalog.arrays import Array, Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
-from harness.catalog.implementation import COST, OwnSemantics
+from harness.catalog.implementation import OwnSemantics
 from harness.catalog.models import Model, ModelWorkload, Phase
-from harness.core.declared import Rule, is_word, require_usable
+from harness.core.declared import Declared, Word
 from harness.core.errors import UsageError
 from harness.core.plain_data import plain
 from harness.core.record import Cost
 
-CONTRACTS = "exact(), within(rel_rms=…) or another Contract"
-
 
 @dataclass(frozen=True)
-class Semantics:
+class Semantics(Declared):
     """One meaning of the answer, with its only reference and its only contract.
 
     `reference(w, rows)` is a builder like an implementation's: it returns a callable that takes the
@@ -33,7 +31,7 @@ class Semantics:
     of every part of the result, as in `[B, T, H, D]`, for messages about a result of another shape.
     """
 
-    name: str
+    name: Word
     reference: Callable[[Any, Any], Callable[..., Any]]
     contract: Contract
     gradient: Contract | None = None
@@ -44,24 +42,9 @@ class Semantics:
     refuse: Callable[[Any], None] = field(default=lambda _: None)
     layout: str = ""
 
-    def __post_init__(self) -> None:
-        """UsageError for what cannot be used."""
-        require_usable(
-            self,
-            (
-                Rule("name", is_word, "letters, digits and _"),
-                Rule("reference", callable, "a function of (w, rows) that returns a callable"),
-                Rule("contract", lambda value: isinstance(value, Contract), CONTRACTS),
-                Rule("gradient", lambda value: isinstance(value, Contract), CONTRACTS, optional=True),
-                Rule("cost", callable, COST, optional=True),
-                Rule("sentence", lambda value: isinstance(value, str), "a text"),
-                Rule("layout", lambda value: isinstance(value, str), "a text, as in [B, T, H, D]"),
-            ),
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class Family(Declared):
     """`shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
 
     Both agree in names, shapes and dtypes. For an invalid workload `shapes` raises :class:`Unsupported`.
@@ -82,7 +65,7 @@ class Family:
     :class:`Unsupported` where the model does not use what the family computes; None where no model does.
     """
 
-    name: str
+    name: Word
     question: str
     workload: type
     shapes: Callable[[Any], Shapes]
@@ -97,23 +80,6 @@ class Family:
     stages: tuple[str, ...] = ()
     of_model: Callable[[Model, Phase], ModelWorkload] | None = None
     complete: Callable[[Any, dict[str, Any], frozenset[str]], Mapping[str, Any]] | None = None
-
-    def __post_init__(self) -> None:
-        """UsageError for what cannot be used."""
-        require_usable(
-            self,
-            (
-                Rule("name", lambda value: isinstance(value, str), "letters, digits and _"),
-                Rule("question", lambda value: isinstance(value, str), "a text"),
-                Rule("workload", _is_dataclass, "a frozen dataclass derived from Workload"),
-                Rule("shapes", callable, "a function of the workload that describes the inputs by name"),
-                Rule("inputs", callable, "a function of (w, rng) that draws the inputs by name"),
-                Rule("semantics", _are_semantics, "a dict of Semantics by name"),
-                Rule("cost", callable, COST),
-                Rule("checks", _are_checks, "a tuple of Check, each of another name"),
-                Rule("stages", lambda value: not isinstance(value, str), "a tuple of names"),
-            ),
-        )
 
     @property
     def first_semantics(self) -> str:
@@ -144,24 +110,6 @@ class Family:
         return Cost(plain(cost.flops), plain(cost.bytes), plain(cost.dense_flops))
 
 
-def _is_dataclass(value: object) -> bool:
-    return isinstance(value, type) and is_dataclass(value)
-
-
-def _are_semantics(value: object) -> bool:
-    meanings: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
-    return meanings is value and all(
-        isinstance(name, str) and isinstance(each, Semantics) for name, each in meanings.items()
-    )
-
-
 def _are_shapes(value: object) -> bool:
     branch: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
     return branch is value and all(isinstance(each, Array) or _are_shapes(each) for each in branch.values())
-
-
-def _are_checks(value: object) -> bool:
-    checks = value if isinstance(value, (tuple, list)) else ()
-    if checks is not value or not all(isinstance(each, Check) for each in checks):
-        return False
-    return len({check.name for check in checks}) == len(checks)

@@ -8,24 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
-from harness.catalog.known_frameworks import require_framework, traits_of
-from harness.core.declared import Rule, is_word, require_usable
+from harness.catalog.known_frameworks import require_framework
+from harness.core.declared import Declared, is_word
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 from harness.core.static_figures import Static
 from harness.core.workload import Field, declared_field
 
-REFERENCES = "numpy, torch, or a framework whose traits say that it writes references"
-CONTRACTS = "within(rel_rms=…), recall(at_least=…) or a Contract"
-COST = "a function of the workload that returns a Cost"
-REFERENCE = (
-    "a function of (w, rows) that returns a callable over the inputs, or the name of one of the family's "
-    "semantics"
-)
-
 
 @dataclass(frozen=True)
-class OwnSemantics:
+class OwnSemantics(Declared):
     """The semantics of an implementation that computes something else than its family's semantics.
 
     `reference(w, rows)` is a builder as in :class:`Semantics`, in numpy, torch or another `framework`. A name
@@ -43,22 +35,6 @@ class OwnSemantics:
     framework: str = "numpy"
     gradient: Contract | None = None
     cost: Callable[[Any], Cost] | None = None
-
-    def __post_init__(self) -> None:
-        require_usable(
-            self,
-            (
-                Rule("contract", lambda value: isinstance(value, Contract), CONTRACTS),
-                Rule("gradient", lambda value: isinstance(value, Contract), CONTRACTS, optional=True),
-                Rule("framework", lambda value: traits_of(str(value)).writes_references, REFERENCES),
-                Rule("cost", callable, COST, optional=True),
-                Rule("reference", _is_reference, REFERENCE, optional=True),
-            ),
-        )
-
-
-def _is_reference(value: object) -> bool:
-    return isinstance(value, str) or callable(value)
 
 
 Value = float | int | str | None

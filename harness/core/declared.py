@@ -1,34 +1,65 @@
-"""Declarations of an author, held to what the harness can work with where they are made, at their line."""
+"""Declarations of an author, held to the types of their fields where they are made, at their line."""
 
+import inspect
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from functools import cache
+from numbers import Integral, Real
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from harness.core.errors import UsageError
 
 WORD = r"[A-Za-z0-9_.-]+"  # the characters of names in a case's id
+Word = Annotated[str, "letters, digits and _"]
 LONG = 60  # characters of a value: of a longer one its type is named
+NUMBERS = {int: Integral, float: Real}  # numpy's are among them
 
 
-class Rule(NamedTuple):
-    """What a part of a declaration must be, as a predicate and in `words`; or None where it is `optional`."""
+class Declared:
+    """Base of the dataclasses that authors make."""
 
-    part: str
-    usable: Callable[[Any], bool]
-    words: str
-    optional: bool = False
-
-
-def require_usable(declared: object, rules: Iterable[Rule]) -> None:
-    """UsageError that names the first part of a declaration which cannot be used, and what to use instead."""
-    for rule in rules:
-        value: object = vars(declared)[rule.part]  # an author may have given anything
-        if not (rule.optional and value is None) and not rule.usable(value):
-            text = repr(value)
-            given = text if len(text) <= LONG else f"a {type(value).__name__}"
-            raise UsageError(f"{type(declared).__name__}: its {rule.part} is {given}; use {rule.words}")
+    def __post_init__(self) -> None:
+        """UsageError names the first value that is not of its field's type."""
+        for name, kind in _types(type(self)).items():
+            value = getattr(self, name)
+            if not _fits(value, kind):
+                given = text if len(text := repr(value)) <= LONG else f"a {type(value).__name__}"
+                raise UsageError(f"{type(self).__name__}: its {name} is {given}; use {_in_words(kind)}")
 
 
 def is_word(value: object) -> bool:
     """Whether a value can be a name in ids."""
     return isinstance(value, str) and re.fullmatch(WORD, value) is not None
+
+
+@cache
+def _types(declared: type) -> dict[str, Any]:
+    return get_type_hints(declared, include_extras=True)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type, with what it holds; of a function's type, whether it can be called."""
+    outer, inner = get_origin(kind) or kind, get_args(kind)
+    if outer is Any:
+        return True
+    if outer is Annotated:
+        return is_word(value)
+    if outer in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if outer is Callable:
+        return callable(value)
+    if outer is Mapping:
+        pairs = value.items() if isinstance(value, Mapping) else ((None, None),)
+        return all(_fits(key, inner[0]) and _fits(each, inner[1]) for key, each in pairs)
+    if outer is tuple:
+        return isinstance(value, (tuple, list)) and all(_fits(each, inner[0]) for each in value)
+    if outer is bool and getattr(value, "shape", None) == ():
+        value = value.item()  # numpy's
+    return isinstance(value, NUMBERS.get(outer, outer))
+
+
+def _in_words(kind: Any) -> str:
+    """`Mapping[str, Semantics]`: a type as its author would write it."""
+    word = get_args(kind)[1] if get_origin(kind) is Annotated else inspect.formatannotation(kind)
+    return re.sub(r"\b\w+\.", "", word)

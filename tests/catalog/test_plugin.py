@@ -11,6 +11,7 @@ import pytest
 
 from harness.catalog import child_process, discovery
 from harness.catalog.discovery import plugin
+from harness.catalog.loading import load
 from harness.core.errors import MachineError, UsageError
 
 GOLDEN = Path(__file__).parents[1] / "golden/plugin_refusals.jsonl"  # a plugin's text, and what is said
@@ -225,8 +226,6 @@ def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):
 
 
 def test_one_that_fails_is_not_half_loaded(tmp_path):
-    from harness.catalog.loading import load
-
     path = tmp_path / "fails.py"
     path.write_text("raise ValueError('first')\n")
     for _ in range(2):
@@ -266,6 +265,14 @@ def test_metadata_of_others_in_a_field_is_left_alone(read):
     assert [(f.name, f.default, f.minimum) for f in family.fields] == [("seq", None, 1), ("rows", 2, 1)]
 
 
-@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case["says"].rpartition("my_impls.py")[2][:50])
+@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case["says"].rpartition("my_impls.py")[2][:60])
 def test_what_is_wrong_is_one_sentence_with_its_remedy(read, tmp_path, case):
-    assert case["says"] in refusal(read, case["text"]).replace(str(tmp_path), "FOLDER")
+    path = tmp_path / "my_impls.py"
+    if case.get("in_process", True):
+        path.write_text(case["text"])
+        with pytest.raises(Exception) as caught:
+            discovery.describe_module(load(str(path)), str(path))
+        says = child_process.sentence(caught.value)
+    else:
+        says = refusal(read, case["text"])
+    assert case["says"] in says.replace(str(tmp_path), "FOLDER")
