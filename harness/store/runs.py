@@ -25,6 +25,7 @@ from harness.store.stored_run import (
     CRASHES,
     ENVIRONMENTS,
     FINGERPRINTS,
+    GZIPPED,
     INFO,
     RECORDS,
     StoredRun,
@@ -89,6 +90,8 @@ class RunFolder(StoredRun):
 
         Readers need no lock, and never wait. Where there are no locks, `tell` is given a sentence.
         """
+        if not (self.path / RECORDS).exists() and (packed := self.path / GZIPPED).exists():
+            raise MachineError(f"{packed} is only read; gunzip it, and run the command again")
         with run_lock(self.path, command, tell):
             try:
                 yield
