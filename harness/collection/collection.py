@@ -11,9 +11,7 @@ from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.regular_file import read_regular
 from harness.store.atomic import make_folder, write_files
 from harness.store.find import runs_in
-from harness.store.run_id import is_run_id
-from harness.store.run_lock import run_lock
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, is_run_id, run_lock
 from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, GZIPPED, INFO, RECORDS, is_run
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.collection.piece import Piece
 from harness.store import json_file
-from harness.store.run_id import new_run_id
+from harness.store.runs import new_run_id
 from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS
 
 

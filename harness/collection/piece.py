@@ -13,8 +13,7 @@ from harness.core.fingerprint_identity import cache_texts, hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store.jsonl import Line
-from harness.store.run_id import is_run_id
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, is_run_id
 from harness.store.stored_run import CRASHES
 
 Key = tuple[str, int, str | None]  # of the first record of an append

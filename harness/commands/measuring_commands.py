@@ -160,8 +160,6 @@ def profile(
     json: bool = options.JSON,
 ) -> None:
     """Show where the time of a call goes. The share of each stage, and how it grows."""
-    from harness.commands.profile import print_profile
-
     project, overrides = place.project(), combine(selection, limits, extent)
     if not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
@@ -170,7 +168,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.records, done.folder.results, json=json)
+    output.print_profile(done.records, done.folder.results, json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

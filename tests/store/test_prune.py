@@ -7,8 +7,7 @@ import pytest
 from harness.core.errors import MachineError, UsageError
 from harness.store.find import all_runs
 from harness.store.prune import prune
-from harness.store.run_lock import LOCK, run_lock
-from harness.store.runs import RunFolder
+from harness.store.runs import LOCK, RunFolder, run_lock
 
 IDS = [f"2026112{day}T080000Z-aaaaaaa" for day in range(5)]
 

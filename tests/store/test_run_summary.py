@@ -5,8 +5,8 @@ import json
 import pytest
 
 from harness.core.record import Correctness
-from harness.store.run_lock import run_lock
 from harness.store.run_summary import summarise
+from harness.store.runs import run_lock
 
 FACTS = {"git": {"commit": "31dd830c09de", "dirty": True}, "load": [1.0]}
 WRONG = Correctness("exact", passed=False, coverage="whole")

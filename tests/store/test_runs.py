@@ -6,8 +6,7 @@ import pytest
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
-from harness.store.run_id import new_run_id
-from harness.store.runs import DAMAGED, RunFolder
+from harness.store.runs import DAMAGED, RunFolder, new_run_id
 from harness.store.stored_run import INFO, RECORDS
 from tests.stores import full_disk
 
