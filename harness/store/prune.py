@@ -41,8 +41,6 @@ def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
 
 def _reason_to_stay(folder: RunFolder) -> str:
     """Why a run is not deleted; empty where it is."""
-    if not folder.path.exists():
-        return "it is gone: something else has deleted it"
     if folder.path.is_symlink():
         return "it is a link"
     if not is_run_id(folder.id):

@@ -49,19 +49,3 @@ def test_no_control_sequence_of_others_reaches_a_row(export, results):
     _, out, _ = export("--to", "csv")
     assert "\x1b" not in out
     assert len(list(csv.reader(io.StringIO(out)))) == 3
-
-
-def test_a_full_disk_is_a_sentence(export, tmp_path, monkeypatch):
-    import errno
-    import os
-
-    from harness.store import atomic
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(atomic.os, "write", full)
-    code, _, err = export("--to", "csv", "--out", str(tmp_path / "x.csv"))
-    assert code == 5
-    assert "x.csv: cannot be written (No space left on device); free space" in err
-    assert not list(tmp_path.glob("*x.csv*"))
