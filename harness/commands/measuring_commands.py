@@ -115,10 +115,7 @@ def static(
         from harness.commands.static_kernel import print_kernel
 
         print_kernel(
-            *(kernel, targets, launch.args or "", launch.grid, overrides),
-            results=place.project().results,
-            full=pages.kernels,
-            json=json,
+            *(kernel, targets, launch.args or "", launch.grid, overrides), full=pages.kernels, json=json
         )
         return
     from harness.commands.static_suites import compile_and_print, split_ids
