@@ -30,8 +30,8 @@ elif words[0] == "chart":
     folder = pathlib.Path(words[words.index("--out") + 1])
     folder.mkdir(parents=True)
     (folder / "mask.svg").write_text("<svg/>")
-elif words[0] == "export":
-    print(os.environ.get("EXPORTED", "")) if os.environ.get("EXPORTED") else sys.exit(2)
+elif words[0] == "report":
+    print(os.environ.get("RECEIPT", "")) if os.environ.get("RECEIPT") else sys.exit(2)
 elif "--json" in words:
     print(json.dumps({{"schema": 1}}))
 else:
@@ -72,7 +72,7 @@ def step(tmp_path):
 
 def test_a_run_leaves_summary_comment_charts_and_itself(step):
     assert (
-        step("run", "mask 'stores' --seq '4Ki, 8Ki'", SEQSWEEP_RESULTS="kept", EXPORTED="### mask\n\n| a |")
+        step("run", "mask 'stores' --seq '4Ki, 8Ki'", SEQSWEEP_RESULTS="kept", RECEIPT="### mask\n\n| a |")
         == 0
     )
     assert step.asked()[1] == ["run", "mask", "stores", "--seq", "4Ki, 8Ki", "--results", "kept"]
@@ -88,7 +88,7 @@ def test_a_run_leaves_summary_comment_charts_and_itself(step):
     }
 
 
-def test_without_an_export_the_tables_stand_in_a_block_that_they_cannot_end(step):
+def test_without_a_receipt_the_tables_stand_in_a_block_that_they_cannot_end(step):
     assert step("run", code=4) == 4
     assert step.summary.read_text() == "### seqsweep run r\n\n````\nseq ``` time\n````\n"
 
@@ -114,7 +114,7 @@ def test_a_gate_speaks_for_itself(step, arguments, says):
 
 def test_a_comment_is_no_longer_than_one_may_be(step):
     line = "<details><summary>x</summary>\n" + "word\n" * 20_000
-    step("run", EXPORTED=line)
+    step("run", RECEIPT=line)
     comment = (step.left / "comment.md").read_text()
     assert len(comment) < 65_536 < len(step.summary.read_text())
     assert comment.endswith("word\n</details>\n\nThe rest is in the job's summary.\n")

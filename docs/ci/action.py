@@ -59,7 +59,7 @@ def sweep(words: list[str], folder: Path) -> tuple[int, str]:
     call(["chart", "--run", run, "--out", str(folder / "charts"), *place()])
     if stored := ask(["show", "--run", run, "--json", *place()]):
         (folder / "run.json").write_text(stored, encoding="utf-8")
-    return code, ask(["export", run, "--to", "markdown", *place()]) or tables(run)
+    return code, ask(["report", "--run", run, "--pr", *place()]) or tables(run)
 
 
 def tables(run: str) -> str:

@@ -1,17 +1,17 @@
-"""Which implementation to call, from which length on and over all axes that vary: crossovers and dead zones.
+"""Which implementation to call, from which length on and over all axes that vary.
 
-The baseline is called until another is faster with its whole interval, then that one, and so on. Between two
-measured lengths the ends of the interval are interpolated, straight on log axes. Where it contains 1 the
+The baseline is called until, at a measured length, another is faster with its whole interval, then that one,
+and so on. Below that length, down to the last one at which the other is slower with its whole interval, the
 evidence does not separate the two, and the former is kept: the dead zone.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from harness.analysis.results import HOST, CaseRecords, SuiteRecords, representative
 from harness.analysis.same_program import PROGRAM, same_kind
-from harness.analysis.scaling import crossing_lengths
 from harness.analysis.stats import DOUBTFUL, Estimate, ratio, time_of
 from harness.core.clocks import clock_of
 from harness.core.errors import UsageError
@@ -29,8 +29,8 @@ Candidates = Mapping[str, CaseRecords]  # label → its case, at one length
 class Choice:
     """From length `first` on `implementation` is called, up to the next choice's.
 
-    `speedup` is over `former` at the measured length `at`. Its interval contains 1 over the `dead_zone`,
-    where `former` is kept. `reason` says why the choice changes without a crossing.
+    `speedup` is over `former` at the measured length `at`. `former` is kept over the `dead_zone`, from its
+    first value up to the second. `reason` says why the choice changes although nothing became faster.
     """
 
     first: int
@@ -38,7 +38,7 @@ class Choice:
     former: str
     at: int
     speedup: Estimate
-    dead_zone: tuple[float, float] | None = None
+    dead_zone: tuple[int, int] | None = None
     reason: str = ""
 
 
@@ -67,12 +67,10 @@ class LengthChoices:
 def choose_by_length(lengths: Mapping[int, Candidates], baseline: str) -> LengthChoices:
     """The choices over measured lengths, ascending, each with at least one candidate."""
     sweep = _Sweep(lengths, baseline)
-    before = None
-    for seq in lengths:
+    for before, seq in pairwise([0, *lengths]):
         sweep.advance(before, seq)
-        before = seq
     not_slower = {
-        seq: tuple(label for label in here if not any(sweep.gain(seq, other, label) > 0 for other in here))
+        seq: tuple(label for label in here if not any(sweep.is_faster(seq, other, label) for other in here))
         for seq, here in lengths.items()
     }
     fastest = {seq: _fastest(here) for seq, here in lengths.items()}
@@ -96,72 +94,37 @@ class _Sweep:
     def now(self) -> str:
         return self.choices[-1].implementation if self.choices else ""
 
-    def advance(self, before: int | None, seq: int) -> None:
-        """Go from a measured length to the next: crossings between them, then what is faster at this one."""
-        here = self.lengths[seq]
-        if before is not None and self.now in here:
-            self._cross(before, seq)
-        first = seq
+    def advance(self, before: int, seq: int) -> None:
+        """Go from a measured length to the next, and change to what is faster there."""
+        here, first, reason = self.lengths[seq], seq, ""
         if self.now not in here:
-            # What does not run here may not run between, either.
-            first = 1 if before is None else before + 1
+            first = before + 1  # what does not run here may not run between, either
             reason = f"{self.now} does not run at {format_count(seq)}" if self.choices else ""
             start = self.baseline if self.baseline in here else _fastest(here)
             self._put(Choice(first, start, start, seq, Estimate(None), reason=reason))
-        rivals = [label for label in here if self.gain(seq, label, self.now) > 0]
+        rivals = [label for label in here if self.is_faster(seq, label, self.now)]
         if rivals:
             best = max(rivals, key=lambda label: self.speedup(seq, label, self.now).value or 0.0)
-            former, reason = self.now, self.choices[-1].reason if self.choices[-1].first == first else ""
-            self._put(Choice(first, best, former, seq, self.speedup(seq, best, former), reason=reason))
+            zone = self._dead_zone(best, seq) if first == seq else None
+            self._put(Choice(first, best, self.now, seq, self.speedup(seq, best, self.now), zone, reason))
 
-    def _cross(self, before: int, seq: int) -> None:
-        """Change to what becomes faster, with its whole interval, between two measured lengths."""
-        position, tried = math.log(before), {self.now}
-        while True:
-            crossings = [
-                (where, -self.gain(seq, label, self.now), label)
-                for label in self.lengths[before]
-                if label in self.lengths[seq] and label not in tried
-                if (where := self._rises(label, before, seq, position)) is not None
-            ]
-            if not crossings:
-                return
-            position, _, label = min(crossings)
-            tried.add(label)
-            first = min(seq, max(before + 1, math.ceil(math.exp(position))))
-            former, zone = self.now, self._dead_zone(label, seq, first)
-            self._put(Choice(first, label, former, seq, self.speedup(seq, label, former), zone))
-
-    def _rises(self, label: str, before: int, seq: int, position: float) -> float | None:
-        """Where, from `position` (a logarithm) on, its gain over the one called rises above 0."""
-        low, high = (self.gain(length, label, self.now) for length in (before, seq))
-        if not math.isfinite(low + high):
-            return None
-        start, end = math.log(before), math.log(seq)
-        if low + (high - low) * (position - start) / (end - start) > 0:
-            return position
-        return start - low * (end - start) / (high - low) if high > 0 else None
-
-    def _dead_zone(self, label: str, seq: int, first: int) -> tuple[float, float]:
-        """The lengths up to `first` at which the interval of the speedup over the one called contains 1."""
-        ends = [
-            (length, math.log(speedup.high))
+    def _dead_zone(self, label: str, seq: int) -> tuple[int, int]:
+        """The lengths up to `seq` at which nothing says that `label` is slower than the one called."""
+        slower = [
+            length
             for length, here in self.lengths.items()
-            if length <= seq and {label, self.now} <= here.keys()
-            if (speedup := self.speedup(length, label, self.now)).high is not None
+            if length < seq and {label, self.now} <= here.keys() and self.is_faster(length, self.now, label)
         ]
-        begins = crossing_lengths(ends) or [ends[0][0]]
-        return min(first, max(begins[-1], self.choices[-1].first)), first
+        return max([self.choices[-1].first, *(length + 1 for length in slower)]), seq
 
     def _put(self, choice: Choice) -> None:
         if self.choices and self.choices[-1].first == choice.first:
             self.choices.pop()
         self.choices.append(choice)
 
-    def gain(self, seq: int, label: str, over: str) -> float:
-        """The logarithm of the speedup's lower end; −inf where there is no interval."""
-        low = self.speedup(seq, label, over).low
-        return -math.inf if low is None else math.log(low)
+    def is_faster(self, seq: int, label: str, over: str) -> bool:
+        """Whether it is faster than another with its whole interval."""
+        return (self.speedup(seq, label, over).low or 0.0) > 1
 
     def speedup(self, seq: int, label: str, over: str) -> Estimate:
         """How many times as fast as another a candidate is; no value where both are one program."""

@@ -10,10 +10,8 @@ from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.regular_file import read_regular
 from harness.store.atomic import make_folder, write_files
 from harness.store.find import runs_in
-from harness.store.run_id import is_run_id
-from harness.store.run_lock import run_lock
-from harness.store.runs import RunFolder
-from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS, is_run
+from harness.store.runs import RunFolder, is_run_id, run_lock
+from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, GZIPPED, INFO, RECORDS, is_run
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,8 @@ def _copy_of(
 
 def run_files(folder: Path) -> dict[str, bytes]:
     """A run's files by their path in its folder. MachineError where one cannot be read."""
-    names = [name for name in (FINGERPRINTS, ENVIRONMENTS, RECORDS, INFO) if (folder / name).exists()]
+    forms = (FINGERPRINTS, ENVIRONMENTS, RECORDS, GZIPPED, INFO)
+    names = [name for name in forms if (folder / name).exists()]
     crashes = [f"{CRASHES}/{path.name}" for path in sorted((folder / CRASHES).glob("*.txt"))]
     try:
         return {name: read_regular(folder / name) for name in [*crashes, *names]}

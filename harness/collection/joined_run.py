@@ -19,8 +19,7 @@ from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store import json_file
 from harness.store.jsonl import Line
-from harness.store.run_id import is_run_id, new_run_id
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, is_run_id, new_run_id
 from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS
 
 Key = tuple[str, int, str | None]  # of the first record of an append

@@ -58,8 +58,8 @@ def _head(choices: SuiteChoices, info: Mapping[str, Any]) -> Iterator[str]:
     fixed = " ".join(f"{name}={canonical(value)}" for name, value in choices.fixed.items())
     yield f"Suite {choices.suite.name}, by seqsweep dispatch from {provenance(choices.suite.records, info)}."
     yield f"Measured: {fixed}; seq {', '.join(map(format_count, lengths))}, beyond them as at the nearest."
-    yield "Intervals: 95 %; between measured lengths their ends are interpolated on log axes."
-    yield "Undecided: the interval contains 1; what is called at shorter lengths is kept, first the baseline."
+    yield "Intervals: 95 %."
+    yield "Undecided: no interval says which is faster, or nothing was measured; the former is kept."
     for label, why in choices.left_out.items():
         yield f"{label} is no candidate {why}."
     called = {choice.implementation for point in choices.points.values() for choice in point.choices}
@@ -91,7 +91,7 @@ def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
         shown, at = speedup(ratio.value, ratio.low, ratio.high), format_count(choice.at)
         yield f"{choice.implementation} is {shown} as fast as {choice.former} at {at}, {ratio.label}."
     if choice.dead_zone is not None:
-        begin = format_count(round(choice.dead_zone[0]))
+        begin = format_count(choice.dead_zone[0])
         yield f"Undecided from {begin} to {format_count(choice.first - 1)}: {choice.former} is kept."
     here = {seq: label for seq, label in point.undecided.items() if point.choice_at(seq) is choice}
     for label in dict.fromkeys(here.values()):

@@ -20,6 +20,7 @@ FORMER_WORDS = {
     "doctor --self-check": "make drill-overhead compares the harness with plain loops, in a checkout",
     "export bencher": "export --to csv has time_s, time_low_s and time_high_s of each case",
     "export github-action-benchmark": "export --to csv has time_s, time_low_s and time_high_s of each case",
+    "export markdown": "report --pr writes a receipt of a run as Markdown, and report its whole document",
     "gate --resume": "a gate takes minutes, and one that was interrupted is run again",
     "gate --update": "gate --static compares with the base alone; accept: takes a change that is meant",
     "history": "runs CASE shows a case over all runs of this machine",

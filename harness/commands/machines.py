@@ -1,10 +1,12 @@
-"""Other machines: `doctor --on` examines them, `--on` of `run`, `check` and `static` measures there."""
+"""Other machines: `doctor --on` examines them, `--on` of commands measures there, `collect` joins runs."""
 
 import shlex
 from collections.abc import Collection, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+from harness.collection.collection import collect
 from harness.collection.joined_run import describe_joined, joined_data
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import data_of, print_json, print_note, print_run, stored_of
@@ -100,3 +102,19 @@ def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:
     if outcome.interrupted:
         return STOPPED
     return max(codes, default=NOTHING) or (NOTHING if outcome.missing else 0)
+
+
+def collect_runs(sources: Sequence[Path], results: Path, *, json: bool) -> int:
+    """Join runs; print what was joined, what is absent and what was left out; the exit code."""
+    collection = collect(sources, results)
+    if json:
+        print_json({**vars(collection), "joined": [joined_data(run) for run in collection.joined]})
+    else:
+        for run in collection.joined:
+            print_line(describe_joined(run))
+        if collection.copied:
+            print_line(f"whole runs copied: {', '.join(collection.copied)}")
+        print_line("collected" if collection.changed else "nothing new: everything was collected before")
+    for problem in collection.problems:
+        print_note(problem)
+    return NOTHING if collection.problems else 0

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 ROOF = "roof"  # the column that needs them
+FILE = "rooflines.json"
+REMEDY = "delete it, and measure again: seqsweep doctor --roofline"
 
 Facts = Mapping[str, Any]
 
@@ -21,12 +23,28 @@ Facts = Mapping[str, Any]
 def known_rooflines(results: Path) -> dict[str, Roofline]:
     """Fingerprint → ceilings. UsageError where the file holds something else."""
     from harness.analysis.roofline import roofline_of
-    from harness.store import rooflines
 
     try:
-        return {machine: roofline_of(data) for machine, data in rooflines.read(results).items()}
+        return {machine: roofline_of(data) for machine, data in _read(results).items()}
     except ValueError as error:
-        raise UsageError(f"{results / rooflines.FILE}: {error}; {rooflines.REMEDY}") from None
+        raise UsageError(f"{results / FILE}: {error}; {REMEDY}") from None
+
+
+def keep(results: Path, facts: Facts, measured: Mapping[str, Any]) -> None:
+    """Add what was measured of a machine to the file, in place of what was known of it."""
+    from harness.store import json_file
+    from harness.store.atomic import write_files
+    from harness.store.stored_run import fingerprint_id
+
+    kept = {**_read(results), fingerprint_id(facts): {**measured, "facts": facts}}
+    write_files(results, {FILE: json_file.to_text(kept)})
+
+
+def _read(results: Path) -> dict[str, Any]:
+    from harness.store import json_file
+
+    path = results / FILE
+    return json_file.read_object(path, REMEDY) if path.exists() else {}
 
 
 def measure_rooflines(project: Project, say: Callable[[str], None]) -> list[tuple[Facts, Roofline]]:
@@ -44,11 +62,10 @@ def measure_rooflines(project: Project, say: Callable[[str], None]) -> list[tupl
 def _measure(results: Path, facts: Facts, say: Callable[[str], None]) -> Roofline:
     from harness.analysis.roofline import roofline_of
     from harness.run.machine.probes import measure_ceilings
-    from harness.store import rooflines
 
     say(f"{facts['device']}: matrix products and streams, about a minute")
     measured = measure_ceilings(facts["device"], facts["threads"])
-    rooflines.keep(results, facts, measured)
+    keep(results, facts, measured)
     return roofline_of(measured)
 
 

@@ -115,10 +115,7 @@ def static(
         from harness.commands.static_kernel import print_kernel
 
         print_kernel(
-            *(kernel, targets, launch.args or "", launch.grid, overrides),
-            results=place.project().results,
-            full=pages.kernels,
-            json=json,
+            *(kernel, targets, launch.args or "", launch.grid, overrides), full=pages.kernels, json=json
         )
         return
     from harness.commands.static_suites import compile_and_print, split_ids
@@ -160,8 +157,6 @@ def profile(
     json: bool = options.JSON,
 ) -> None:
     """Show where the time of a call goes. The share of each stage, and how it grows."""
-    from harness.commands.profile import print_profile
-
     project, overrides = place.project(), combine(selection, limits, extent)
     if not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
@@ -170,7 +165,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done.records, done.folder.results, json=json)
+    output.print_profile(done.records, done.folder.results, json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

@@ -73,8 +73,6 @@ def refuse_conflicts(command: str, given: Sequence[str], words: Sequence[str]) -
 
 def examples() -> dict[str, dict[str, str]]:
     """Command → lines that call it, each with what it is for."""
-    import tomllib
-
     return tomllib.loads(Path(__file__).with_name("examples.toml").read_text("utf-8"))
 
 

@@ -11,9 +11,7 @@ from typing import Any
 
 from harness.analysis.kernel_warnings import warning_sentences
 from harness.catalog import child_process
-from harness.catalog.accelerators import target
 from harness.catalog.known_frameworks import NO_TRITON
-from harness.catalog.source_hash import closure, has_changed, source_hash
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError
@@ -21,8 +19,6 @@ from harness.core.kernel_figures import KernelFigures
 from harness.core.plain_data import from_plain
 from harness.core.scratch_folder import ScratchFolder
 from harness.core.static_figures import Static
-from harness.run.compile.pool import surroundings
-from harness.store.compile_cache import CompileCache
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 
@@ -36,19 +32,16 @@ def print_kernel(
     grid: str | None,
     overrides: Overrides,
     *,
-    results: Path,
     full: bool,
     json: bool,
 ) -> None:
     """Compile a kernel of a file for targets; print the answer and its configurations, or all about each.
 
-    What is compiled is kept below `results`, as that of cases is.
-
     UsageError where it cannot be found, launched as asked, or compiled for any of them.
     """
     timeout_s = Settings().with_overrides(overrides.settings).timeout_s
     question = _question(word, targets, args, grid)
-    figures = _plan(word, question, timeout_s * len(targets), CompileCache(results))
+    figures = _plan(word, question, timeout_s * len(targets))
     if json:
         warnings = {name: warning_sentences(static.kernels, name) for name, static in figures.items()}
         static = {name: asdict(static) for name, static in figures.items()}
@@ -89,50 +82,24 @@ def _question(word: str, targets: Sequence[str], args: str, grid: str | None) ->
     return {"file": file, "kernel": kernel, "args": args, "grid": grid, "targets": list(targets)}
 
 
-def _plan(word: str, question: Mapping[str, Any], seconds: float, cache: CompileCache) -> dict[str, Static]:
-    """The figures by target, kept or compiled. UsageError where there are none at all."""
+def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, Static]:
+    """The figures by target, of a process that reads the file. UsageError where there are none at all."""
     if find_spec("triton") is None:
         raise MachineError(NO_TRITON)
-    keys = {name: _key(question, name) for name in question["targets"]}
-    kept = {name: cache.get(entry) for name, entry in keys.items()}
-    answers = {name: answer for name, answer in kept.items() if answer}
-    if missing := [name for name in keys if name not in answers]:
-        new = _compile(word, {**question, "targets": missing}, seconds)
-        answers |= new
-        edited = any(map(has_changed, closure(Path(question["file"]))))  # while it was compiled
-        for name, answer in new.items():
-            if answer["kernels"] and not edited:
-                cache.put(keys[name], answer)
-    figures = {name: _static(answers[name]) for name in keys}
-    if not any(static.kernels for static in figures.values()):
-        raise UsageError(f"{word}: {next(static.unavailable['program'] for static in figures.values())}")
-    return figures
-
-
-def _key(question: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Everything that the figures for a target depend on; the source hash covers the file's imports, too."""
-    file = Path(question["file"])
-    return {
-        **{part: question[part] for part in ("kernel", "args", "grid")},
-        "target": name,
-        "device": str(target(name).accelerator),
-        "source": source_hash(file, file),
-        **surroundings(),
-    }
-
-
-def _compile(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, dict[str, Any]]:
-    """The answers of a process that reads the file, by target. UsageError where it gives none."""
     with ScratchFolder() as folder:
-        cache = str(folder)
+        module = "harness.worker.frameworks.triton.kernel_file"
         try:
-            return child_process.ask(
-                ["harness.worker.frameworks.triton.kernel_file", json.dumps({**question, "cache": cache})],
+            answers = child_process.ask(
+                [module, json.dumps({**question, "cache": str(folder)})],
                 seconds,
                 remedy="move work from the module's top into functions, or raise --timeout",
             )
         except child_process.NoAnswer as error:
             raise UsageError(f"{word}: {error}") from None
+    figures = {name: _static(answers[name]) for name in question["targets"]}
+    if not any(static.kernels for static in figures.values()):
+        raise UsageError(f"{word}: {next(static.unavailable['program'] for static in figures.values())}")
+    return figures
 
 
 def _static(answer: Mapping[str, Any]) -> Static:

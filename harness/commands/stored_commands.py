@@ -37,10 +37,8 @@ def show(
     project, columns = place.project(), tables.column_names()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
     if stored.info.get("depth") == "profile" and not (columns or tables.notes or baseline):
-        from harness.commands.profile import print_profile
-
         output.print_problems(stored)
-        print_profile(stored.records, project.results, json=json)
+        output.print_profile(stored.records, project.results, json=json)
         return
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 
@@ -178,7 +176,7 @@ def collect(
     json: bool = options.JSON,
 ) -> None:
     """Join runs of other machines. Shards of one sweep become one run."""
-    from harness.commands.collect import collect_runs
+    from harness.commands.machines import collect_runs
     from harness.store.find import local_folder
 
     results = place.project().results
@@ -215,12 +213,8 @@ def export(
     baseline: Text = stored_options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
-    """Write a stored run for other programs. Rows, or Markdown for a pull request."""
-    from harness.commands.export import export_markdown, export_rows
+    """Write the rows of a stored run for other programs."""
+    from harness.commands.export import export_rows
 
-    table, part, project = flags.table(), selection.part(None), place.project()
-    if table is None:
-        data = export_markdown(project, run, part, baseline)
-    else:
-        data = export_rows(project, run, part, baseline, table, flags.to)
-    output.write_data(data, flags.out)
+    table, part = flags.table(), selection.part(None)
+    output.write_data(export_rows(place.project(), run, part, baseline, table, flags.to), flags.out)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from harness.analysis.filter import Selection
 
 LATEST = "latest"
-ROWS = ("csv", "parquet")
-FORMS = (*ROWS, "markdown")
+FORMS = ("csv", "parquet")
 
 SUITES = argument("Suites to keep; none: all of the run.")
 BASELINE = option(SELECTION, "What speedups are relative to.")
@@ -52,22 +51,19 @@ class ReportFlags:
 class ExportFlags:
     """Which form, of what, and where it goes."""
 
-    to: str = option(OUTPUT, "csv, parquet or markdown.", REQUIRED)
+    to: str = option(OUTPUT, "csv or parquet.", REQUIRED)
     out: Path | None = option(OUTPUT, "Write this file, not standard output.")
-    samples: bool = flag(OUTPUT, "csv, parquet: a row per reading.")
-    static: bool = flag(OUTPUT, "csv, parquet: a row per compiled target.")
-    kernels: bool = flag(OUTPUT, "csv, parquet: a row per GPU kernel, configuration and target.")
+    samples: bool = flag(OUTPUT, "A row per reading.")
+    static: bool = flag(OUTPUT, "A row per compiled target.")
+    kernels: bool = flag(OUTPUT, "A row per GPU kernel, configuration and target.")
 
-    def table(self) -> str | None:
-        """The method of RunFrames that gives the rows; None for a form without rows.
-
-        UsageError for a form that does not exist, or that the other flags do not go with.
-        """
+    def table(self) -> str:
+        """The method of RunFrames that gives the rows. UsageError for an unknown form, and two tables."""
         asked = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
         if self.to not in FORMS:
             raise UsageError(f'--to: unknown form "{self.to}"{nearest(self.to, FORMS)}')
-        if len(asked) > 1 or (asked and self.to not in ROWS):
-            raise UsageError(f"--{asked[0]}: alone, with --to csv or parquet")
+        if len(asked) > 1:
+            raise UsageError(f"--{asked[0]}: goes without --{asked[1]}; export one table at a time")
         if self.to == "parquet" and self.out is None:
             raise UsageError("--to parquet: is no text; name a file with --out")
-        return [*asked, "frame"][0] if self.to in ROWS else None
+        return [*asked, "frame"][0]

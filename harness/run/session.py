@@ -25,8 +25,7 @@ from harness.run.machine.probes import probe_fingerprint
 from harness.run.processes.worker_process import Processes
 from harness.run.runner import RunOutcome, add_overheads, reopen, run, run_to_continue
 from harness.store.find import all_runs
-from harness.store.run_id import new_run_id
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, new_run_id
 from harness.store.stored_run import Stored
 from harness.sweep.schedule import Schedule, suite_info
 

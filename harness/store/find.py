@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.store.run_id import is_run_id
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, is_run_id
 from harness.store.stored_run import is_run
 
 LATEST = "latest"

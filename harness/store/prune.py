@@ -8,9 +8,7 @@ from pathlib import Path
 from harness.core.errors import MachineError, UsageError
 from harness.core.file_lock import holder_of
 from harness.store.find import all_runs
-from harness.store.run_id import is_run_id
-from harness.store.run_lock import LOCK, run_lock
-from harness.store.runs import RunFolder
+from harness.store.runs import LOCK, RunFolder, is_run_id, run_lock
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
 
 def _reason_to_stay(folder: RunFolder) -> str:
     """Why a run is not deleted; empty where it is."""
-    if not folder.path.exists():
-        return "it is gone: something else has deleted it"
     if folder.path.is_symlink():
         return "it is a link"
     if not is_run_id(folder.id):

@@ -9,8 +9,7 @@ from typing import Any
 from harness.core.errors import SeqsweepError
 from harness.core.file_lock import holder_of
 from harness.core.fingerprint_identity import device_name
-from harness.store.run_lock import LOCK
-from harness.store.runs import RunFolder
+from harness.store.runs import LOCK, RunFolder
 
 FINISHED, OPEN, WRITTEN = "finished", "open", "being written"
 EXPECTED = " (expected)"  # behind the status of an implementation that is declared to be incorrect there

@@ -5,31 +5,62 @@ What a crash leaves of a group is still readable; `repair` sets it aside before 
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import MachineError
+from harness.core.file_lock import FileLock
 from harness.core.record import Record
 from harness.core.regular_file import open_descriptor
 from harness.core.shown_text import file_name
 from harness.store import json_file
 from harness.store.atomic import make_folder, replace, write_all, write_error, write_files
 from harness.store.jsonl import Line, encode
-from harness.store.run_lock import run_lock
 from harness.store.stored_run import (
     CRASHES,
     ENVIRONMENTS,
     FINGERPRINTS,
+    GZIPPED,
     INFO,
     RECORDS,
     StoredRun,
     fingerprint_id,
 )
+
+LOCK = "run.lock"  # a file of its own, because records.jsonl and run.json are replaced at times
+
+
+@contextmanager
+def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generator[None]:
+    """Hold the lock for as long as the block; MachineError names who else holds it, and since when.
+
+    Where the file system has no locks, `tell` is given a sentence, and the block runs without one.
+    """
+    path = folder / LOCK
+    try:
+        lock = FileLock(path)
+    except OSError as error:
+        raise write_error(path, error) from None
+    with closing(lock):
+        try:
+            taken = lock.take(command)
+        except OSError as error:
+            taken = True
+            tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of it")
+        if not taken:
+            raise MachineError(
+                f"run {folder.name} is being written by {lock.holder()}; wait for it, or end it"
+            )
+        yield
+
 
 DAMAGED = "records.damaged.jsonl"
 WITHDRAWN = "records.withdrawn.jsonl"
@@ -89,6 +120,8 @@ class RunFolder(StoredRun):
 
         Readers need no lock, and never wait. Where there are no locks, `tell` is given a sentence.
         """
+        if not (self.path / RECORDS).exists() and (packed := self.path / GZIPPED).exists():
+            raise MachineError(f"{packed} is only read; gunzip it, and run the command again")
         with run_lock(self.path, command, tell):
             try:
                 yield
@@ -161,3 +194,31 @@ class RunFolder(StoredRun):
 
 def _join_lines(out: Iterable[Line]) -> bytes:
     return b"".join(line.data + b"\n" for line in out)
+
+
+FORM = "%Y%m%dT%H%M%SZ"
+ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{7}")
+
+
+def is_run_id(name: str) -> bool:
+    return ID.fullmatch(name) is not None
+
+
+def new_run_id(now: datetime, salt: str, present: Iterable[str] = ()) -> str:
+    """`20261120T113000Z-1a2b3c4`: the time, and a digest of it with the salt, for two that come at once.
+
+    Where the clock was set back, the time is that of the newest id that is `present`, and a second: what
+    was made last is the latest, whatever the clock says.
+    """
+    moment = max([now.astimezone(UTC), *(time for name in present if (time := _time_after(name)))])
+    digest = hashlib.sha256(f"{moment.isoformat()}{salt}".encode()).hexdigest()
+    return f"{moment:{FORM}}-{digest[:7]}"
+
+
+def _time_after(name: str) -> datetime | None:
+    """The second after an id's time; None for another name, and where no time follows."""
+    match = ID.fullmatch(name)
+    try:
+        return match and datetime.strptime(match[1], FORM).replace(tzinfo=UTC) + timedelta(seconds=1)
+    except (ValueError, OverflowError):
+        return None

@@ -4,8 +4,10 @@ What a crash or somebody else has damaged becomes a sentence, and reading goes o
 """
 
 import gc
+import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from harness.store.run_forms import SCHEMA, EnvironmentForm, FactsForm, RunForm
 
 INFO = "run.json"
 RECORDS = "records.jsonl"
+GZIPPED = "records.jsonl.gz"  # by whom keeps a finished run; read where the file itself is gone
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
@@ -192,11 +195,12 @@ class StoredRun:
         return split_whole(self._lines())
 
     def _lines(self) -> Iterator[Line]:
-        path = self.path / RECORDS
-        if not path.exists():
+        path = next((path for name in (RECORDS, GZIPPED) if (path := self.path / name).exists()), None)
+        if path is None:
             return
         try:
             with open_regular(path, BUFFER_BYTES) as file:
-                yield from lines(file)
-        except OSError as error:
-            raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
+                yield from lines(gzip.GzipFile(fileobj=file) if path.name == GZIPPED else file)
+        except (OSError, EOFError, zlib.error) as error:
+            why = getattr(error, "strerror", None) or error
+            raise MachineError(f"{path}: cannot be read ({why}); name another run") from None

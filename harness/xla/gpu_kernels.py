@@ -13,8 +13,7 @@ from harness.core.grouped import grouped
 from harness.core.kernel_figures import KernelFigures
 from harness.core.static_figures import Static
 from harness.cubin import machine_code
-from harness.cubin.machine_code import launched_kernel
-from harness.cubin.occupancy import THREADS_PER_WARP
+from harness.cubin.machine_code import THREADS_PER_WARP, launched_kernel
 from harness.xla.hlo import Graph
 from harness.xla.pallas_kernels import name_and_place, pallas_calls
 from harness.xla.protobuf import inside, message, number_of, of_executable, possible_message

@@ -20,31 +20,6 @@ def test_above_one_is_faster_than_the_baseline(record, suite):
     assert (found.unit, found.samples, found.reason) == ("rounds", 7, None)
 
 
-def test_too_few_rounds_leave_the_value_and_say_what_is_missing(record, suite):
-    found = compare_to(suite, record("base", 4096, [2.0] * 3), record("x", 4096, [1.0] * 3))
-    assert (found.speedup, found.low) == (2.0, None)
-    assert found.reason == "needs ≥ 6 rounds; has 3"
-
-
-@pytest.mark.parametrize(
-    ("rounds", "unanimous"),
-    [([1.0, 1.5, 1.9], True), ([3.0, 2.5, 2.1], True), ([1.0, 1.5, 2.1], False), ([2.0, 1.0, 1.0], False)],
-)
-def test_it_is_told_whether_every_round_agrees(record, suite, rounds, unanimous):
-    found = compare_to(suite, record("base", 4096, [2.0] * 3), record("x", 4096, rounds))
-    assert (found.low, found.unanimous) == (None, unanimous)
-
-
-def test_of_several_processes_each_has_one_voice_and_one_alone_agrees_with_nobody(record, suite):
-    sides = [
-        record(name, 4096, rounds, replicate=place)
-        for place, last in enumerate((1.0, 1.0))
-        for name, rounds in (("base", [2.0] * 3), ("x", [1.0, last, 9.0]))
-    ]
-    assert compare_to(suite, *sides).unanimous
-    assert not compare_to(suite, record("base", 4096, [2.0]), record("x", 4096, [1.0])).unanimous
-
-
 EVENTS, CUPTI, GRAPH = (timing_of(ROUNDS, method=name) for name in ("cuda_events", "cupti", "cuda_graph"))
 WRONG = {"status": "incorrect", "correctness": Correctness("exact", False, "whole")}
 OUTCOMES = ("oom", "timeout", "crashed", "skipped", "unsupported")
@@ -100,13 +75,6 @@ def test_equal_operators_of_eager_calls_leave_the_hosts_work(record, suite, stat
     found = compare_to(suite, record("base", 4096, ROUNDS, **same), record("x", 4096, ROUNDS, **same))
     (note,) = found.notes
     assert note.startswith("same operators as the baseline (fwd hash 01234567): only the host's work between")
-
-
-def test_unknown_programs_are_not_the_same_program(record, suite, static):
-    none = {"host": static(program=None)}
-    both = record("base", 4096, ROUNDS, static=none), record("x", 4096, ROUNDS, static=none)
-    found = compare_to(suite, *both)
-    assert found.notes == ()
 
 
 def test_static_ratios_are_case_over_baseline_and_need_no_timing(record, suite, static):

@@ -89,8 +89,3 @@ def test_of_several_variants_one_has_to_be_named():
     assert baselines("two[keep=2]")["topk"] == "topk/two[keep=2]"
     with pytest.raises(UsageError, match=r'"two" is several in topk; write two\[keep=1\] or two\[keep=2\]'):
         rebase(INFO, "two")
-
-
-def test_an_unknown_baseline_is_refused_with_the_nearest():
-    with pytest.raises(UsageError, match='the run has no "scater"; nearest: "scatter"'):
-        rebase(INFO, "scater")

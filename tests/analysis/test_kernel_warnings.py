@@ -65,7 +65,3 @@ def test_an_address_that_overflows():
     assert overflow(kernel, gpu).format(s="s") == said
     assert overflow(kernel_of(), gpu) == ""
     assert warning_sentences([kernel], "cuda:sm_90", " of flash at 1Mi") == [f"attn of flash at 1Mi {said}"]
-
-
-def test_figures_of_a_runs_own_device_have_no_warnings():
-    assert warning_sentences([], "cuda") == []

@@ -1,4 +1,4 @@
-from harness.analysis.results import by_suite, group_of, panel_of, representative, static_of, targets
+from harness.analysis.results import by_suite, representative, static_of, targets
 
 
 def test_a_case_shared_by_two_suites_is_in_both(record):
@@ -21,20 +21,6 @@ def test_planned_cases_without_records_and_gate_sides_are_left_out(record):
     assert only.baseline == ""
 
 
-def test_records_that_no_suite_names_are_kept(record):
-    (only,) = by_suite({}, [record("base", 4096), record("scatter", 4096)])
-    assert (only.name, only.baseline) == ("mask", "")
-    assert only.implementations == ("mask/base", "mask/scatter")
-
-
-def test_a_panel_is_everything_but_the_length(record, suite):
-    more = ({"workload": {"batch": 2}}, {"mode": "bwd"})
-    found = [record("base", 4096), record("base", 8192), *(record("base", 4096, **one) for one in more)]
-    assert panel_of(found[0]) == "batch=1,dtype=f32:fwd:cpu"
-    panels = ("batch=1,dtype=f32:fwd", "batch=2,dtype=f32:fwd", "batch=1,dtype=f32:bwd")
-    assert list(suite(found).by_panel) == [f"{panel}:cpu" for panel in panels]
-
-
 def test_the_cases_of_an_implementation_are_shortest_first(record, suite):
     long, short = record("base", 8192), record("base", 4096)
     other = record("base", 4096, options={"k": 2})
@@ -43,22 +29,11 @@ def test_the_cases_of_an_implementation_are_shortest_first(record, suite):
     }
 
 
-def test_a_group_is_what_the_case_says(record):
-    for one in (record("base", 4096), record("base", 8192, options={"k": 2}, mode="bwd")):
-        assert group_of(one) == one.as_case.group
-
-
 def test_a_case_is_represented_by_its_first_timed_replicate(record):
     failed = record("base", 4096, status="oom")
     timed = record("base", 4096, [1.0], replicate=1)
     assert representative([failed, timed]) is timed
     assert representative([failed]) is failed
-
-
-def test_the_host_is_the_first_target(record, static, suite):
-    both = [{"cuda:h200": static()}, {"host": static()}]
-    found = suite([record("base", seq, static=own) for seq, own in enumerate(both, 1)])
-    assert targets(found) == ["host", "cuda:h200"]
 
 
 def test_the_device_a_case_runs_on_is_its_host(record, static, suite):

@@ -17,12 +17,6 @@ def test_a_ceiling_is_the_fastest_kernels_fastest_round_beside_its_median_with_a
     assert tuple(ceiling.median)[:4] == (7.2e10, 6.4e10, 8e10, 6)
 
 
-def test_a_smaller_working_set_has_what_a_larger_one_has():
-    assert {name: ceiling.rate for name, ceiling in machine().levels.items()} == {
-        "L1": 8e10, "L2": 8e10, "DRAM": 1e10,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("size", "name", "rate"),
     [(KI, "L1", 8e10), (MI, "L2", 8e10), (3 * MI, "DRAM", 3e10), (1 << 40, "DRAM", 1e10)],
@@ -84,10 +78,6 @@ def test_above_the_compute_roof_is_refused_where_the_interval_leaves_no_doubt():
     doubtful = share(1.02e11, None)
     assert (fmt.roof(doubtful), doubtful.refused) == ("102 % of compute", "")
     assert not share(2e11, None, time=Estimate(1.0)).refused, "a time without an interval excludes nothing"
-
-
-def test_refused_also_where_memory_would_bind():
-    assert share(2e11, 1e12).refused
 
 
 def test_above_a_memory_roof_is_a_remark():

@@ -24,13 +24,6 @@ def test_an_exact_power_is_found_exactly(power):
     assert fit({seq: 3.7 * seq**power for seq in GRID}) == (power, power, power)
 
 
-def test_two_lengths_give_a_value_without_an_interval(record, suite):
-    records = [record("x", seq, [1e-9 * seq]) for seq in (1000, 3000)]
-    found = of(scalings(suite(records)), "time")
-    assert (found.exponent, found.low, found.high) == (1.0, None, None)
-    assert found.reason == "needs ≥ 3 lengths for an interval; has 2"
-
-
 def test_the_interval_is_that_of_a_regression_with_student_t():
     exponent, low, high = fit({1: 1.0, 2: 2.0, 4: 8.0})
     # logs 0, 1, 3 over 0, 1, 2: slope 1.5, residual sum 1/6, one degree of freedom, spread 2
@@ -79,26 +72,6 @@ def test_flops_counted_by_two_rules_are_not_fitted(record, suite, static):
         for seq, source in zip(GRID, sources, strict=False)
     ]
     assert "counted differently" in of(scalings(suite(records)), "flops").reason
-
-
-def test_every_target_has_its_own_exponents(record, suite, static):
-    def of_size(size):
-        return static(temp_bytes=size, bytes_accessed=3.0 * size)
-
-    records = [record("x", seq, static={"host": of_size(seq), "tpu:v5p": of_size(seq**2)}) for seq in GRID]
-    found = scalings(suite(records))
-    for metric in ("temp_bytes", "bytes_accessed"):
-        assert of(found, metric).exponent == 1.0
-        assert of(found, metric, target="tpu:v5p").exponent == 2.0
-
-
-def test_panels_are_fitted_apart(record, suite):
-    records = [
-        record("x", seq, [1e-9 * seq**batch], workload={"batch": batch}) for seq in GRID for batch in (1, 2)
-    ]
-    found = [s for s in scalings(suite(records)) if s.metric == "time"]
-    panels = [(f"batch={batch},dtype=f32:fwd:cpu", float(batch)) for batch in (1, 2)]
-    assert [(s.panel, s.exponent) for s in found] == panels
 
 
 def test_a_curve_that_bends_is_noted():
@@ -200,16 +173,6 @@ def test_a_lead_that_ends_is_a_crossing_too(record, suite):
     assert only.interpolated == pytest.approx(32768)
 
 
-@pytest.mark.parametrize(
-    "speedups",
-    [{4096: 0.5, 16384: 2.0, 65536: 0.5}, {4096: 2.0, 16384: 1.0}, {4096: 2.0, 8192: 0.5, 16384: 1.0}],
-    ids=["no lead at first", "no loss behind it", "a loss, then about the same"],
-)
-def test_what_is_a_lead_that_ends(record, suite, speedups):
-    ended = find_crossover(record, suite, speedups).last_grid
-    assert ended == (4096 if 8192 in speedups else None)
-
-
 def test_about_the_same_is_no_side_of_a_crossing(record, suite):
     """At 4Ki the interval contains 1, at 16Ki it does not: it is faster there, from where is not known."""
     wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
@@ -224,13 +187,3 @@ def test_lengths_the_baseline_did_not_reach_are_named(record, suite):
     gone = [record("base", 65536, status="oom"), record("x", 65536, SPREAD)]
     only = find_crossover(record, suite, {4096: 0.5, 16384: 0.6}, failed=gone)
     assert only.reason == "none in range: not faster at any length; baseline absent from 64Ki (oom)"
-
-
-def test_a_baseline_that_never_ran_leaves_no_crossover(record, suite):
-    records = [record("base", 4096, status="timeout"), record("x", 4096, SPREAD)]
-    (only,) = SuiteResults.of(suite(records)).crossovers
-    assert (only.first_grid, only.reason) == (None, "baseline absent from 4Ki (timeout)")
-
-
-def test_a_suite_without_a_baseline_has_no_crossovers(record, suite):
-    assert SuiteResults.of(suite([record("x", 4096, SPREAD)], baseline="")).crossovers == []

@@ -6,7 +6,6 @@ import pytest
 
 from harness.analysis.sensitivity import count_ratios, level_of, sensitivities
 from harness.core.median_interval import samples_needed
-from harness.core.record import Correctness
 from tests.records import FAILED
 
 STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
@@ -77,15 +76,6 @@ def test_each_implementation_has_ratios_to_the_first_distribution(record, suite)
     assert x.setting == "batch=1 dtype=f32, fwd on cpu"
 
 
-def test_lengths_are_never_compared_with_each_other(record, suite):
-    made = [
-        record(name, seq, STEADY, workload={"distribution": data})
-        for data, seq in (("iid", 4096), ("tied", 8192))
-        for name in ("base", "x")
-    ]
-    assert [one.largest for one in sensitivities(results(suite, made), {})] == [None, None]
-
-
 def test_a_change_that_is_certain_comes_before_a_larger_one_that_is_not(record, suite):
     made = cases(record, iid=0.5, tied=0.25, zeros=0.1)
     made[-1] = record("x", 4096, [0.1, 2.0] * 15, workload={"distribution": "zeros"})
@@ -100,10 +90,6 @@ def test_what_has_no_time_widens_no_interval(record, suite):
     _, alone = sensitivities(results(suite, made), {"mask": "iid"})
     _, x = sensitivities(results(suite, made + more), {"mask": "iid"})
     assert x.largest.ratio == alone.largest.ratio
-
-
-def test_a_suite_of_one_distribution_says_nothing(record, suite):
-    assert sensitivities(results(suite, cases(record, iid=0.5)), {"mask": "iid"}) == []
 
 
 def test_too_few_rounds_for_a_joint_interval_say_how_many_it_takes(record, suite):
@@ -126,23 +112,3 @@ def test_what_is_wrong_on_one_distribution_has_no_part_in_its_factor(record, sui
     _, x = sensitivities(results(suite, made), {"mask": "iid"})
     assert [case.record.status for case in x.cases] == ["ok", "ok", "incorrect"]
     assert (x.largest.distribution, x.largest.ratio.value) == ("tied", pytest.approx(1.25))
-
-
-def test_other_fields_are_settings_of_their_own(record, suite):
-    made = cases(record, iid=0.5, tied=0.4)
-    made += [
-        replace(r, case=r.case.replace("dtype=f32", "dtype=bf16"), workload={**r.workload, "dtype": "bf16"})
-        for r in made
-    ]
-    settings = [found.setting for found in sensitivities(results(suite, made), {"mask": "iid"})]
-    assert sorted(set(settings)) == ["batch=1 dtype=bf16, fwd on cpu", "batch=1 dtype=f32, fwd on cpu"]
-
-
-def test_recall_and_error_go_with_a_case(record, suite):
-    made = cases(record, iid=0.5, tied=0.4)
-    made[1] = replace(made[1], correctness=Correctness("recall", True, "whole", {"recall": 0.97}))
-    _, x = sensitivities(results(suite, made), {"mask": "iid"})
-    data = x.to_json()
-    assert data["cases"][0]["figures"] == {"recall": 0.97}
-    assert data["cases"][1]["speedup"] == pytest.approx(2.5)
-    assert data["cases"][1]["ratio"]["value"] == pytest.approx(1.25)

@@ -2,18 +2,7 @@
 
 import numpy as np
 
-TOPK = (
-    "run",
-    "--family",
-    "topk",
-    "--impl",
-    "partition,exact",
-    "--set",
-    "topk=8",
-    "--budget",
-    "20ms",
-    "--json",
-)
+TOPK = ("run", "--family=topk", "--impl=partition,exact", "--set=topk=8", "--budget=20ms", "--json")
 
 
 def scores(folder, rows=4, seq=512):

@@ -65,7 +65,7 @@ def test_what_is_there_runs(lacking):
     )
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "static"])
+@pytest.mark.parametrize("verb", ["run", "static"])
 def test_what_is_asked_for_by_name_is_refused(lacking, verb):
     name = {"torch": "torch_topk", "jax": "exact"}[lacking[0]]
     done = call(lacking, verb, "topk", "--impl", name)

@@ -114,20 +114,6 @@ def test_charts_say_it_in_their_notes(run, tmp_path):
         assert f"near: its author's bound: {NEAR}" in Path(path).read_text(), path
 
 
-def test_a_comparison_of_two_says_it(run):
-    said = run[1]("compare", "latest", "--impl", "smooth,broadcast", "--json")
-    (change, _) = said.json["comparisons"]
-    assert f"mask/smooth: its author's bound: {OWN}" in change["warnings"]
-    assert "semantics ones and exact: not mathematically equivalent" in change["warnings"]
-
-
-def test_the_list_says_it(in_process):
-    said = in_process("list", "--plugin", str(FILE), "--json").json
-    bounds = {info["id"]: info["bounds"] for info in said["implementations"]}
-    assert bounds["mask/near"]["fwd"] == NEAR
-    assert bounds["mask/scatter"] == {}
-
-
 def test_a_wrong_bound_is_wrong_usage(in_process, tmp_path):
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from seqsweep import within\nwithin(rel_rms=0)\n")

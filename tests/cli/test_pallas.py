@@ -1,6 +1,5 @@
 """Kernels in Pallas, from a user's folder to what they take of a TPU that is not here."""
 
-import json
 from importlib.util import find_spec
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import NO_TRITON
 from tests.cli.conftest import call, records
-from tests.repositories import Repository
 
 pytestmark = pytest.mark.jax
 compiles = pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
@@ -99,13 +97,6 @@ def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
         assert record["status"] == "crashed"
 
 
-@pytest.mark.long
-def test_a_kernel_for_gpus_is_interpreted_without_a_tpu_s_memories(tmp_path):
-    for record in records(written(tmp_path, more="compiler_params=gpu.CompilerParams()"), "run"):
-        assert record["status"] == "planned"
-        assert "without a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
-
-
 @pytest.mark.full
 @compiles
 def test_a_kernel_is_compiled_for_tpus_that_are_not_here(tmp_path):
@@ -160,23 +151,3 @@ def test_what_a_gpu_has_too_little_of_is_an_outcome_and_a_tpu_s_kernel_a_sentenc
     said = call(written(tmp_path), "static", "--target", "cuda:h100", "--seq", "2000")
     assert "its Pallas kernels are none for GPUs: --target tpu:v5p plans those" in " ".join(said.out.split())
     assert "Traceback" not in said.out + said.err
-
-
-@pytest.mark.long
-@compiles
-def test_a_gate_holds_vmem(tmp_path):
-    folder = tmp_path / "work"
-    work = Repository(folder)
-    work.commit({"points.py": plugin(), "bench.yaml": BENCH})
-
-    def verdict(text):
-        work.write({"points.py": text})
-        said = call(folder, "gate", "--static", "--against", "git:HEAD", "--seq", "2000", "--json")
-        (case,) = json.loads(said.out)["cases"]
-        return said.code, case["verdict"], case["reason"]
-
-    code, word, reason = verdict(plugin(block=128))
-    assert (code, word) == (1, "regressed")
-    assert "tpu:v5p: double: bytes of VMEM 4194304 -> 8388608; tpu:v6e: double: bytes" in reason
-    commented = plugin().replace("    def double", "    # the same kernel, a line lower\n    def double")
-    assert verdict(commented) == (0, "unchanged", "the same kernels")

@@ -139,8 +139,3 @@ def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
     assert said.code == 3
     assert '"atend" is no stage of family attention' in said.err
     assert 'nearest: "attend"' in said.err
-
-
-@pytest.mark.full
-def test_a_run_goes_on_beside_a_stored_profile(folder, slept):
-    assert call(folder, "run", "attention", "--seq", "16", "--mode", "fwd").code == 0

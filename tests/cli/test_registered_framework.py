@@ -1,6 +1,5 @@
 """A framework from outside: a package's entry point, and no file of this project knows of it."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -108,21 +107,9 @@ def test_its_cases_are_checked_and_timed_like_any_other(records):
     assert all(one["correctness"]["passed"] and one["timing"]["median_s"] > 0 for one in records)
 
 
-def test_the_version_of_its_package_is_part_of_a_record_s_fingerprint(ask, records):
-    file = ask.work.folder / "results/runs" / records[0]["run"] / "fingerprints.json"
-    facts = json.loads(file.read_text())[records[0]["fingerprint"]]
-    assert facts["versions"]["tables-for-seqsweep"] == "1.5"
-
-
 def test_what_it_does_not_plan_is_missing_with_its_reason(ask):
     said = ask("static", "--target", "host", "--json")
     assert "tables are not planned" in said.out
-
-
-def test_it_is_asked_for_no_compiler_of_somebody_else_s(ask):
-    said = ask("static", "--target", "tpu:v5p", "--json")
-    assert "tables has no compiler for tpu:v5p" in said.out
-    assert "is not installed" not in said.out + said.err
 
 
 def test_its_stages_are_timed(ask):

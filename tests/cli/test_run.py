@@ -152,23 +152,3 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     assert refused.code == 2
     assert "cpu (" in refused.err
     assert in_process("compare", str(run), str(elsewhere), "--force").code == 0
-
-
-def test_pruning_names_what_goes(in_process, tmp_path, project, measured):
-    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
-    for name in (older := "20250101T000000Z-aaaaaaa", measured.json["run"]):
-        shutil.copytree(project / "results/runs" / measured.json["run"], tmp_path / "results/runs" / name)
-    said = in_process("runs", "--keep", "1", "--dry-run", folder=tmp_path)
-    assert said.out.startswith(f"would delete {tmp_path}/results/runs/{older} (")
-    assert in_process("runs", "--keep", "1", folder=tmp_path).out == said.out.replace(
-        "would delete", "deleted"
-    )
-    assert [path.name for path in (tmp_path / "results/runs").iterdir()] == [measured.json["run"]]
-
-
-def test_a_family_is_described_at_a_point_of_bench_yaml(in_process):
-    family = in_process("list", "mask", "--json").json
-    exact = next(told for told in family["semantics"] if told["name"] == "exact")
-    assert (exact["point"]["seq"], exact["reason"], family["reason"]) == (256, "", "")
-    assert {"name": "topk_indices", "dtype": "i32", "shape": [1, 4, 32]} in exact["inputs"]
-    assert {info["id"] for info in family["implementations"]} > {"mask/broadcast", "mask/scatter"}

@@ -162,47 +162,6 @@ def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
     )
 
 
-SIDE_EFFECTS = """
-import sys
-import threading
-import time
-
-print("printed on import")
-print("and on standard error", file=sys.stderr)
-threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-with open("written.txt", "a") as file:
-    file.write("on import")
-"""
-ASKS_FOR_A_DEVICE = """
-
-@implementation(framework="triton", semantics="double")
-def for_this_device(w: Points):
-    import torch
-
-    warps = 8 if torch.cuda.get_device_capability()[0] >= 9 else 4
-    return lambda x: 2 * x
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "command", [("run",), ("static", "--target", "cuda:h100")], ids=lambda words: words[0]
-)
-def test_a_module_with_side_effects_and_a_builder_that_wants_the_device_lose_nothing(tmp_path, command):
-    folder = written(tmp_path, "double")
-    plugin = folder / "points.py"
-    plugin.write_text(plugin.read_text() + SIDE_EFFECTS + ASKS_FOR_A_DEVICE)
-    by_name = {}
-    for record in records(folder, *command):
-        by_name.setdefault(record["implementation"], []).append(record)
-    assert {record["status"] for record in by_name["points/double"]} == {
-        "planned" if command == ("run",) else "ok"
-    }
-    for record in by_name["points/for_this_device"]:
-        assert record["status"] == "crashed"
-        assert "(points.py:" in record["reason"]
-
-
 LAUNCH = ("--target", "cuda:a100", "--args", "x=f32[4Ki], y=f32[64], n=1000, BLOCK=64, num_warps=1")
 
 
@@ -215,7 +174,7 @@ def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
     assert answer.startswith("cuda:a100: hungry takes 255 registers a thread, spills")
     assert "most at kernels.py:" in answer
     assert table.startswith("kernels.py::hungry on cuda:a100\n")
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["compiled"]
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.full

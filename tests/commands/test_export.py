@@ -1,8 +1,7 @@
-"""`export`: rows that are read back, Markdown that nothing of others breaks."""
+"""`export`: rows that are read back, and that nothing of others breaks."""
 
 import csv
 import io
-import re
 
 import pandas as pd
 import pytest
@@ -12,7 +11,7 @@ from harness.commands.exit_codes import call_app
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import RUNS, store, store_two_runs
 
-NASTY = "a|b `c` <b>*x*</b> \x1b[31mred\x1b[0m\n[t](u) $m$ ~~s~~ #1"
+NASTY = "a|b,c \x1b[31mred\x1b[0m\n"
 
 
 @pytest.fixture
@@ -43,31 +42,10 @@ def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
 
 
-def test_nothing_of_others_is_markdown_or_html(export, tmp_path, results):
+def test_no_control_sequence_of_others_reaches_a_row(export, results):
     crashed = record_of("a", 1, status="crashed", reason=NASTY, options={"o": NASTY}, run=RUNS[0])
     timed = record_of("b", 1, timing=timing_of([1.0] * 6), correctness=PASSED, run=RUNS[0])
     store(results, "20261122T113000Z-ccccccc", [crashed, timed], "mask/b")
-    _, out, _ = export("--to", "markdown")
-    text = re.sub(r"<(details|summary|sup|/details|/summary|/sup)>|\\.", "", out)
-    assert not re.search(r"[<`*~$\x1b\x00]|\[t\]|#1", text)
-    (row,) = [line for line in out.splitlines() if line.startswith("| 1 | a")]
-    assert len(re.findall(r"(?<!\\)\|", row)) == 7
     _, out, _ = export("--to", "csv")
     assert "\x1b" not in out
     assert len(list(csv.reader(io.StringIO(out)))) == 3
-
-
-def test_a_full_disk_is_a_sentence(export, tmp_path, monkeypatch):
-    import errno
-    import os
-
-    from harness.store import atomic
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(atomic.os, "write", full)
-    code, _, err = export("--to", "csv", "--out", str(tmp_path / "x.csv"))
-    assert code == 5
-    assert "x.csv: cannot be written (No space left on device); free space" in err
-    assert not list(tmp_path.glob("*x.csv*"))

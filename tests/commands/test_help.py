@@ -34,16 +34,12 @@ def helped(name):
     return command.get_help(typer.Context(command, info_name=f"seqsweep {name}", terminal_width=100))
 
 
-@pytest.mark.parametrize("words", [[], ["run"], ["gate"], ["list"]], ids=" ".join)
+@pytest.mark.parametrize("words", [[], ["run"]], ids=" ".join)
 def test_h_is_help(words):
     short, long = call(*words, "-h"), call(*words, "--help")
     assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, "")
     assert "-h, --help" in short.stdout
     assert short.stdout.startswith(f"Usage: {' '.join(['seqsweep', *words])} ")
-
-
-def test_no_words_are_help():
-    assert call().stdout == call("--help").stdout
 
 
 def test_version():
@@ -54,12 +50,6 @@ def test_version():
 def test_the_list_of_commands_cuts_no_sentence():
     page = GROUP.get_help(typer.Context(GROUP, info_name="seqsweep", terminal_width=80))
     assert "..." not in page.partition("Commands:")[2]
-
-
-def test_a_version_after_a_command_is_none():
-    done = call("run", "--version")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("seqsweep: No such option: --version")
 
 
 def test_the_help_of_every_command_is_that_which_was_read():
@@ -82,16 +72,3 @@ def test_completion_names_commands_and_flags():
     assert (commands.returncode, commands.stdout.split(), commands.stderr) == (0, ["check", "chart"], "")
     flags = call(COMP_WORDS="seqsweep run --re", COMP_CWORD="2", **ask)
     assert (flags.returncode, flags.stdout.split()) == (0, ["--replicates", "--resume", "--results"])
-
-
-def test_completion_is_installed_for_the_shell_that_asks(tmp_path):
-    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = call("--install-completion", "bash", **told)
-    assert done.returncode == 0
-    script = (tmp_path / ".bash_completions" / "seqsweep.sh").read_text()
-    assert "_SEQSWEEP_COMPLETE=complete_bash" in script
-    assert call("--show-completion", "bash", **told).stdout.strip() == script.strip()
-
-
-def test_completion_of_an_unknown_kind_is_no_verdict():
-    assert call(_SEQSWEEP_COMPLETE="nonsense").returncode == 5

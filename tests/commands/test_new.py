@@ -1,6 +1,5 @@
 """`seqsweep new`: what it writes is right as it is, and nothing is ever overwritten."""
 
-import errno
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import pytest
 from harness.catalog.accelerators import missing_compiler
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.store import atomic
 from tests.cli.forked import ROOT, call_forked
 
 FAMILIES = sorted(file.parent.name for file in ROOT.glob("impls/*/family.py"))
@@ -116,13 +114,3 @@ def test_the_pages_show_what_is_written(new, tmp_path):
     assert (tmp_path / "my_scatter.py").read_text() in (ROOT / "README.md").read_text()
     assert (tmp_path / "sums.py").read_text() in (ROOT / "docs/plugins.md").read_text()
     assert len((tmp_path / "sums.py").read_text().splitlines()) <= 45
-
-
-def test_a_full_disk_leaves_no_half_a_file(new, tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(atomic.os, "fsync", full)
-    code, _, err = new("mask", "mine")
-    assert (code, list(tmp_path.iterdir())) == (5, [])
-    assert "mine.py: cannot be written (No space left on device)" in err

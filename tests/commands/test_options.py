@@ -17,33 +17,6 @@ def test_words_come_with_commas_or_one_by_one():
         split_words(["4Ki", ","])
 
 
-def test_each_group_adds_its_own():
-    selection = options.SelectionFlags(
-        family=["mask"],
-        impl=["a,b"],
-        seq=["4Ki"],
-        mode=["bwd"],
-        set_=["rows=1,2", "rows=3"],
-        quick=True,
-        model=["glm-5,kimi-k2"],
-        tp=["8"],
-    )
-    limits = options.LimitFlags(timeout="1s", seed="7")
-    run = measuring_options.RunFlags(baseline="a", budget="2s", replicates=4)
-    assert combine(selection, limits, run) == Overrides(
-        families=("mask",),
-        impls=("a", "b"),
-        seqs=("4Ki",),
-        modes=("bwd",),
-        fields={"rows": ("1", "2", "3")},
-        baseline="a",
-        quick=True,
-        replicates=4,
-        settings={"timeout": "1s", "seed": "7", "budget": "2s"},
-        models={"model": ("glm-5", "kimi-k2"), "tp": ("8",)},
-    )
-
-
 @pytest.mark.parametrize("text", ["rows", "rows=", "rows= ,", "=", "=3", ""])
 def test_a_field_without_a_value_is_refused(text):
     with pytest.raises(UsageError) as caught:

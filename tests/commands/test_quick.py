@@ -45,7 +45,6 @@ def says_noisy(text):
 SHOWN = {
     "tables": ["show"],
     "tables as JSON": ["show", "--json"],
-    "Markdown": ["export", "--to", "markdown"],
     "rows": ["export", "--to", "csv"],
     "a function": ["dispatch"],
     "a function as JSON": ["dispatch", "--json"],

@@ -12,7 +12,6 @@ from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
-from harness.core.typed_command import typed_command
 
 LONG = "a" * 300
 
@@ -89,11 +88,6 @@ def test_json_holds_a_name_that_is_no_utf_8(capsysbinary):
     name = os.fsdecode(b"caf\xe9.svg")
     output.print_json({"charts": [name]})
     assert json.loads(capsysbinary.readouterr().out) == {"charts": [name]}
-
-
-def test_a_command_is_kept_as_text(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["seqsweep", "run", os.fsdecode(b"caf\xe9"), "é"])
-    assert typed_command() == ["seqsweep", "run", "caf\\xe9", "é"]
 
 
 def test_a_link_stays_and_leads_to_what_is_written(tmp_path):

@@ -12,8 +12,7 @@ from harness.store.runs import RunFolder
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import suite_info
-from tests.records import PASSED, record_of, timing_of
-from tests.stores import RUNS, store
+from tests.stores import RUNS
 
 BENCH = """
 suites:
@@ -65,29 +64,6 @@ def test_all_distributions_of_a_length_are_one_group_and_each_keeps_its_own_base
     assert suite_info(schedule)["scores"]["interleaved"] == "distribution"
 
 
-STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]
-
-
-def stored(results, *distributions):
-    """A run of two implementations, the second twice as fast, on so many distributions."""
-    store(
-        results,
-        RUNS[0],
-        [
-            record_of(
-                name,
-                4096,
-                workload={"distribution": data},
-                timing=timing_of([seconds * s for s in STEADY]),
-                correctness=PASSED,
-            )
-            for data in distributions
-            for name, seconds in (("base", 1.0), ("x", 0.5))
-        ],
-        interleaved="distribution",
-    )
-
-
 def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     folder = RunFolder.create(tmp_path / "results", RUNS[0], {"suites": {}, "depth": "run"})
     done = Done(folder, RunOutcome((), interrupted=True, overhead={}))
@@ -98,6 +74,3 @@ def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path
     said = capsys.readouterr().err
     assert "resume with: " in said
     assert "no suite with two distributions" not in said
-
-
-STEADY = [1.0 + 0.001 * (place % 7) for place in range(30)]

@@ -18,14 +18,12 @@ from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
-from harness.core.shown_text import message_of
 from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict
 from harness.gate.output import junit, report_outcome
 from harness.gate.report.github import annotations, summary
 from harness.report.charts import draw_run
 from harness.report.tables.listing import runs_table
-from harness.run.processes.output_log import exit_cause
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
@@ -192,11 +190,3 @@ def test_progress(capsys):
     progress.message(LONE)
     progress.close()
     assert_shown(capsys.readouterr().err)
-
-
-def test_a_reason_is_clean_from_the_start():
-    reason = message_of(RuntimeError(LONE))
-    assert_shown(reason)
-    assert "\n" not in reason
-    cause = exit_cause(1, "before\n\x1b[31mred\x1b[0m\x00 \x9b2Jline\n", None)
-    assert cause.died_of.endswith(': "red line"')

@@ -6,8 +6,7 @@ import pytest
 
 from harness.core.record import Cost, Memory
 from harness.store import jsonl
-from harness.store.run_id import new_run_id
-from harness.store.runs import RunFolder
+from harness.store.runs import RunFolder, new_run_id
 from tests.records import PASSED, record_of, static_of, timing_of
 
 RUN = new_run_id(datetime(2026, 11, 20, 11, 30, tzinfo=UTC), "tests")

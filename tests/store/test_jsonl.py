@@ -1,5 +1,4 @@
 import json
-import math
 
 import msgspec
 import pytest
@@ -134,20 +133,11 @@ def test_what_nests_too_deeply_cannot_be_stored(record):
         encode(record(facts={"deep": nested}))
 
 
-def test_a_record_that_contradicts_itself_is_refused(record):
-    data = unseal(encode(record()))
-    with pytest.raises(ValueError, match="timing without a passed contract"):
-        decode(reseal({**data, "correctness": None}))
-
-
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
         ({"seq": "x"}, r"Expected `int`, got `str` - at `\$.seq`"),
-        ({"seq": True}, r"Expected `int`, got `bool` - at `\$.seq`"),
-        ({"options": [1]}, r"Expected `object`, got `array` - at `\$.options`"),
         ({"cost": {"flops": "many"}}, r"got `str` - at `\$.cost.flops`"),
-        ({"memory": None}, r"got `null` - at `\$.memory`"),
     ],
 )
 def test_a_sealed_record_with_a_value_of_another_type_is_refused_with_its_path(record, changed, says):
@@ -155,25 +145,6 @@ def test_a_sealed_record_with_a_value_of_another_type_is_refused_with_its_path(r
         decode(reseal({**unseal(encode(record())), **changed}))
 
 
-@pytest.mark.parametrize("flops", [2**53 + 1, 2**70, 1e16, 0.5])
-def test_whole_numbers_stay_whole(record, flops):
-    stored = decode(encode(record(cost=Cost(flops=flops)))).cost.flops
-    assert (stored, type(stored)) == (flops, type(flops))
-
-
-def test_figures_that_are_no_numbers_become_null(record):
-    figures = {"worst": math.nan}
-    stored = decode(
-        encode(record(correctness=Correctness("exact", passed=True, coverage="rows", figures=figures)))
-    )
-    assert stored.correctness.figures == {"worst": None}
-
-
 def test_a_value_without_json_form_is_told(record):
     with pytest.raises(ValueError, match=r"mask/scatter\[a=.* cannot be stored"):
         encode(record(options={"a": object()}))
-
-
-@pytest.mark.parametrize("written", [None, [1], "2/3", [1.5, 2], {"a": 1}])
-def test_a_line_from_elsewhere_is_an_append_of_its_own(written):
-    assert part_of_line({"append": written}) == (1, 1)

@@ -1,12 +1,10 @@
 """A run in short: what its files say, and what is left to say where they are damaged."""
 
-import json
-
 import pytest
 
 from harness.core.record import Correctness
-from harness.store.run_lock import run_lock
 from harness.store.run_summary import summarise
+from harness.store.runs import run_lock
 
 FACTS = {"git": {"commit": "31dd830c09de", "dirty": True}, "load": [1.0]}
 WRONG = Correctness("exact", passed=False, coverage="whole")
@@ -45,14 +43,6 @@ def test_it_says_of_which_code_and_machine_it_is(stored_run):
     assert run.fingerprint.startswith("sha256:")
 
 
-@pytest.mark.parametrize(
-    ("gpu", "name"), [({"name": "a gpu"}, "a gpu"), ({"unavailable": "no driver"}, "a processor")]
-)
-def test_a_gpu_names_the_machine(folder, gpu, name):
-    folder.write_fingerprint({"cpu": "a processor", "gpu": gpu})
-    assert summarise(folder).machine == name
-
-
 def test_its_state(folder):
     assert summarise(folder).state == "open"
     with run_lock(folder.path, "seqsweep run", print):
@@ -77,16 +67,3 @@ def test_damage_is_a_problem_and_the_rest_is_there(stored_run, name):
     assert run.cases == (0 if name == "records.jsonl" else 3)
     assert run.commit == (None if name == "environments.json" else "31dd830c09de")
     assert run.machine == (None if name == "fingerprints.json" else "a processor")
-
-
-@pytest.mark.parametrize("suites", [None, [], {"a": None, "b": {"cases": 3}, "c": {"cases": [["no id"]]}}])
-def test_a_run_json_of_another_form_stops_nothing(folder, suites):
-    (folder.path / "run.json").write_text(json.dumps({"suites": suites, "started": 3, "problems": "x"}))
-    assert summarise(folder).cases == 0
-
-
-def test_records_that_are_no_file_are_a_problem(folder):
-    (folder.path / "records.jsonl").unlink()
-    (folder.path / "records.jsonl").mkdir()
-    (problem,) = summarise(folder).problems
-    assert "cannot be read" in problem

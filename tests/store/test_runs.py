@@ -3,11 +3,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
-from harness.store.run_id import new_run_id
-from harness.store.runs import DAMAGED, RunFolder
+from harness.store.runs import DAMAGED, RunFolder, new_run_id
 from harness.store.stored_run import INFO, RECORDS
 from tests.stores import full_disk
 
@@ -33,12 +31,6 @@ def test_a_new_id_is_greater_than_all_there_are():
     assert later.startswith("20261121T113000Z-")
 
 
-@pytest.mark.parametrize("name", ["99991231T235959Z-0000000", "20269999T113000Z-0000000", "zzz"])
-def test_names_that_no_time_can_follow_are_passed_over(name):
-    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
-    assert new_run_id(moment, "a", [name]) == new_run_id(moment, "a")
-
-
 def test_a_new_run_makes_its_folders(tmp_path):
     folder = RunFolder.create(tmp_path / "deep" / "results", "one", {"schema": 1})
     assert folder.path == tmp_path / "deep" / "results" / "runs" / "one"
@@ -60,14 +52,6 @@ def test_results_that_cannot_be_written_are_told_before_anything_runs(tmp_path):
         RunFolder.create(tmp_path / "results", "one", {})
     assert caught.value.exit_code == 5
     assert str(tmp_path / "results") in str(caught.value)
-
-
-def test_a_file_in_the_place_of_the_runs_is_named(tmp_path):
-    (tmp_path / "runs").write_text("")
-    with pytest.raises(
-        MachineError, match=r"runs: cannot be written \(a file stands where a folder is needed"
-    ):
-        RunFolder.create(tmp_path, "one", {})
 
 
 def test_run_json_changes_as_a_whole(folder):
@@ -133,20 +117,6 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_group_loses_only_that_group(fol
     assert [one.seq for one in folder.read().records] == [1, 2]
 
 
-def test_a_disk_that_takes_a_few_bytes_at_a_time(folder, record, monkeypatch):
-    write = os.write
-    monkeypatch.setattr(atomic.os, "write", lambda descriptor, data: write(descriptor, data[:100]))
-    folder.append([record(1), record(2)])
-    assert folder.read().records == (record(1), record(2))
-
-
-def test_a_failing_flush_takes_the_group_back(folder, record, monkeypatch):
-    monkeypatch.setattr(atomic.os, "fsync", full_disk)
-    with pytest.raises(MachineError):
-        folder.append([record(1)])
-    assert (folder.path / RECORDS).read_bytes() == b""
-
-
 def test_ctrl_c_between_two_writes_takes_the_group_back(folder, record, monkeypatch):
     write = os.write
 
@@ -158,20 +128,6 @@ def test_ctrl_c_between_two_writes_takes_the_group_back(folder, record, monkeypa
     with pytest.raises(KeyboardInterrupt):
         folder.append([record(1)])
     assert (folder.path / RECORDS).read_bytes() == b""
-
-
-def test_a_vanished_folder(folder, record):
-    (folder.path / RECORDS).unlink()
-    (folder.path / INFO).unlink()
-    folder.path.rmdir()
-    with pytest.raises(MachineError, match="No such file or directory"):
-        folder.append([record(1)])
-
-
-def test_a_full_device_at_the_probe(tmp_path, monkeypatch):
-    monkeypatch.setattr(atomic.os, "write", full_disk)
-    with pytest.raises(MachineError, match="No space left"):
-        RunFolder.create(tmp_path, "one", {})
 
 
 # Damage
@@ -272,15 +228,6 @@ def test_repairs_add_to_what_was_set_aside(folder):
     assert (folder.path / DAMAGED).read_bytes() == b"{one\n{two\n"
 
 
-def test_a_whole_file_is_left_alone(folder, record):
-    folder.append([record(1)])
-    before = (folder.path / RECORDS).stat()
-    assert folder.repair() == ()
-    assert (folder.path / RECORDS).stat().st_ino == before.st_ino
-    (folder.path / RECORDS).unlink()
-    assert folder.repair() == ()
-
-
 def path_lines(folder):
     return (folder.path / RECORDS).read_bytes().splitlines()
 
@@ -334,16 +281,3 @@ def test_what_has_no_end_is_not_read(folder, name, kind):
         (folder.path / name).symlink_to("/dev/zero")
     with pytest.raises((MachineError, UsageError), match=r"cannot be read \(it is no regular file\)"):
         _ = (folder.info, folder.read())
-
-
-def test_a_link_to_a_file_is_read(folder, record, tmp_path):
-    folder.append([record(1)])
-    (folder.path / RECORDS).rename(tmp_path / "elsewhere.jsonl")
-    (folder.path / RECORDS).symlink_to(tmp_path / "elsewhere.jsonl")
-    assert folder.read().records == (record(1),)
-
-
-def test_the_log_of_a_long_name_is_kept(folder):
-    case = Case.of(f"mask/{'long' * 100}", {}, {"seq": 8})
-    name = folder.write_crash(case, 0, "it fell")
-    assert folder.crash_log(name) == "it fell"

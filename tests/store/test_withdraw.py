@@ -1,8 +1,5 @@
 """Taking records out of a run, so that they can be measured again."""
 
-import pytest
-
-from harness.store.jsonl import Line
 from harness.store.runs import WITHDRAWN
 from harness.store.stored_run import RECORDS
 
@@ -31,18 +28,3 @@ def test_what_is_withdrawn_twice_is_kept_twice(folder, record):
         folder.withdraw({record().key[:2]})
     assert len((folder.path / WITHDRAWN).read_bytes().splitlines()) == 2
     assert folder.read().records == ()
-
-
-def test_withdrawing_nothing_changes_nothing(folder, record):
-    folder.append([record()])
-    folder.withdraw(set())
-    folder.withdraw({("mask/other@seq=1:fwd:cpu", 0), (record().case, 1)})
-    assert len(folder.read().records) == 1
-    assert not (folder.path / WITHDRAWN).exists()
-
-
-def test_withdrawing_compares_no_line_with_another(folder, record, monkeypatch):
-    folder.append([record(seq) for seq in range(1, 40)])
-    monkeypatch.setattr(Line, "__eq__", lambda *_: pytest.fail("every line is looked at once"))
-    folder.withdraw({record(seq).key[:2] for seq in range(1, 20)})
-    assert [one.seq for one in folder.read().records] == list(range(20, 40))

@@ -101,9 +101,3 @@ def test_of_two_branches_one_may_have_the_count_and_the_other_the_bytes():
     large = PROGRAM.replace("%r1 = f32[16] all-reduce(%r)", "%r1 = f32[4096] all-reduce(%r)")
     found = {one.op: one for one in collectives(Graph(large.replace("START", "%zero")), {"w": 10})}
     assert found["all-reduce"] == Collective("all-reduce", 2, 4 * 4096)
-
-
-def test_what_is_started_as_a_call_is_entered():
-    called = PROGRAM.replace("async-start(%whole), calls=", "call-start(%whole), to_apply=")
-    found = {one.op: one for one in collectives(Graph(called.replace("START", "%zero")), {"w": 10})}
-    assert found["reduce-scatter"] == Collective("reduce-scatter", 1, 4 * 16)

@@ -44,12 +44,6 @@ def test_the_bytes_of_a_loop_are_a_body_s_times_its_turns():
     assert by_length[10].temp_bytes == by_length[50].temp_bytes
 
 
-def test_a_gradient_runs_through_its_loop_twice():
-    static = figures(lambda x, w: jax.grad(lambda w: scanned(x, w).sum())(w))
-    assert 150 * PRODUCT < static.flops < 155 * PRODUCT  # one product forward, two backward
-    assert not static.body_only
-
-
 def test_the_dearest_branch_is_that_with_all_its_turns():
     def either(x, w):
         return jax.lax.cond(x[0, 0] > 0, lambda x: x @ w @ w, lambda x: scanned(x, w, 9), x)

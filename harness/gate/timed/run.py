@@ -26,7 +26,7 @@ from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 from harness.run.machine.lock import device_lock
-from harness.store.run_id import new_run_id
+from harness.store.runs import new_run_id
 from harness.sweep.project import Project
 
 TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing

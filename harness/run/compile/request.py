@@ -13,7 +13,7 @@ from harness.core.errors import require_member
 from harness.core.plain_data import from_plain
 from harness.core.record import STATUSES, Cost
 from harness.core.static_figures import Static
-from harness.cubin.occupancy import on_device
+from harness.cubin.machine_code import on_device
 
 
 @dataclass(frozen=True)

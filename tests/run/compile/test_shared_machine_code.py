@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from harness.catalog.accelerators import target
-from harness.cubin.occupancy import on_device
+from harness.cubin.machine_code import on_device
 from harness.run.compile import CompileRequest, Pool
 from tests.records import kernel_of
 from tests.run.compile.fakes import SETTINGS, FakeLane, answer, case

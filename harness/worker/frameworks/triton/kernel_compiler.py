@@ -23,8 +23,7 @@ from harness.core.machine import usable_cores
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code
-from harness.cubin.machine_code import launched_kernel
-from harness.cubin.occupancy import THREADS_PER_WARP
+from harness.cubin.machine_code import THREADS_PER_WARP, launched_kernel
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.triton.environment import prepare_environment
 
