@@ -1,10 +1,11 @@
-"""What the tests of offsets share: calls, references, verdicts and the golden vectors as batches."""
+"""What the tests of offsets share: calls, references, verdicts, and rows written out."""
 
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from impls.offsets._checks_golden import FIELDS
 from impls.offsets.family import FAMILY, zero_empty
 from tests.impls import jax_case
 from tests.impls.judgements import verdict
@@ -14,14 +15,10 @@ LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
 BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
 
 
-def alike(variant, w):
-    """The workload whose program serves this one too: a layout is seen by no variant, a kind not by all."""
-    return replace(w, layout="self", kind="causal" if variant.name in BLIND else w.kind)
-
-
 def call(variant, w, inputs, **options):
-    """The variant's result on the inputs it names."""
-    return jax_case.call(variant, alike(variant, w), inputs, **options)
+    """The variant's result; one program serves all layouts, which no variant sees, and perhaps all kinds."""
+    alike = replace(w, layout="self", kind="causal" if variant.name in BLIND else w.kind)
+    return jax_case.call(variant, alike, inputs, **options)
 
 
 def reference(w, inputs):
@@ -31,9 +28,21 @@ def reference(w, inputs):
 judged = partial(verdict, FAMILY, "exact")
 
 
-def lists(result):
-    """The four parts as lists; an empty length is 0."""
-    return [np.asarray(part).tolist() for part in zero_empty(result)]
+def spelled(result, row=0):
+    """One row's four parts as offsets.yaml has them; an empty length is 0."""
+    kept = []
+    for part, empty in zip(zero_empty(result), (0, 0, -1, -1), strict=True):
+        numbers = [int(number) for number in part[row]]
+        while numbers and numbers[-1] == empty:
+            numbers.pop()
+        kept.append(" ".join(map(str, numbers)))
+    return " ".join(" | ".join(kept).split())
+
+
+def written(text):
+    """The four inputs of a row that is written `ids of queries / of keys / positions of both`, apart by /."""
+    parts = [np.array([part.split()], np.int32) for part in text.split("/")]
+    return dict(zip(FIELDS, parts, strict=True))
 
 
 def met(w, ids_q, ids_kv, pos_q, pos_kv):

@@ -1,7 +1,7 @@
 """A process of its own, with TRITON_INTERPRET=1: sparse attention whose programs run in shuffled orders.
 
 A GPU promises no order of the programs of a grid, the interpreter always has the same one. Arguments: a form,
-its options as JSON, and how many orders. Prints how many different outputs and gradients they gave, by bits.
+"lists" or "atomic", and how many orders. Prints how many different outputs and gradients they gave, by bits.
 """
 
 import json
@@ -32,9 +32,8 @@ def run_in_orders(seed):
     tell = type(interpreter_builder).set_grid_idx
 
     def set_grid_idx(x, y, z):
-        sizes = interpreter_builder.grid_dim
         if (x, y, z) == (0, 0, 0):  # a launch begins
-            order = list(product(*map(range, sizes)))
+            order = list(product(*map(range, interpreter_builder.grid_dim)))
             places.update(zip(order, random.sample(order, len(order)), strict=True))
         tell(interpreter_builder, *places[x, y, z])
 
@@ -43,23 +42,20 @@ def run_in_orders(seed):
 
 def digests_of_a_call(attend):
     rng = np.random.default_rng(0)
-    tensors = [torch.from_numpy(array).requires_grad_() for array in inputs(WORKLOAD, rng).values()]
-    answer = attend(*tensors)
+    tensors = {
+        name: torch.from_numpy(array).requires_grad_() for name, array in inputs(WORKLOAD, rng).items()
+    }
+    answer = attend(**tensors)
     answer.backward(torch.from_numpy(rng.standard_normal(answer.shape, dtype=np.float32)))
-    parts = (answer, *(tensor.grad for tensor in tensors))
-    return [sha256(part.detach().numpy().tobytes()).hexdigest() for part in parts]
+    parts = {"output": answer, **{name: tensor.grad for name, tensor in tensors.items()}}
+    return {name: sha256(part.detach().numpy().tobytes()).hexdigest() for name, part in parts.items()}
 
 
 if __name__ == "__main__":
-    form, options, orders = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
-    attend = FORMS[form](WORKLOAD, **options)
+    form, atomic, orders = sys.argv[1], sys.argv[2] == "atomic", int(sys.argv[3])
+    attend = FORMS[form](WORKLOAD, atomic=atomic)
     results = []
     for seed in range(orders):
         run_in_orders(seed)
         results.append(digests_of_a_call(attend))
-    names = ["output", *inputs(WORKLOAD, np.random.default_rng(0))]
-    print(
-        json.dumps(
-            {name: len(set(each)) for name, each in zip(names, zip(*results, strict=True), strict=True)}
-        )
-    )
+    print(json.dumps({name: len({each[name] for each in results}) for name in results[0]}))

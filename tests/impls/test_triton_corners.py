@@ -8,7 +8,7 @@ from itertools import combinations, product
 import pytest
 
 from harness.catalog.discovery import builtin
-from tests.impls.interpreted import ROOT
+from tests.cli.forked import ROOT
 from tests.triton_corners import corners, cover, each
 
 KERNELS = {info.id for info in builtin().implementations.values() if info.framework == "triton"}
