@@ -120,5 +120,5 @@ def _cell(cell: Cell, notes: Footnotes) -> str:
 def _details(notes: Footnotes) -> str:
     if not notes.numbers:
         return ""
-    lines = [f"{number}. {escape_markdown(sentence)}" for number, sentence in notes.lines()]
+    lines = [f"{number}. {escape_markdown(sentence)}" for sentence, number in notes.numbers.items()]
     return "\n".join(("<details><summary>Notes</summary>", "", *lines, "", "</details>"))
