@@ -41,7 +41,9 @@ class TextConsole(Console):
             renderable = spelled
         # All output passes here, and so does each part of a table before it is measured.
         for segment in super().render(renderable, options):
-            text = clean_text(segment.text)
+            text = (
+                segment.text if segment.text == "\n" else clean_text(segment.text)
+            )  # most of a long table's
             if ascii_only:  # what is left of a line's own width: rules, and the sign of a text that was cut
                 text = to_ascii(text.replace("…", "~"))
             yield segment if segment.control else Segment(text, segment.style)

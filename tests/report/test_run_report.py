@@ -11,11 +11,11 @@ from harness.analysis.results import panel_of
 from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
+from tests.goldens import assert_golden
 from tests.records import timing_of
 from tests.report.conftest import page
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
-GOLDEN = Path(__file__).parents[1] / "golden"
 OVERHEAD = {
     "wall_s": 252.0, "work_s": 206.6, "share": 0.82, "compile_s": 28.0, "contract_s": 22.6, "other_s": 5.4,
     "samples_s": 156.0, "startup_s": 40.0, "startup_per_case_s": 0.11,
@@ -27,7 +27,7 @@ def test_the_page_of_a_run(info, run, width, notes):
     problems = ["records.jsonl:17: cut off; the line was left out"]
     text = page({**info, "overhead": OVERHEAD}, run, width, problems=problems, notes=notes)
     name = f"run_{width}_notes.txt" if notes else f"run_{width}.txt"
-    assert text == (GOLDEN / name).read_text(encoding="utf-8")
+    assert_golden(name, text)
 
 
 def test_a_terminal_gets_colours(info, run):

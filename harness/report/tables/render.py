@@ -1,29 +1,25 @@
-"""Rendering tables on a terminal: columns that fit, aligned numbers, footnotes in order.
-
-Lines are put together here rather than by rich's tables: those take a tenth of a millisecond for every cell,
-and a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
-"""
+"""Rendering tables on a terminal: the columns that fit, and footnotes in order. Rich lays out."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import zip_longest
 
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from harness.core.grouped import collected
-from harness.core.shown_text import spell_out, to_ascii
+from harness.core.shown_text import to_ascii
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
-from harness.report.tables.table_data import Column, Footnotes, TableData, shorten
+from harness.report.tables.listing import plain_table
+from harness.report.tables.table_data import Column, Footnotes, TableData, shorten, superscripts
 
 GAP = 2
-NOTHING = {"", ABSENT, to_ascii(ABSENT)}  # texts of a column that may be left out
+NOTHING = {"", ABSENT}  # texts of a column that may be left out
 _BREAK = re.compile(r" |(?=\[)")
-Marks = Callable[[Cell], str]  # the numbers of a cell's footnotes, as they stand behind its text
 
 
 @dataclass(frozen=True)
@@ -35,28 +31,10 @@ class ColumnMeasure:
     """
 
     column: Column
-    heading: tuple[str, ...]
+    heading: str
     whole: int
     folded: int
     empty: bool
-
-    @classmethod
-    def of(
-        cls, column: Column, cells: Sequence[Cell], heading: Sequence[str], marks_of: Marks
-    ) -> "ColumnMeasure":
-        texts = [text_width(cell.text) for cell in cells]
-        marks = [len(marks_of(cell)) for cell in cells]
-        above = max(map(text_width, heading))
-        if column.right:  # the widest number keeps room for the widest marks, so that a mark moves no column
-            inner = max(texts, default=0) + max(marks, default=0)
-        else:
-            inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
-        whole = folded = max(inner, above)
-        if column.folds:
-            pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_of(cell))}
-            folded = max(above, max(map(text_width, pieces), default=0))
-        empty = all(cell.text in NOTHING for cell in cells)
-        return cls(column, tuple(heading), whole, folded, empty)
 
     @property
     def absent(self) -> bool:
@@ -64,70 +42,9 @@ class ColumnMeasure:
         return self.empty and bool(self.column.rank)
 
 
-class TableMeasures:
-    """The measures of a table's columns, in their order."""
-
-    def __init__(self, table: TableData, marks_of: Marks) -> None:
-        self.table = table
-        self._marks_of = marks_of
-
-    @cached_property
-    def columns(self) -> tuple[ColumnMeasure, ...]:
-        columns = self.table.columns
-        tallest = max(len(group_lines(column)) for column in columns)
-        led: set[str] = set()
-        measures: list[ColumnMeasure] = []
-        for column, cells in zip(columns, zip(*self.table.rows, strict=True), strict=True):
-            # A group's lines stand above the first of its columns that is there.
-            above = group_lines(column) if column.group not in led else []
-            heading = [*[""] * (tallest - len(above)), *above, column.title]
-            measure = ColumnMeasure.of(column, cells, heading, self._marks_of)
-            if not measure.absent:
-                led.add(column.group)
-            measures.append(measure)
-        return tuple(measures)
-
-    def columns_that_fit(self, width: int) -> list[int]:
-        """The columns to draw: with content or of rank 0; where the width is short, the highest ranks go."""
-        indices = [i for i, measure in enumerate(self.columns) if not measure.absent]
-        for i in sorted(indices, key=lambda i: self.columns[i].column.rank, reverse=True):
-            if self.slack(indices, width) >= 0 or not self.columns[i].column.rank:
-                break
-            indices.remove(i)
-        return indices
-
-    def slack(self, indices: Sequence[int], width: int) -> int:
-        """Characters to spare when every text that may fold is folded."""
-        return width - sum(self.columns[i].folded for i in indices) - GAP * (len(indices) - 1)
-
-    def widths(self, indices: Sequence[int], width: int) -> list[int]:
-        """The columns' widths in `width` characters: spare room unfolds texts, the first columns first.
-
-        Where even folded columns are too wide, the widest give way.
-        """
-        spare = self.slack(indices, width)
-        widths = [self.columns[i].folded for i in indices]
-        for place, i in enumerate(indices):
-            more = max(0, min(spare, self.columns[i].whole - widths[place]))
-            widths[place] += more
-            spare -= more
-        while spare < 0 and max(widths) > 1:
-            widths[widths.index(max(widths))] -= 1
-            spare += 1
-        return widths
-
-
-def text_width(text: str) -> int:
-    """A text's width in terminal cells."""
-    return len(text) if text.isascii() else cell_len(text)
-
-
-def group_lines(column: Column) -> list[str]:
-    return column.group.split("\n") if column.group else []
-
-
-Part = str | Text | tuple[str, str]  # as Text.assemble takes them
-Line = tuple[Sequence[Part], int]  # what stands in a column on one line, and how wide it is
+def _width(texts: Iterable[str]) -> int:
+    """The widest text in terminal cells."""
+    return max((len(text) if text.isascii() else cell_len(text) for text in texts), default=0)
 
 
 @dataclass(frozen=True)
@@ -138,7 +55,115 @@ class Page:
     lines: tuple[str, ...] = ()
 
 
-Fitted = tuple[TableMeasures, list[int]]  # a table and the columns of it that are drawn
+class FittedTable:
+    """A table on a console: the measures of its columns, and the `shown` ones of them.
+
+    The columns with content, or of rank 0; where the width is short, the highest ranks go.
+    """
+
+    def __init__(self, console: Console, table: TableData, notes: Footnotes) -> None:
+        self.table = table
+        self._width = console.width
+        self._spell = to_ascii if console.options.ascii_only else str
+        self.columns = list(self._measures(notes))
+        self.shown = [i for i, measure in enumerate(self.columns) if not measure.absent]
+        for i in sorted(self.shown, key=lambda i: self.columns[i].column.rank, reverse=True):
+            if self._slack >= 0 or not self.columns[i].column.rank:
+                break
+            self.shown.remove(i)
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        return (row[i] for row in self.table.rows for i in self.shown)
+
+    @property
+    def _slack(self) -> int:
+        """Characters to spare when every text that may fold is folded."""
+        gaps = GAP * (len(self.shown) - 1)
+        return self._width - sum(self.columns[i].folded for i in self.shown) - gaps
+
+    def _measures(self, notes: Footnotes) -> Iterator[ColumnMeasure]:
+        groups = [column.group.split("\n") if column.group else [] for column in self.table.columns]
+        tallest = max(map(len, groups))
+        led: list[str] = []
+        for i, column in enumerate(self.table.columns):
+            cells = [row[i] for row in self.table.rows]
+            # A group's lines stand above the first of its columns that is there.
+            above = [] if column.group in led else groups[i]
+            heading = [self._spell(line) for line in (*[""] * (tallest - len(above)), *above, column.title)]
+            texts = [self._spell(notes.marked(cell)) for cell in cells]
+            pieces = {piece for text in texts for piece in _BREAK.split(text)} if column.folds else texts
+            whole, folded = (max(_width(heading), _width(each)) for each in (texts, pieces))
+            empty = all(cell.text in NOTHING for cell in cells)
+            measure = ColumnMeasure(column, "\n".join(heading), whole, folded, empty)
+            if not measure.absent:
+                led.append(column.group)
+            yield measure
+
+    def _widths(self) -> list[int]:
+        """The columns' widths: spare room unfolds texts, the first columns first, or the widest give way."""
+        spare = self._slack
+        columns = [self.columns[i] for i in self.shown]
+        widths = [measure.folded for measure in columns]
+        for place, measure in enumerate(columns):
+            more = max(0, min(spare, measure.whole - measure.folded))
+            widths[place] += more
+            spare -= more
+        for _ in range(-spare):
+            widths[widths.index(max(widths))] -= max(widths) > 1
+        return widths
+
+    def draw(self, notes: Footnotes) -> Table:
+        """The table with the numbers of these footnotes behind its cells."""
+        table = plain_table()
+        columns: list[tuple[int, int, bool]] = []
+        for i, width in zip(self.shown, self._widths(), strict=True):
+            right = self.columns[i].column.right
+            heading = self.columns[i].heading
+            table.add_column(heading, justify="right" if right else "left", width=width, overflow="fold")
+            columns.append((i, width, right))
+        ends = (*self.table.breaks, len(self.table.rows))
+        for begin, end in zip((0, *ends), ends, strict=False):
+            rows = self.table.rows[begin:end]
+            blocks = [
+                _Block([(self._spell(notes.marked(row[i])), row[i].style) for row in rows], width, right)
+                for i, width, right in columns
+            ]
+            if all(block.fits for block in blocks):
+                table.add_row(*blocks)
+            else:
+                for texts in zip(*(block.folded for block in blocks), strict=True):
+                    table.add_row(*texts)
+            table.add_section()
+        return table
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Texts of a column one below the other, each with its style.
+
+    A run has hundreds of thousands of cells, and rich takes four times as long where each is one of its own.
+    """
+
+    texts: Sequence[tuple[str, str]]
+    width: int
+    right: bool
+
+    @property
+    def fits(self) -> bool:
+        return _width(text for text, _ in self.texts) <= self.width
+
+    @property
+    def folded(self) -> Iterator[Text]:
+        """The texts as rich folds them; options begin a line."""
+        for text, style in self.texts:
+            yield Text(text if len(text) <= self.width else text.replace("[", "\n["), style)
+
+    def __rich_console__(self, console: Console, _: ConsoleOptions) -> Iterator[Segment]:
+        for text, style in self.texts:
+            room = " " * (self.width - _width([text])) if self.right else ""
+            yield Segment(room + text, console.get_style(style) if style else None)
+            yield Segment.line()
 
 
 @dataclass
@@ -147,30 +172,27 @@ class Legend:
 
     captions: dict[str, None] = field(default_factory=dict[str, None])
     missing: dict[str, dict[Column, None]] = field(default_factory=dict[str, dict[Column, None]])
-    narrow: list[Column] = field(default_factory=list[Column])
+    narrow: dict[Column, None] = field(default_factory=dict[Column, None])
     left_out: int = 0
 
-    def add(self, tables: Sequence[TableData], shown: Sequence[Fitted]) -> None:
-        self.captions.update({table.caption: None for table in tables if table.caption and table.rows})
-        for measures, indices in shown:
-            for i, measure in enumerate(measures.columns):
-                notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
-                if i in indices:
+    def add(self, page: Page, fitted: Sequence[FittedTable]) -> None:
+        self.captions.update({table.caption: None for table in page.tables if table.caption and table.rows})
+        for each in fitted:
+            for i, measure in enumerate(each.columns):
+                notes = dict.fromkeys(shorten(note) for row in each.table.rows for note in row[i].notes)
+                if i in each.shown:
                     self.captions.update({measure.column.caption: None} if measure.column.caption else {})
                 elif not measure.empty:
-                    self.narrow.append(measure.column)
+                    self.narrow[measure.column] = None
                 elif notes:
                     self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
     def print(self, console: Console) -> None:
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
-        for line in (*self.captions, *missing):
+        left_out = f"--notes shows {self.left_out} more footnotes." if self.left_out else ""
+        narrow = f"Too narrow for: {_titles(self.narrow)}; --json has them." if self.narrow else ""
+        for line in filter(None, (*self.captions, *missing, left_out, narrow)):
             console.print(Text(line, style="dim"))
-        if self.left_out:
-            console.print(Text(f"--notes shows {self.left_out} more footnotes.", style="dim"))
-        if self.narrow:
-            titles = _titles(dict.fromkeys(self.narrow))
-            console.print(Text(f"Too narrow for: {titles}; --json has them.", style="dim"))
 
 
 def print_tables(console: Console, *tables: TableData) -> None:
@@ -186,99 +208,42 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
 
     Adds what belongs into the legend to it. Returns whether any cell has a footnote.
     """
-    if ascii_only := console.options.ascii_only:
-        pages = spell_out(tuple(pages))
-    tables = [table for page in pages for table in page.tables]
-    cells = (cell for table in tables for row in table.rows for cell in row)
-    notes = Footnotes(cells, few=few, ascii_only=ascii_only)
-    shown: list[list[Fitted]] = []
-    for page in pages:
-        measured = [TableMeasures(table, notes.marks) for table in page.tables if table.rows]
-        fitted = [(measures, measures.columns_that_fit(console.width)) for measures in measured]
-        shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
+    every = (cell for page in pages for table in page.tables for row in table.rows for cell in row)
+    notes = Footnotes(every, few=few)
     any_noted = bool(notes.numbers)
-    notes.restrict(cell for page in shown for measures, at in page for cell in _cells(measures.table, at))
-    for page, fitted in zip(pages, shown, strict=True):
-        for place, (measures, indices) in enumerate(fitted):
-            if measures.table.title:
-                console.print(Text(measures.table.title, style="bold"))
+    drawn: list[list[FittedTable]] = []
+    for page in pages:
+        fitted = [FittedTable(console, table, notes) for table in page.tables if table.rows]
+        drawn.append([each for each in fitted if len(each.shown) > 1])  # names alone say nothing
+    notes = Footnotes((cell for fitted in drawn for each in fitted for cell in each.cells), few=few)
+    for page, fitted in zip(pages, drawn, strict=True):
+        for place, each in enumerate(fitted):
+            if each.table.title:
+                console.print(Text(each.table.title, style="bold"))
             if place == 0 and page.lines:
                 console.print(Text("\n".join(page.lines)))
                 console.print()
-            console.print(Group(*_table_lines(console, measures, indices, notes.marks)))
+            console.print(each.draw(notes))
             console.print()
-        legend.add(page.tables, fitted)
+        legend.add(page, fitted)
     legend.left_out += len(notes.left_out)
     if notes.numbers:
-        console.print(Group(*_note_lines(console, notes)))
+        console.print(_note_table(notes))
     return any_noted
 
 
-def _table_lines(
-    console: Console, measures: TableMeasures, indices: Sequence[int], marks: Marks
-) -> Iterator[Text]:
-    """The columns of a table at `indices`; `marks` are the numbers that a cell's footnotes are shown by."""
-    columns = [(i, measures.columns[i]) for i in indices]
-    widths = measures.widths(indices, console.width)
-    rights = [measure.column.right for _, measure in columns]
-    for titles in zip(*(measure.heading for _, measure in columns), strict=True):
-        heads = [_fit(Text(title, "bold"), width) for title, width in zip(titles, widths, strict=True)]
-        yield _line(heads, widths, rights)
-    yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
-    breaks = frozenset(measures.table.breaks)
-    for number, row in enumerate(measures.table.rows):
-        if number in breaks:
-            yield Text()
-        cells = [
-            _cell_lines(console, row[i], marks(row[i]), width, folds=measure.column.folds)
-            for (i, measure), width in zip(columns, widths, strict=True)
-        ]
-        for line in zip_longest(*cells, fillvalue=((), 0)):
-            yield _line(line, widths, rights)
-
-
-def _cell_lines(console: Console, cell: Cell, marks: str, width: int, *, folds: bool) -> list[Line]:
-    """A cell with its marks on one line, or where it folds on as many as it needs."""
-    needed = text_width(cell.text) + len(marks)
-    if needed <= width:
-        return [(((cell.text, cell.style), marks), needed)]
-    if not folds:
-        return [_fit(Text.assemble((cell.text, cell.style), marks), width)]
-    whole = Text.assemble((cell.text.replace("[", "\n["), cell.style), marks)  # options begin a line
-    return [((line,), line.cell_len) for line in whole.wrap(console, width, overflow="fold")]
-
-
-def _fit(text: Text, width: int) -> Line:
-    text.truncate(width, overflow="ellipsis")
-    return (text,), text.cell_len
-
-
-def _line(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) -> Text:
-    """The texts of the columns beside each other on one line."""
-    parts: list[Part] = []
-    for (texts, needed), width, right in zip(cells, widths, rights, strict=True):
-        room = " " * (width - needed)
-        parts += (room, *texts, " " * GAP) if right else (*texts, room + " " * GAP)
-    line = Text.assemble(*parts, no_wrap=True, overflow="ignore")
-    line.rstrip()
-    return line
-
-
-def _note_lines(console: Console, notes: Footnotes) -> Iterator[Text]:
+def _note_table(notes: Footnotes) -> Table:
     """Footnotes behind the numbers they are shown by."""
-    marks = {notes.superscripts([number]): text for number, text in notes.lines()}
-    indent = max(map(len, marks)) + 1
-    for mark, text in marks.items():
-        for place, line in enumerate(Text(text).wrap(console, max(1, console.width - indent))):
-            yield Text(f"{'' if place else mark:{indent}}{line}", no_wrap=True, overflow="ignore")
-
-
-def _cells(table: TableData, indices: Sequence[int]) -> Iterator[Cell]:
-    return (row[i] for row in table.rows for i in indices)
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for note, number in notes.numbers.items():
+        table.add_row(superscripts([number]), Text(note))
+    return table
 
 
 def _titles(columns: Iterable[Column]) -> str:
     """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
-    owners = collected((column.title, line) for column in columns for line in group_lines(column)[:1] or [""])
+    owners = collected((column.title, column.group.partition("\n")[0]) for column in columns)
     titles = collected((", ".join(filter(None, of)), title) for title, of in owners.items())
     return "; ".join(", ".join(names) + (f" of {of}" if of else "") for of, names in titles.items())

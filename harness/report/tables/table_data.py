@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from harness.analysis.suite_results import CaseResult
-from harness.core.shown_text import to_ascii
 from harness.report.tables.cells import Cell
 
 Write = Callable[[CaseResult], Cell]
@@ -69,48 +68,37 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Footnotes:
-    """The footnotes of some cells: all sentences, or with `few` one for each kind and cause of reservation.
+    """The footnotes of some cells in the order of reading: all sentences, or with `few` one for each kind
+    and cause of reservation.
 
-    `left_out` are the sentences that stand behind no kind's footnote. With `ascii_only` their numbers are
-    written in ASCII.
+    `numbers` are those of each sentence, `left_out` the sentences that stand behind no kind's footnote.
     """
 
-    def __init__(self, cells: Iterable[Cell], *, few: bool = False, ascii_only: bool = False) -> None:
-        self.few = few
-        self.ascii_only = ascii_only
-        self.left_out: dict[str, None] = {}
-        self.restrict(cells)
-
-    def restrict(self, cells: Iterable[Cell]) -> None:
-        """Number the footnotes of the cells that are shown anew, in the order of reading."""
-        shown = [cell for cell in cells if cell.notes or cell.kinds]
-        used = dict.fromkeys(note for cell in shown for note in self._of(cell))
+    def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
+        self._few = few
+        noted = [cell for cell in cells if cell.notes or cell.kinds]
+        used = dict.fromkeys(note for cell in noted for note in self._of(cell))
         self.numbers = {note: place for place, note in enumerate(used, 1)}
-        if self.few:
-            said = (note for cell in shown for note in cell.notes if not any(note in k for k in cell.kinds))
-            self.left_out = dict.fromkeys(said)
-
-    def marks(self, cell: Cell) -> str:
-        """The numbers as they stand behind a text: `¹,¹²`."""
-        return self.superscripts(self.numbers_of(cell))
+        said = (note for cell in noted for note in cell.notes if not any(note in k for k in cell.kinds))
+        self.left_out = dict.fromkeys(said) if few else {}
 
     def numbers_of(self, cell: Cell) -> list[int]:
         return [self.numbers[note] for note in self._of(cell)]
 
-    def lines(self) -> list[tuple[int, str]]:
-        """Each number with its sentence."""
-        return [(number, note) for note, number in self.numbers.items()]
-
-    def superscripts(self, numbers: Sequence[int]) -> str:
-        marks = ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
-        return to_ascii(marks) if self.ascii_only else marks
+    def marked(self, cell: Cell) -> str:
+        """The cell's text with the numbers of its footnotes behind it: `1.42 ms¹,¹²`."""
+        return cell.text + superscripts(self.numbers_of(cell))
 
     def _of(self, cell: Cell) -> Iterable[str]:
         """A cell's footnotes as they are shown, each once."""
-        if self.few:
-            named = (f"{kind}: {cause}" if cause else kind for kind, cause in cell.kinds)
-            return dict.fromkeys(map(shorten, named)) if cell.kinds else ()
-        return dict.fromkeys(map(shorten, cell.notes)) if cell.notes else ()
+        notes = (
+            (f"{kind}: {cause}" if cause else kind for kind, cause in cell.kinds) if self._few else cell.notes
+        )
+        return dict.fromkeys(map(shorten, notes))
+
+
+def superscripts(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
 
 
 @lru_cache(4096)  # cases share sentences, and a run has hundreds of thousands of cells
