@@ -25,12 +25,6 @@ def test_a_reference_that_gives_no_numbers_is_at_fault_itself(answer):
         reference.result(None)
 
 
-def test_plain_numbers_are_an_answer():
-    meaning = Semantics("sum", lambda w, rows: lambda x: (sum(x), [1, 2]), exact())
-    total, parts = Reference(meaning, None, None, {"x": np.ones(3, np.float32)}).result(None)
-    assert (float(total), [int(part) for part in parts]) == (3.0, [1, 2])
-
-
 @pytest.mark.torch
 class TestOnADevice:
     """A device without memory, for which the cpu stands: what is put there fails until it is left."""
@@ -147,10 +141,6 @@ def decide(count, fixed, per_row, passes=1):
 def test_so_many_rows_are_judged_as_a_second_allows(count, fixed, per_row, passes, judged):
     rows, _ = decide(count, fixed, per_row, passes)
     assert (None if rows is None else len(rows)) == judged
-
-
-def test_few_rows_are_judged_whole_without_asking():
-    assert decide(64, 100.0, 100.0) == (None, [])
 
 
 def test_the_first_evaluation_does_not_count():
