@@ -6,7 +6,7 @@ implementation does to the interpreter, could affect the verdict.
 
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
-from harness.catalog.arrays import BYTES, FLOATING, numpy_dtype, short_name
+from harness.catalog.arrays import BYTES, FLOATING, numpy_dtype, short_name, walk
 from harness.catalog.bounds import Promise
 from harness.catalog.build import with_own_semantics, with_promise
 from harness.core.errors import family_code
@@ -210,7 +210,7 @@ def require_rows(expected: Expected) -> None:
 
 def require_described(family: str, drawn: Any, described: Mapping[str, Any]) -> None:
     """ValueError, with both forms, for the first input that is drawn otherwise than `shapes` describes it."""
-    mine, theirs = dict(_forms(drawn)), dict(_forms(described))
+    mine, theirs = _forms(drawn), _forms(described)
     for name in sorted(theirs | mine):
         if mine.get(name) != theirs.get(name):
             drew, says = mine.get(name, "missing"), theirs.get(name, "no input")
@@ -220,18 +220,14 @@ def require_described(family: str, drawn: Any, described: Mapping[str, Any]) -> 
             )
 
 
-def _forms(tree: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """(name, `f32[8, 64]`) of every array of nested mappings; of what is no array its type."""
-    if isinstance(tree, Mapping):
-        for each, branch in tree.items():
-            yield from _forms(branch, f"{name}.{each}" if name else str(each))
-        return
-    dtype, shape = getattr(tree, "dtype", None), getattr(tree, "shape", None)
+def _forms(tree: Any) -> dict[str, str]:
+    """`f32[8, 64]` of every array by name (`weights.wq`); of what is no array its type."""
+    return {".".join(map(str, path)): _form(leaf) for path, leaf in walk(tree)}
+
+
+def _form(leaf: Any) -> str:
+    dtype, shape = getattr(leaf, "dtype", None), getattr(leaf, "shape", None)
     if dtype is None or shape is None:
-        yield name, type(tree).__name__
-    else:
-        yield name, f"{_short(dtype)}{list(shape)}"
-
-
-def _short(dtype: Any) -> str:
-    return next((name for name in BYTES if dtype in {name, numpy_dtype(name)}), str(dtype))
+        return type(leaf).__name__
+    short = next((name for name in BYTES if dtype in {name, numpy_dtype(name)}), dtype)
+    return f"{short}{list(shape)}"

@@ -43,16 +43,12 @@ def prefer_oom_kill() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def address_space() -> int:
-    """Bytes of address space in use."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-
-
 def cap_memory(allowed: int) -> None:
     """Let this process map `allowed` bytes more than it has mapped now."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     # Only the soft limit, which can be raised again, up to the hard one (getrlimit(2)); −1 is no limit.
-    limit = address_space() + allowed
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limit = mapped + allowed
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 

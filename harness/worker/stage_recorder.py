@@ -1,7 +1,8 @@
 """Recorder of the stages of one call: reads a clock or counter whenever a stage begins or ends."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from harness.core.stage import recording
@@ -38,8 +39,21 @@ class StageRecorder(Generic[Mark]):
     def run(self, call: Callable[[], Any]) -> Any:
         """The result of `call`, recorded. The caller synchronises, if it must, before :meth:`end`."""
         self.open, self.marks, self.entered = [OUTSIDE], [(OUTSIDE, self.mark())], defaultdict(int)
-        with recording(lambda name: _OpenStage(self, name)):
+        with recording(self._stage):
             return call()
+
+    @contextmanager
+    def _stage(self, name: str) -> Generator[None]:
+        outer = self.open[-1]
+        path = f"{outer}/{name}" if outer else name
+        self.open.append(path)
+        self.entered[path] += 1
+        self.marks.append((path, self.mark()))
+        try:
+            yield
+        finally:
+            self.open.pop()
+            self.marks.append((outer, self.mark()))
 
     def end(self) -> None:
         self.marks.append((OUTSIDE, self.mark()))
@@ -65,25 +79,3 @@ def time_marked(
     sync(result)
     times = recorder.parts(span).items()
     return {name: StageSpan(seconds, recorder.entered.get(name, 1)) for name, seconds in times}
-
-
-class _OpenStage:
-    """The context of one stage of one call."""
-
-    __slots__ = ("name", "recorder")
-
-    def __init__(self, recorder: StageRecorder[Any], name: str) -> None:
-        self.recorder, self.name = recorder, name
-
-    def __enter__(self) -> None:
-        recorder = self.recorder
-        outer = recorder.open[-1]
-        path = f"{outer}/{self.name}" if outer else self.name
-        recorder.open.append(path)
-        recorder.entered[path] += 1
-        recorder.marks.append((path, recorder.mark()))
-
-    def __exit__(self, *_: object) -> None:
-        recorder = self.recorder
-        recorder.open.pop()
-        recorder.marks.append((recorder.open[-1], recorder.mark()))

@@ -9,26 +9,16 @@ from impls.topk.family import TopkWorkload
 
 OUTCOMES = {
     "behaves": ("ok", ""),
-    "keeps_a_cache": ("ok", ""),
     "hangs": ("timeout", "no answer within"),
-    "grips": ("timeout", "no answer within"),
     "stops_itself": ("timeout", "no answer within"),
     "devours": ("oom", "Unable to allocate"),
-    "devours_in_torch": ("oom", "can't allocate memory"),
     "pretends": ("oom", "it returned 1024 TiB"),
     "aborts": ("crashed", "SIGABRT"),
-    "exits": ("crashed", "SystemExit: 5"),
     "interrupts": ("crashed", "KeyboardInterrupt (hostile_plugin.py:"),
     "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
-    "mumbles": ("crashed", "its message raises ZeroDivisionError"),
-    "recurses": ("crashed", "RecursionError"),
     "closes_descriptors": ("crashed", ""),
-    "builds_nothing": ("unsupported", "the builder returned NoneType; return the callable"),
-    "asks_for_more": ("unsupported", 'asks for "bias"; return a function that names its inputs, of scores'),
-    "errs": ("incorrect", "twice in one row"),
     "remembers": ("incorrect", "another one when the call returned"),
     "spoils": ("incorrect", "scores"),
-    "refuses_silently": ("unsupported", "it says no more"),
     "misplaces_itself": ("crashed", "SideError: I am the other side"),
     "answers_text": (
         "crashed",
@@ -52,32 +42,11 @@ def behaves(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def keeps_a_cache(w: TopkWorkload):
-    """Writes 1 GiB (of holes) into a file of its own, as a compiler does with a precompiled header."""
-    import tempfile
-
-    def topk(scores):
-        with tempfile.TemporaryFile() as cache:
-            cache.truncate(1 << 30)
-        return _exact(scores, w.topk)
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
 def hangs(w: TopkWorkload):
     """Sleeps in C code, where no Python signal handler runs."""
     import ctypes
 
     return lambda scores: ctypes.CDLL(None).sleep(1_000_000)
-
-
-@implementation(framework="numpy", semantics="exact")
-def grips(w: TopkWorkload):
-    """Sleeps and lets no other thread run meanwhile."""
-    import ctypes
-
-    return lambda scores: ctypes.PyDLL(None).sleep(1_000_000)
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -109,20 +78,6 @@ def devours(w: TopkWorkload):
     return topk
 
 
-@implementation(framework="torch", semantics="exact")
-def devours_in_torch(w: TopkWorkload):
-    """Allocates without end, on fake tensors too."""
-
-    def topk(scores):
-        import torch
-
-        kept = []
-        while True:
-            kept.append(torch.ones(1 << 22))
-
-    return topk
-
-
 @implementation(framework="numpy", semantics="exact")
 def pretends(w: TopkWorkload):
     """Returns an array that exists as one element only."""
@@ -131,14 +86,6 @@ def pretends(w: TopkWorkload):
         import numpy as np
 
         return np.broadcast_to(np.zeros((), np.uint8), (1 << 25, 1 << 25))
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
-def exits(w: TopkWorkload):
-    def topk(scores):
-        raise SystemExit(5)
 
     return topk
 
@@ -160,54 +107,10 @@ def raises(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def mumbles(w: TopkWorkload):
-    """Raises an exception whose message cannot be read."""
-
-    class MumbleError(Exception):
-        def __str__(self):
-            return str(1 // 0)
-
-    def topk(scores):
-        raise MumbleError
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
-def recurses(w: TopkWorkload):
-    def topk(scores):
-        return topk(scores)
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
 def closes_descriptors(w: TopkWorkload):
     import os
 
     return lambda scores: os.closerange(0, 1000)
-
-
-@implementation(framework="numpy", semantics="exact")
-def builds_nothing(w: TopkWorkload):
-    return None
-
-
-@implementation(framework="numpy", semantics="exact")
-def asks_for_more(w: TopkWorkload):
-    return lambda scores, bias: scores + bias
-
-
-@implementation(framework="numpy", semantics="exact")
-def errs(w: TopkWorkload):
-    """One wrong element."""
-
-    def topk(scores):
-        values, indices = _exact(scores, w.topk)
-        indices[0, -1, -1] = indices[0, -1, 0]
-        return values, indices
-
-    return topk
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -245,13 +148,6 @@ def chatters(w: TopkWorkload):
             print("x" * (1 << 20))
 
     return topk
-
-
-@implementation(framework="numpy", semantics="exact")
-def refuses_silently(w: TopkWorkload):
-    from harness import Unsupported
-
-    raise Unsupported
 
 
 @implementation(framework="numpy", semantics="exact")

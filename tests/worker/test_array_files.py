@@ -64,14 +64,6 @@ def test_leaves_may_be_changed_as_they_are_read_and_some_left_unread(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "array",
-    [np.arange(6.0).reshape(2, 3).T, np.arange(8)[::2], np.arange(3).astype(">i4"), np.zeros((2, 2), "F")],
-)
-def test_the_layout_in_memory_does_not_matter(tmp_path, array):
-    assert np.array_equal(round_trip(tmp_path, array), array)
-
-
-@pytest.mark.parametrize(
     "array", [np.array([None]), np.array(["a"]), np.zeros(2, "V4"), np.zeros(1, "datetime64[s]")]
 )
 def test_what_is_no_number_is_refused(tmp_path, array):
@@ -104,9 +96,3 @@ def test_what_does_not_fit_says_how_much_it_is_and_leaves_nothing(tmp_path):
         str(caught.value),
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_is_gone_is_another_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError):
-        array_files.write(tmp_path / "file" / "set0", np.ones(3))

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
 from harness.run.processes import worker_process
 
@@ -82,9 +81,3 @@ def test_a_compiler_that_keeps_pythons_lock_is_ended_with_its_case_alone(topk, c
     assert compiling_for_ever.fork.exit_code == -9
     other = topk.spawn("numpy", "topk/partition", "impls.topk.exact.partition")
     assert topk.outcome(other)[0] == "ok"
-
-
-def test_what_may_shorten_a_compilation_is_named_for_the_device_that_it_helps():
-    (device,) = traits_of("jax").quicker_compile
-    assert device == "cuda"
-    assert traits_of("pallas").quicker_compile == traits_of("jax").quicker_compile

@@ -1,7 +1,8 @@
+import ml_dtypes
 import numpy as np
 import pytest
 
-from harness import Semantics, exact
+from harness import Array, Semantics, exact
 from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.worker import reference_worker
@@ -15,6 +16,7 @@ from harness.worker.reference import (
     measure_cost,
     rows_to_judge,
 )
+from harness.worker.reference_worker import require_described
 
 
 @pytest.mark.parametrize("answer", [None, "the largest", [None, 1.0], np.array([None])])
@@ -23,12 +25,6 @@ def test_a_reference_that_gives_no_numbers_is_at_fault_itself(answer):
     reference = Reference(meaning, None, None, {"x": np.ones(3, np.float32)})
     with pytest.raises(TypeError, match="holds no numbers; return numbers"):
         reference.result(None)
-
-
-def test_plain_numbers_are_an_answer():
-    meaning = Semantics("sum", lambda w, rows: lambda x: (sum(x), [1, 2]), exact())
-    total, parts = Reference(meaning, None, None, {"x": np.ones(3, np.float32)}).result(None)
-    assert (float(total), [int(part) for part in parts]) == (3.0, [1, 2])
 
 
 @pytest.mark.torch
@@ -149,10 +145,6 @@ def test_so_many_rows_are_judged_as_a_second_allows(count, fixed, per_row, passe
     assert (None if rows is None else len(rows)) == judged
 
 
-def test_few_rows_are_judged_whole_without_asking():
-    assert decide(64, 100.0, 100.0) == (None, [])
-
-
 def test_the_first_evaluation_does_not_count():
     calls = iter([1000.0, 0.01, 0.08])
     fixed_s, row_s = measure_cost(1000, 64, lambda rows: next(calls), seed)
@@ -171,3 +163,32 @@ def test_a_device_evaluates_at_most_the_rows_that_the_host_compares_quickly():
     assert rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 1000) is None
     assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 600)) == 512
     assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 3)) == BEFORE_THE_CLOCK.least
+
+
+SHAPES = {"x": Array((2, 4), "f32"), "weights": {"up": Array((4,), "bf16")}}
+
+
+def drawn(**changed):
+    return {"x": np.ones((2, 4), "f4"), "weights": {"up": np.ones(4, ml_dtypes.bfloat16)}, **changed}
+
+
+def test_what_is_drawn_as_it_is_described_passes():
+    require_described("points", drawn(), SHAPES)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        (None, "what inputs() returns is NoneType, and described it is no input"),
+        (drawn(x=1.0), "x is float, and described it is f32[2, 4]"),
+        (drawn(x=np.ones((2, 4))), "x is f64[2, 4], and described it is f32[2, 4]"),
+        (drawn(x=np.ones((4, 2), "f4")), "x is f32[4, 2], and described it is f32[2, 4]"),
+        (drawn(x=np.ones((2, 4), ">f4")), "x is >f4[2, 4], and described it is f32[2, 4]"),
+        (drawn(weights={}), "weights.up is missing, and described it is bf16[4]"),
+        (drawn(y=np.ones(3)), "y is f64[3], and described it is no input"),
+    ],
+)
+def test_the_first_difference_is_named_in_both_forms(inputs, says):
+    with pytest.raises(ValueError, match="family points draws other inputs than its") as caught:
+        require_described("points", inputs, SHAPES)
+    assert says in str(caught.value)

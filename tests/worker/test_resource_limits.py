@@ -1,8 +1,5 @@
 """Limits are the process's own, so each is tried in a process of its own."""
 
-import errno
-from pathlib import Path
-
 import pytest
 
 from harness.worker import resource_limits
@@ -79,13 +76,6 @@ def test_cores_are_counted_in_a_circle_from_the_first_or_the_last(monkeypatch, t
     assert bound == cores
 
 
-def test_where_the_kernel_forgets_no_peak_there_is_no_rise(monkeypatch):
-    monkeypatch.setattr(
-        resource_limits.Path, "write_text", lambda *_: (_ for _ in ()).throw(PermissionError())
-    )
-    assert resource_limits.rise()() is None
-
-
 def chain_of_errors():
     error = ValueError("it failed")
     error.__cause__ = MemoryError()
@@ -113,11 +103,3 @@ def circular():
 )
 def test_exhausted_memory_is_recognised(error, oom):
     assert resource_limits.is_oom(error) is oom
-
-
-def test_where_proc_is_for_reading_alone_nobody_volunteers(monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(Path, "write_text", refuse)
-    resource_limits.prefer_oom_kill()

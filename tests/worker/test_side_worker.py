@@ -10,7 +10,6 @@ from harness.core.errors import SideError
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
 from harness.worker import array_files
-from harness.worker import side_worker as arm_module
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -187,32 +186,3 @@ def test_gradients_are_recorded_for_the_cases_that_have_a_backward_only(held):
         for key in ("f", "b", "f", "b"):
             found = arm.result(key, verb, "cotangent-double" if key == "b" else None)
             np.testing.assert_equal(found, both if key == "b" else forward)
-
-
-def test_a_case_takes_the_process_over_only_from_another(folder, monkeypatch):
-    entered = []
-
-    class Bench:
-        def __init__(self, job, _):
-            self.name = job.case.implementation.removeprefix("points/")
-
-        def enter(self):
-            entered.append(self.name)
-
-        def do_prepare(self):
-            self.prepared = True
-
-        def do_sample(self):
-            return self.name
-
-    monkeypatch.setattr(arm_module, "CaseWorker", Bench)
-    arm = arm_module.SideWorker(job_of(folder))
-    for key in "ab":
-        arm.do_hold(key, job_of(folder, key).to_json())
-        arm.do_turn(key, "prepare")
-    assert entered == []  # preparing enters by itself
-    assert [arm.do_turn(key, "sample") for key in "bbaab"] == list("bbaab")
-    assert entered == ["a", "b"]
-    arm.do_drop("b")
-    arm.do_turn("a", "sample")
-    assert entered == ["a", "b", "a"]

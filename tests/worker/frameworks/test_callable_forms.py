@@ -45,10 +45,6 @@ class Scale:
     def method(self, x):
         return self.function(x)
 
-    @passing_on
-    def decorated(self, x):
-        return self.function(x)
-
 
 class Decorated:
     """An object around a function, as a decorator of a class makes it."""
@@ -62,16 +58,10 @@ class Decorated:
 
 PLAIN = {
     "function": lambda: scale,
-    "lambda": lambda: lambda x: GAIN * x,
     "partial": lambda: functools.partial(lambda gain, x: gain * x, GAIN),
-    "partial by name": lambda: functools.partial(lambda x, *, gain: gain * x, gain=GAIN),
-    "partial of a partial": lambda: functools.partial(functools.partial(scale, gain=1.0), gain=GAIN),
     "wrapped": lambda: passing_on(scale),
-    "partial of a wrapped": lambda: functools.partial(passing_on(scale), gain=GAIN),
     "object": Scale,
-    "bound __call__": lambda: Scale().__call__,
     "bound method": lambda: Scale().method,
-    "decorated method": lambda: Scale().decorated,
     "decorator's object": lambda: Decorated(scale),
     "with room for more": lambda: lambda x, **_: GAIN * x,
 }
@@ -91,10 +81,6 @@ def module(trained=True):
     return Module()
 
 
-def over(made):
-    return lambda x: made(x=x)
-
-
 def scripted_function():
     import torch
 
@@ -111,31 +97,16 @@ def torch_forms():
     compile_ = functools.partial(torch.compile, backend="eager")
     traced = functools.partial(torch.jit.trace, example_inputs=torch.ones(3))
 
-    def compiled_in_place():
-        made = module()
-        made.compile(backend="eager")
-        return made
-
     return {
         "module": module,
         "frozen module": lambda: module(trained=False),
         "module.forward": lambda: module().forward,
-        "module.__call__": lambda: module().__call__,
-        "partial of a module": lambda: functools.partial(module()),
-        "wrapped module": lambda: passing_on(module()),
-        "lambda over a module": lambda: over(module()),
         "object with a module": lambda: Scale(module()),
         "compiled module": lambda: compile_(module()),
-        "compiled in place": compiled_in_place,
-        "partial of a compiled module": lambda: functools.partial(compile_(module())),
         "compiled function": lambda: compile_(scale),
         "compiled object": lambda: compile_(Scale()),
-        "compiled bound method": lambda: compile_(Scale().method),
-        "compiled module.forward": lambda: compile_(module().forward),
         "scripted module": lambda: torch.jit.script(module()),
-        "traced module": lambda: traced(module()),
         "scripted function": scripted_function,
-        "partial of a scripted function": lambda: functools.partial(scripted_function(), gain=GAIN),
         "traced function": lambda: traced(scale),
         "fx graph": lambda: torch.fx.symbolic_trace(module()),
         "exported module": lambda: torch.export.export(module(), (), {"x": torch.ones(3)}).module(),
@@ -145,19 +116,10 @@ def torch_forms():
 def jax_forms():
     import jax
 
-    jitted = {
-        f"jit of {name}": lambda make=make: jax.jit(make())
-        for name, make in PLAIN.items()
-        if name != "with room for more"
-    }
     return {
-        **jitted,
-        "jit of a jit": lambda: jax.jit(jax.jit(scale)),
+        "jit of an object": lambda: jax.jit(Scale()),
         "jit with a static argument": lambda: jax.jit(scale, static_argnames="gain"),
         "partial of a jit": lambda: functools.partial(jax.jit(scale), gain=GAIN),
-        "vmap of an object": lambda: jax.vmap(Scale()),
-        "checkpoint": lambda: jax.checkpoint(scale),
-        "wrapped jit": lambda: passing_on(jax.jit(Scale())),
     }
 
 

@@ -98,11 +98,6 @@ def test_a_result_keeps_its_form(framework, mode):
     same(result, {"y": x * weights["z"] * count, "s": np.sum(x * x), "n": count + weights["index"]})
 
 
-def test_only_named_inputs_have_gradients(framework):
-    call = bound(framework, lambda x: (x * x).sum(), "bwd", (SEEDS[1],), ("x",))
-    same(framework.get(call()), {"gradients": {"x": INPUTS["x"]}})
-
-
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
 def test_a_cotangent_of_another_form_is_refused(framework, mode):
     with pytest.raises(TypeError, match="the floating parts of the result have the shapes"):

@@ -28,13 +28,6 @@ def to_tensor(leaf: Any) -> torch.Tensor:
     return tensor
 
 
-def share(array: Any) -> torch.Tensor:
-    """A tensor in a numpy array's own storage, as a user's script makes it."""
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
 def _view(tensor: torch.Tensor) -> Any:
     """The same storage as a numpy array."""
     if tensor.dtype == torch.bfloat16:

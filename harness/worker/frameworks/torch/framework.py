@@ -15,16 +15,15 @@ from torch.utils._python_dispatch import _disable_current_modes
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
-from harness.core.shown_text import message_of
 from harness.core.static_figures import Static
 from harness.worker import array_files
 from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
 from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.binding import modules_of
-from harness.worker.frameworks.torch.cuda import cuda_events
-from harness.worker.frameworks.torch.operators import count_stages
-from harness.worker.frameworks.torch.trace import figures, warm_up
+from harness.worker.frameworks.torch.cuda import capture, cuda_events
+from harness.worker.frameworks.torch.operators import count_stages, kernels_of, trace_operators
+from harness.worker.frameworks.torch.trace import figures, untraceable, warm_up
 from harness.worker.timers import Timer
 
 GRAIN = 1 << 16  # elements per thread, more than enough for torch to use another thread
@@ -96,17 +95,14 @@ class Torch(Framework):
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             return bind_call(function, names, mode, inputs, cotangent)
 
-        def trace() -> Static:
-            return self.trace(bind, fake, patience)
-
         def trace_alone() -> Static:
             torch.set_num_threads(1)  # a forked process has lost the others
-            return trace()
+            return self.trace(bind, fake, patience)
 
         if not patience.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
-            return Prepared(bind, trace())
+            return Prepared(bind, self.trace(bind, fake, patience))
         return Prepared(bind, trace_in_fork(trace_alone, patience.seconds))
 
     def trace(
@@ -188,20 +184,14 @@ class Torch(Framework):
         prepared: Prepared,  # noqa: ARG002 - torch's profiler knows
         trace: Path | None,
     ) -> Sequence[OperatorFigures]:
-        from harness.worker.frameworks.torch.operators import trace_operators
-
         return trace_operators(call, self.sync, trace)
 
     def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         if self.device.type != "cuda":
             return super().capture(call)
-        from harness.worker.frameworks.torch.cuda import capture
-
         return capture(call)
 
     def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
-        from harness.worker.frameworks.torch.operators import kernels_of
-
         return kernels_of(call, self.sync)
 
     def reference_device(self, device: str) -> str:
@@ -254,6 +244,5 @@ def _answer(trace: Callable[[], Static], writer: Connection) -> None:
     try:
         figures = trace()
     except BaseException as error:
-        what = f"{type(error).__name__}: {message_of(error)}"
-        figures = Static.none(f"fake tensors cannot trace it: {what}")
+        figures = untraceable(error)
     writer.send(figures)

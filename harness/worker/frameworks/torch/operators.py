@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
@@ -57,16 +57,11 @@ def _formula(kernel: Any, flops: Callable[..., int]) -> Callable[..., int]:
     return count
 
 
-def _formulas() -> dict[Any, Callable[..., int]]:
-    formulas: dict[Any, Callable[..., int]] = {}
-    for name in KERNELS:
-        for suffix, flops in (("", forward_flops), ("_backward", backward_flops)):
-            kernel = getattr(torch.ops.aten, name + suffix)
-            formulas[kernel] = _formula(kernel, flops)
-    return formulas
-
-
-FORMULAS = _formulas()
+FORMULAS = {
+    getattr(torch.ops.aten, name + suffix): _formula(getattr(torch.ops.aten, name + suffix), flops)
+    for name in KERNELS
+    for suffix, flops in (("", forward_flops), ("_backward", backward_flops))
+}
 
 
 def _packets(names: str) -> frozenset[Any]:
@@ -88,13 +83,21 @@ class Counts(NamedTuple):
 
 
 class OperatorCounts(TorchDispatchMode):
-    """Counts every dispatched operator except views, which move nothing."""
+    """Counts every dispatched operator of a call, by stage, except views, which move nothing."""
 
     def __init__(self) -> None:
         super().__init__()
         self.flop_counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
         self.operators = self.bytes = 0
-        self.note: Callable[[str, int], None] = lambda _name, _size: None
+        self.sizes = Counter[tuple[str, str]]()  # bytes by operator (`aten::mm`) and stage
+        self.recorder = StageRecorder(self.counts)
+
+    def run(self, call: Callable[[], Any]) -> Self:
+        """Run one call, counted."""
+        with self:
+            self.recorder.run(call)
+            self.recorder.end()
+        return self
 
     def counts(self) -> Counts:
         return Counts(self.operators, self.flop_counter.get_total_flops(), self.bytes)
@@ -107,7 +110,7 @@ class OperatorCounts(TorchDispatchMode):
             size = moved_bytes(func, args, kwargs or {}, result)
             self.operators += 1
             self.bytes += size
-            self.note(str(func._overloadpacket), size)
+            self.sizes[str(func._overloadpacket).replace(".", "::", 1), self.recorder.current] += size
             self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs or {})
         return result
 
@@ -136,32 +139,9 @@ def _nbytes(values: Iterable[Any]) -> int:
 
 def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
     """Run one call, and return the counts of its stages."""
-    mode = OperatorCounts()
-    recorder = StageRecorder(mode.counts)
-    with mode:
-        recorder.run(call)
-        recorder.end()
-    return counts_by_stage(recorder)
-
-
-def counts_by_stage(recorder: StageRecorder[Counts]) -> dict[str, Counts]:
-    """The counts of every stage of a recorded call."""
+    recorder = OperatorCounts().run(call).recorder
     parts = [recorder.parts(lambda a, b, at=at: b[at] - a[at]) for at in range(len(Counts._fields))]
     return {name: Counts(*(int(part[name]) for part in parts)) for name in parts[0]}
-
-
-def operator_bytes(call: Callable[[], Any]) -> dict[tuple[str, str], int]:
-    """Run one call, and return its bytes by operator (`aten::mm`) and stage."""
-    mode, sizes = OperatorCounts(), Counter[tuple[str, str]]()
-    recorder = StageRecorder(mode.counts)
-
-    def note(name: str, size: int) -> None:
-        sizes[name.replace(".", "::", 1), recorder.current] += size
-
-    mode.note = note
-    with mode:
-        recorder.run(call)
-    return dict(sizes)
 
 
 def trace_operators(
@@ -181,7 +161,7 @@ def trace_operators(
         if event.device_type.name == "CPU" and not event.name.startswith(SCOPE):
             own = event.self_device_time_total if on_device else event.self_cpu_time_total
             microseconds[event.name, _stage(event)].append(own)
-    sizes = operator_bytes(call)
+    sizes = OperatorCounts().run(call).sizes
     return [
         OperatorFigures(name, stage, sum(own) * 1e-6, len(own), sizes.get((name, stage)))
         for (name, stage), own in microseconds.items()

@@ -186,9 +186,9 @@ def figures(
         return Static.none(str(stop))
     except NotImplementedError as error:
         operator = re.search(r"HigherOrderOperator (\w+)", str(error))
-        return Static.none(OPAQUE.format(operator[1]) if operator else _untraceable(error))
+        return Static.none(OPAQUE.format(operator[1])) if operator else untraceable(error)
     except Exception as error:
-        return Static.none(_untraceable(error))
+        return untraceable(error)
     input_keys = {key for key, _, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage, _ in storages(result)}
     # Results in an argument's storage are in `before` already. The others are live at the end, but they
@@ -221,10 +221,11 @@ def figures(
     return replace(static, owners=Owners.of(buffers, peak, static.planned_bytes))
 
 
-def _untraceable(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    what = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
-    return f"fake tensors cannot trace it: {what}"
+def untraceable(error: BaseException) -> Static:
+    """No figures, because of an error over fake tensors."""
+    first_line = str(error).strip().partition("\n")[0][:200]
+    what = ": ".join(filter(None, [type(error).__name__, first_line]))
+    return Static.none(f"fake tensors cannot trace it: {what}")
 
 
 def warm_up() -> None:

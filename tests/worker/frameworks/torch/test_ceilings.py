@@ -1,7 +1,5 @@
 """Ceilings are read with clocks and devices whose every answer is known."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from harness.worker.frameworks.torch import ceilings
@@ -67,18 +65,3 @@ def test_products_stop_growing_where_a_call_would_take_too_long():
     assert [(kernel.dtype, kernel.size, kernel.work) for kernel in products] == [
         (kind, 256, 2.0 * 256**3) for kind in ("f64", "f32", "bf16")
     ]
-
-
-def test_a_device_without_a_dtype_has_no_ceiling_for_it(monkeypatch):
-    def refuse(_device, kind, _side):
-        def call():
-            if kind != "f32":
-                raise RuntimeError("not implemented")
-
-        return call
-
-    monkeypatch.setattr(ceilings, "_product", refuse)
-    kinds = [
-        kernel.dtype for kernel in ceilings.matrix_products(SimpleNamespace(type="cuda"), lambda *_: 1.0)
-    ]
-    assert kinds == ["f32"]

@@ -178,27 +178,12 @@ def test_every_call_is_timed_between_its_own_events_after_a_flush(device):
     assert device.done == [*["flush", "event", "call", "event"] * 4, "synchronize"]
 
 
-def test_only_results_of_the_first_call_are_kept(device):
-    from harness.worker.frameworks.torch.cuda import cuda_events
-
-    kept = []
-    cuda_events()([lambda: "a", lambda: "b"], 1, kept.append)
-    assert kept == ["a"]
-
-
 def test_events_that_are_longer_than_what_passed_here_are_refused(device, monkeypatch):
     from harness.worker.frameworks.torch.cuda import cuda_events
 
     monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
     with pytest.raises(RuntimeError, match=r"read 60\.0 s for calls around which 1\.00 s passed on the host"):
         cuda_events()([lambda: None], 1, None)
-
-
-def test_its_timer_says_how_it_reads(framework, device):
-    timer = framework.timer()
-    assert (timer.method, timer.cache) == ("cuda_events", "flushed")
-    framework.sync(None)
-    assert device.done == ["synchronize"]
 
 
 @pytest.mark.parametrize("on_device", [True, False])

@@ -62,18 +62,6 @@ def test_the_peak_s_storages_with_their_lines(trace):
     assert trace(function, owners=False).owners is None
 
 
-def test_a_loop_s_storages_are_let_go_turn_by_turn(trace):
-    def function(x):
-        for _ in range(4):
-            x = x * 2
-        return x
-
-    owners = trace(function).owners
-    assert owners.exact
-    assert owners.peak_bytes == 3 * 4 * N  # the argument, what a turn reads, and what it makes
-    assert {each.operator for each in owners.owners if each.kind != "argument"} == {"mul"}
-
-
 def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(trace):
     def function(x):
         bent = x.exp()
