@@ -10,10 +10,10 @@ from harness.core.errors import SideError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
 from harness.gate.planning import limit_threads, plan_of, schedule_of, single_match
-from harness.gate.report.progress import GateProgress
 from harness.gate.store import newest
 from harness.gate.timed.decision import CaseEvidence
 from harness.report.console import TextConsole
+from harness.report.progress import Progress
 from harness.sweep.project import Project
 
 Evidence = Mapping[str, CaseEvidence]
@@ -26,14 +26,15 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     if options.junit is not None:
         refuse_file(options.junit, "--junit")
     if options.last:
-        return print_outcome(*newest(project.results), options, json=json)
+        last = newest(project.results)
+        return print_outcome(last.outcome, last.evidence, options, json=json)
     options = limit_threads(options, project)
     if options.dry_run:
         return print_gate_plan(project, options, json=json)
     if options.explain:
         # Refuse a pattern that matches no case, or several, before anything is measured.
         single_match(options.explain, [case.id for case in schedule_of(project, options)[1]])
-    with closing(new_progress()) as progress:
+    with closing(Progress(0, TextConsole(stderr=True))) as progress:
         try:
             outcome, evidence = decide(project, options, progress)
         except SideError as error:
@@ -55,7 +56,7 @@ def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> in
     return 0
 
 
-def decide(project: Project, options: GateOptions, progress: GateProgress) -> tuple[GateOutcome, Evidence]:
+def decide(project: Project, options: GateOptions, progress: Progress) -> tuple[GateOutcome, Evidence]:
     """The outcome of a timed or a static gate, and the evidence on the cases that were timed."""
     if options.static:
         from harness.gate.static.run import run_static
@@ -78,7 +79,3 @@ def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions
     if data is not None:
         print_json(data)
     return outcome.exit_code
-
-
-def new_progress() -> GateProgress:
-    return GateProgress(0, TextConsole(stderr=True))

@@ -12,12 +12,12 @@ from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.planning import plan_of
-from harness.gate.report.progress import GateProgress
 from harness.gate.sides.side import Side
 from harness.gate.static.base_figures import compile_side
 from harness.gate.static.diff import MEMORY, StaticSide, StaticVerdict, compare
 from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.report.progress import Progress
 from harness.run.case.case_state import CaseState
 from harness.run.compile import CompileRequest, CompileResult
 from harness.run.events import Listener
@@ -146,7 +146,7 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
     return notes
 
 
-def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
+def run_static(project: Project, options: GateOptions, progress: Progress) -> GateOutcome:
     """Compile both sides, and compare the figures and the contract of every case."""
     with ExitStack() as stack:
         if options.wait:  # hold the processor's lock while this gate compiles, as a benchmark does

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from harness.gate.report.progress import GateProgress
 from harness.gate.timed.context import GateContext, Lost
 from harness.gate.timed.decision import Rounds
 from harness.gate.timed.pair import Pair
@@ -22,7 +21,6 @@ class GateLoop:
     shared: GateContext
     paired_cases: Sequence[PairedCase]
     sequential_test: SequentialTest
-    progress: GateProgress
     budget_s: float
     demotes_same_program: bool = False
     rounds: list[Rounds] = field(default_factory=list[Rounds], init=False)
@@ -40,12 +38,10 @@ class GateLoop:
             while waiting := self._open_cases():
                 excluded = self._activities_not_per_pair(waiting)
                 started, excluded_s = clock(), self._seconds_spent(excluded)
-                self.progress.pair_started(
-                    number, [paired.id for paired in waiting], self._seconds_left(waiting)
-                )
+                self.shared.run.listener.message(f"pair {number}: {len(waiting)} open")
                 interference.look()
                 rounds = self._run_pair(number, waiting)
-                self.progress.pair_finished()
+                self.shared.run.listener.group_finished([], None)
                 self.took_s = max(0.0, clock() - started - (self._seconds_spent(excluded) - excluded_s))
                 if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
@@ -111,14 +107,6 @@ class GateLoop:
             spent, pairs = spent + costs, longest
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]
-
-    def _seconds_left(self, paired_cases: Sequence[PairedCase]) -> float | None:
-        """Seconds until all have had their next interim analysis; None before the first pair."""
-        if not self.took_s:
-            return None
-        pairs = max(self.sequential_test.missing(paired.id) for paired in paired_cases)
-        rounds = sum(paired.cost_s * self.sequential_test.missing(paired.id) for paired in paired_cases)
-        return min(self.deadline - self.shared.run.clock(), pairs * self.took_s + rounds)
 
     @staticmethod
     def _activities_not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 import math
 import os
+import shutil
 import statistics
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TypeAlias
 
 from harness.core.grouped import grouped
@@ -18,13 +18,13 @@ from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.planning import plan_of
-from harness.gate.report.progress import GateProgress
-from harness.gate.store import GateFolder, GateHeader
+from harness.gate.store import StoredGate, new_folder, write
 from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sequential_test import SequentialTest, TestState
+from harness.report.progress import Progress
 from harness.run.machine.lock import device_lock
 from harness.store.runs import new_run_id
 from harness.sweep.project import Project
@@ -180,7 +180,7 @@ def looks(max_pairs: int) -> tuple[int, ...]:
 
 
 def run_timed(
-    project: Project, options: GateOptions, progress: GateProgress
+    project: Project, options: GateOptions, progress: Progress
 ) -> tuple[GateOutcome, dict[str, CaseEvidence]]:
     """Measure, decide and store."""
     with ExitStack() as stack:
@@ -188,27 +188,22 @@ def run_timed(
         for device in sorted({case.device for case in plan.opponents}):
             tell = progress.message if options.wait else None
             stack.enter_context(device_lock(device, wait=tell))
-        folder = _new_folder(project.results, plan)
+        now, command = datetime.now(UTC), tuple(typed_command())
+        present = [path.name for path in (project.results / "gates").glob("*")]
+        gate_id = new_run_id(now, f"{os.getpid()} {' '.join(command)}", present)
+        folder = new_folder(project.results, gate_id)
         try:
             started = progress.clock()
             result = _measure(plan, options, progress)
             evidence = {paired.id: evidence_of(paired, result, plan) for paired in result.paired_cases}
             outcome = _outcome_of(plan, options, result, evidence, progress.clock() - started)
-            folder.write_header(replace(folder.header, outcome=outcome, evidence=evidence))
+            sources = {name: info.hash for name, info in plan.schedule.implementations.items()}
+            begun = now.isoformat(timespec="seconds")
+            write(folder, StoredGate(command, begun, sources, outcome, evidence))
         except BaseException:
-            folder.discard()
+            shutil.rmtree(folder, ignore_errors=True)
             raise
         return outcome, evidence
-
-
-def _new_folder(results: Path, plan: GatePlan) -> GateFolder:
-    now, command = datetime.now(UTC), tuple(typed_command())
-    sources = {name: info.hash for name, info in plan.schedule.implementations.items()}
-    present = [path.name for path in (results / "gates").glob("*")]
-    gate_id = new_run_id(now, f"{os.getpid()} {' '.join(command)}", present)
-    return GateFolder.create(
-        results, gate_id, GateHeader(command, now.isoformat(timespec="seconds"), sources)
-    )
 
 
 def _outcome_of(
@@ -233,7 +228,7 @@ def _outcome_of(
     )
 
 
-def _measure(plan: GatePlan, options: GateOptions, progress: GateProgress) -> TimedResult:
+def _measure(plan: GatePlan, options: GateOptions, progress: Progress) -> TimedResult:
     opponents = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
     if not opponents:
         return TimedResult()
@@ -242,7 +237,7 @@ def _measure(plan: GatePlan, options: GateOptions, progress: GateProgress) -> Ti
         test = SequentialTest(
             {paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases}
         )
-        loop = GateLoop(shared, paired_cases, test, progress, options.budget_s, plan.demotes_same_program)
+        loop = GateLoop(shared, paired_cases, test, options.budget_s, plan.demotes_same_program)
         loop.run()
     rounds = grouped(loop.rounds, lambda rounds: rounds.case)
     return TimedResult(tuple(paired_cases), test, rounds, tuple(loop.disturbances))

@@ -62,7 +62,7 @@ def checked(work, gate, tmp_path_factory):
 
 def test_ctrl_c_leaves_no_gate(work, start, gate, wait_until, tmp_path):
     running = start(work, *SELF_CHECK, "--results", str(tmp_path))
-    assert wait_until(lambda: list(tmp_path.glob("gates/*/gate.json")), 120)
+    assert wait_until(lambda: list(tmp_path.glob("gates/*")), 120)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")

@@ -2,7 +2,6 @@
 
 import io
 import math
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -103,11 +102,6 @@ def evidence_of(case=SLOWER, **more):
         **more,
     }
     return case, CaseEvidence(**values)
-
-
-def golden(name: str) -> bytes:
-    """A file that a person has read."""
-    return (Path(__file__).parents[2] / "golden" / name).read_bytes()
 
 
 case_id = pytest.fixture(lambda: id_of, name="case_id")

@@ -26,49 +26,40 @@ from harness.gate.report import wording
 from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.table import gate_data, gate_tables, print_gate
-from tests.gate.report.conftest import golden
+from tests.goldens import assert_golden
 
 
-@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("width", [100, 140])
 def test_the_page_of_a_gate(page, outcome, width):
-    assert page(print_gate, outcome(), width).encode() == golden(f"gate_{width}.txt")
+    assert_golden(f"gate_{width}.txt", page(print_gate, outcome(), width))
 
 
 def test_the_page_of_exact_figures(page, static):
-    whole = page(print_gate, static, 100) + "\n" + summary(static)
-    assert whole.encode() == golden("gate_static.txt")
+    assert_golden("gate_static.txt", page(print_gate, static, 100) + "\n" + summary(static))
 
 
-def test_the_document_of_every_verdict(outcome):
-    assert junit(outcome()) == golden("gate_junit.xml")
+def test_the_document_the_annotations_and_the_summary_of_every_verdict(outcome):
+    assert_golden("gate_junit.xml", junit(outcome()).decode())
+    assert_golden("gate_annotations.txt", "\n".join(annotations(outcome(), "/checkout")) + "\n")
+    assert_golden("gate_summary.md", summary(outcome()))
 
 
-def test_annotations_and_summary_of_every_verdict(outcome):
-    lines = "\n".join(annotations(outcome(), "/checkout")) + "\n"
-    assert lines.encode() == golden("gate_annotations.txt")
-    assert summary(outcome()).encode() == golden("gate_summary.md")
-
-
-def test_the_explanation_of_a_regression(page, evidence):
-    assert page(print_explanation, evidence(), 80).encode() == golden("gate_explain_80.txt")
-
-
-def test_explanations_of_other_cases(page, evidence):
-    """One program; nothing timed; a confirmation that disagrees; two pairs; an open case."""
+def test_explanations(page, evidence):
+    """A regression; one program; nothing timed; a confirmation that disagrees; two pairs; an open case."""
     regression = (0.048, 0.051, 0.055, 0.050)
     bare = {"fresh": (), "rounds": (), "levels_s": ()}
     gone = CaseVerdict("m/a", VANISHED, "the working tree does not have it")
     undecided = CaseVerdict("m/a", NOT_ENOUGH, "4 pairs spread widely", effect=0.025, pairs=4)
     calm, wide = (0.001, 0.0, 0.002, 0.001), (-0.02, 0.06, 0.01, 0.05)
     cases = (
+        evidence(),
         evidence(same_program=True),
         evidence(gone, first=(), **bare),
         evidence(undecided, **{**bare, "first": regression, "fresh": calm}),
         evidence(undecided, first=wide[:2], **bare),
         evidence(undecided, first=wide, **bare),
     )
-    text = "\n".join(page(print_explanation, case, 100) for case in cases)
-    assert text.encode() == golden("gate_explanations.txt")
+    assert_golden("gate_explanations.txt", "\n".join(page(print_explanation, case, 100) for case in cases))
 
 
 def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
@@ -116,7 +107,7 @@ def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
         )
         for one in outcomes
     ]
-    assert "\n\n".join(sentences).encode() + b"\n" == golden("gate_sentences.txt")
+    assert_golden("gate_sentences.txt", "\n\n".join(sentences) + "\n")
     assert not gate_tables(outcome(equal)), "equal code has no row"
 
 

@@ -131,15 +131,9 @@ class World:
 
     def loop(self, budget_s=1e6, **more):
         """Played to its end."""
-        self.played = GateLoop(self.shared, self.paired_cases, self.sequential_test, self, budget_s, **more)
+        self.played = GateLoop(self.shared, self.paired_cases, self.sequential_test, budget_s, **more)
         self.played.run()
         return self.played
-
-    def pair_started(self, number, cases, left_s):
-        pass
-
-    def pair_finished(self):
-        pass
 
     @property
     def lines(self):

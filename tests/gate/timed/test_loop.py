@@ -176,14 +176,9 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
     assert not world.shared.verifiers
 
 
-def test_a_watcher_is_told_what_is_open_and_how_long_yet(tmp_path, monkeypatch):
-    world, told = World(tmp_path, names=BOTH), []
-    monkeypatch.setattr(
-        world, "pair_started", lambda number, cases, left_s: told.append((number, len(cases), left_s))
-    )
-    world.loop(budget_s=1000.0)
-    assert [entry[:2] for entry in told] == [(1, 2), (2, 2), (3, 2), (4, 2)]
-    lefts = [left for *_, left in told]
-    assert lefts[0] is None
-    assert lefts[1] > 0  # what the first pair took says little of the next
-    assert lefts[2] > lefts[3] > 0
+def test_a_watcher_is_told_what_is_open(tmp_path):
+    world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
+    told = []
+    world.shared.run.listener.message = told.append
+    world.loop()
+    assert told == [f"pair {number}: {2 if number <= 4 else 1} open" for number in range(1, 9)]
