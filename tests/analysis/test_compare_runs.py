@@ -77,11 +77,6 @@ def test_different_clocks_are_never_compared(record, timing):
         across([record("base", 8, SLOW)], [record("base", 8, timing=events)])
 
 
-def test_an_implementation_that_is_not_there(record):
-    with pytest.raises(UsageError, match='nearest: "quick"'):
-        within([record("quick", 8, FAST)], "quik", "quick")
-
-
 def test_cases_of_one_side_only_are_named(record):
     one, other = record("base", 8, SLOW), record("base", 16, SLOW)
     assert across([one], [other]) == ([], [other.case], [one.case])

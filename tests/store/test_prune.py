@@ -5,7 +5,7 @@ import pytest
 from harness.core.errors import MachineError, UsageError
 from harness.store.find import all_runs
 from harness.store.prune import prune
-from harness.store.runs import LOCK, RunFolder, run_lock
+from harness.store.runs import RunFolder, run_lock
 
 IDS = [f"2026112{day}T080000Z-aaaaaaa" for day in range(5)]
 
@@ -78,13 +78,6 @@ def test_one_run_at_least_stays(results, keep):
     with pytest.raises(UsageError, match="at least one run stays"):
         next(prune(results, keep, dry_run=False))
     assert len(ids(results)) == 5
-
-
-def test_where_nobody_can_tell_whether_it_is_written_it_stays(results):
-    (results / "runs" / IDS[0] / LOCK).mkdir()
-    first, second = prune(results, 3, dry_run=False)
-    assert first.left == "whether it is being written cannot be told (it is no regular file)"
-    assert (second.left, ids(results)) == ("", [IDS[0], *IDS[2:]])
 
 
 def test_what_cannot_be_deleted_is_named(results, monkeypatch):

@@ -3,10 +3,8 @@
 This file is also the script that compiles those.
 """
 
-import dataclasses
 import json
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +14,7 @@ from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
 from tests.xla.alone import answer_of, static_of, structs_on
-from tests.xla.test_figures_foreign import TPU, sharded
+from tests.xla.test_figures_foreign import TPU
 from tests.xla.test_protobuf import in_blocks, simple
 
 LENGTH = 4096  # of places looked up
@@ -89,15 +87,6 @@ def tpu(pytestconfig):
 
 @pytest.mark.jax
 @pytest.mark.full
-def test_a_program_has_the_same_figures_both_ways(tpu):
-    usual, ours = (from_plain(Static, tpu["statics"][name]) for name in ("passed_on", "passed_on_unread"))
-    assert (ours.program is None, ours.collectives) == (False, usual.collectives)
-    assert ours.collectives[0].count == 10
-    assert dataclasses.replace(ours, program=usual.program) == usual
-
-
-@pytest.mark.jax
-@pytest.mark.full
 def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
     if not tpu["refused"]:
         pytest.skip("jaxlib reads this libtpu's modules as they are")
@@ -119,11 +108,7 @@ def main(target):
         return jax.jit(function).lower(*structs_on(devices[-1], *shapes, dtype="int32")).compile()
 
     table, places = (1 << 19,), (LENGTH,)
-    function, structs = sharded("passed_on", devices)
-    passed_on = jax.jit(function).lower(*structs).compile()
     programs = {
-        "passed_on": passed_on,
-        "passed_on_unread": unread(passed_on),
         "looked_up": of(looked_up, table, places),
         "in_turns": of(in_turns, table, (10, *places)),
     }
@@ -134,20 +119,6 @@ def main(target):
         refused = True
     statics = {name: static_of(one, "tpu") for name, one in programs.items()}
     print(json.dumps({"statics": statics, "refused": refused}))
-
-
-def unread(program):
-    """The program as if jaxlib refused its module."""
-
-    def hlo_modules():
-        raise RuntimeError("refused")
-
-    executable = SimpleNamespace(hlo_modules=hlo_modules, serialize=program.runtime_executable().serialize)
-    return SimpleNamespace(
-        memory_analysis=program.memory_analysis,
-        cost_analysis=program.cost_analysis,
-        runtime_executable=lambda: executable,
-    )
 
 
 def looked_up(table, places):
