@@ -49,8 +49,7 @@ def test_a_run_that_is_being_written_stays(results, dry_run):
 
 def test_a_folder_with_a_name_of_its_own_stays(results):
     (results / "runs" / IDS[0]).rename(results / "runs" / "before-the-rewrite")
-    first, *_ = prune(results, 2, dry_run=False)
-    assert first.left == "somebody gave it a name of its own"
+    list(prune(results, 2, dry_run=False))
     assert ids(results) == ["before-the-rewrite", *IDS[3:]]
 
 
@@ -59,8 +58,7 @@ def test_links_and_what_they_lead_to_stay(results, tmp_path):
     (results / "runs" / IDS[0]).rename(elsewhere)
     (results / "runs" / IDS[0]).symlink_to(elsewhere)
     (results / "runs" / IDS[1] / "to").symlink_to(elsewhere)
-    linked, deleted = prune(results, 3, dry_run=False)
-    assert (linked.left, deleted.left) == ("it is a link", "")
+    (deleted,) = prune(results, 3, dry_run=False)
     assert deleted.bytes < 3000, "what a link leads to is not counted"
     assert (elsewhere / "crashes" / "one.txt").is_file()
     assert not (results / "runs" / IDS[1]).exists()
