@@ -107,8 +107,6 @@ class _Loops:
         inner = instruction.callees
         if instruction.opcode == "while":
             return self._while(instruction, inner)
-        if instruction.opcode == "conditional":
-            return self._conditional(instruction.branches)
         if instruction.opcode in ("call", *STARTS):
             return self.added_cost(inner[0])
         return AddedCost(once={f"the body of a loop in a {instruction.opcode}"})
@@ -131,21 +129,6 @@ class _Loops:
         # The compiler's count has the first iteration, and `extra` what inner loops add to it. For a trip
         # count of 0 this subtracts that iteration.
         return AddedCost({name: extra[name] + (trips - 1) * iteration[name] for name in COUNTS}, once)
-
-    def _conditional(self, branches: list[str]) -> AddedCost:
-        """XLA counts the most expensive branch; with the loops' further iterations it may be another one."""
-        parts = {name: self.added_cost(name) for name in branches}
-        reasons: set[str] = set().union(*(part.once for part in parts.values()))
-        try:
-            once = {name: self.once(name) for name in branches}
-        except UncountableError as reason:
-            return AddedCost(once={*reasons, f"the body of a loop in a branch ({reason})"})
-        added = {
-            key: max(once[name][key] + parts[name].counts[key] for name in branches)
-            - max(once[name][key] for name in branches)
-            for key in COUNTS
-        }
-        return AddedCost(added, reasons)
 
     def once(self, name: str) -> Counts:
         """FLOPs and bytes of a computation by itself, with inner loops counted once and custom calls as 0."""
