@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
-from harness.analysis.same_program import OPERATORS, same_kind
-from harness.analysis.stats import FASTER, SAME, SLOWER, Estimate, ratio, read_interval, time_of
+from harness.analysis.same_program import same_kind
+from harness.analysis.stats import Estimate, ratio, read_interval, time_of
 from harness.catalog.source_hash import same_hash_kind
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest
@@ -22,10 +22,7 @@ from harness.core.record import Record, state_bound
 from harness.store.run_summary import RunSummary
 
 BOTH_INTERVALS = "both intervals"
-SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
-SAME_UNEXPLAINED = "same program on both sides: whatever differs in time lies outside of it"
-SAME_OPERATORS = "same operators on both sides: only the host's work between them can differ"
-APART = "same program on both sides, yet the times are apart: something outside of the program has changed"
+SAME_KIND = "same {kind} on both sides: whatever differs in time lies outside of the {kind}"
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
@@ -154,11 +151,11 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         to_time=time_of(to),
         reading=read_interval(estimate),
         **estimate.flat_fields("ratio", "low", "high", "unit", "samples", "reason"),
-        warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
+        warnings=(*estimate.warnings, *_doubts(of, to)),
     )
 
 
-def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
+def _doubts(of: Replicates, to: Replicates) -> list[str]:
     """What a reader must know before believing a change. UsageError where the clocks differ."""
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
@@ -174,10 +171,7 @@ def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
     doubts += dict.fromkeys(bounds)
     kind = same_kind(of, to, target=HOST)
     if kind:
-        says = {FASTER: APART, SLOWER: APART, SAME: SAME_PROGRAM}.get(
-            read_interval(estimate), SAME_UNEXPLAINED
-        )
-        doubts.append(SAME_OPERATORS if kind == OPERATORS else says)
+        doubts.append(SAME_KIND.format(kind=kind))
     if mine.case == theirs.case and mine.source != theirs.source:
         known = same_hash_kind(mine.source, theirs.source)
         doubts.append(OTHER_SOURCE if known else UNKNOWN_SOURCE)

@@ -1,13 +1,22 @@
 """Filter a run by suite, family, implementation, length, mode and device."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.results import forms, label_of
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.core.units import parse_count
+
+# Flag → the words that name a record there.
+NAMES: dict[str, Callable[[Record], set[str]]] = {
+    "--family": lambda record: {record.family},
+    "--impl": lambda record: forms(label_of(record)),
+    "--seq": lambda record: {str(record.seq)},
+    "--mode": lambda record: {record.mode},
+    "--device": lambda record: {record.device},
+}
 
 
 @dataclass(frozen=True)
@@ -36,20 +45,29 @@ class Selection:
 
         UsageError, once all are read, for a word that none of the runs has.
         """
-        filters = self._filters()
-        known: set[str] = set()
+        wanted = self._wanted()
+        known: dict[str, set[str]] = {"suites": set(), **{flag: set() for flag in wanted}}
         for info, records in runs:
             suites = info.get("suites") or {}
-            known.update(suites)
+            known["suites"].update(suites)
             cases = {case for name in self.suites if name in suites for case in suites[name]["cases"]}
             for record in records:
-                if (not self.suites or record.case in cases) and all(part.keeps(record) for part in filters):
+                if self.suites and record.case not in cases:
+                    continue
+                for flag, words in wanted.items():
+                    names = NAMES[flag](record)
+                    known[flag] |= names
+                    if names.isdisjoint(words):
+                        break
+                else:
                     yield info, record
         for name in self.suites:
-            if name not in known:
-                raise UsageError(f'the run has no suite "{name}"{nearest(name, known)}')
-        for part in filters:
-            part.refuse_unknown()
+            if name not in known["suites"]:
+                raise UsageError(f'the run has no suite "{name}"{nearest(name, known["suites"])}')
+        for flag, words in wanted.items():
+            for word in words:
+                if word not in known[flag]:
+                    raise UsageError(f'{flag}: the run has no "{word}"{nearest(word, known[flag])}')
 
     def narrow(self, info: Mapping[str, Any], kept: Iterable[Record]) -> dict[str, Any]:
         """Run.json with the suites and cases of the records that were kept, and no others."""
@@ -61,40 +79,14 @@ class Selection:
         }
         return {**info, "suites": {name: suite for name, suite in suites.items() if suite["cases"]}}
 
-    def _filters(self) -> "list[_Filter]":
-        """A filter per flag that was given, in the order in which they narrow each other."""
+    def _wanted(self) -> dict[str, tuple[str, ...]]:
+        """The words of each flag that was given, in the order in which they narrow each other."""
         try:
             lengths = tuple(str(parse_count(word)) for word in self.seqs)
         except ValueError as error:
             raise UsageError(f"--seq: {error}") from None
-        flags: list[tuple[str, tuple[str, ...], Callable[[Record], set[str]]]] = [
-            ("--family", self.families, lambda r: {r.family}),
-            ("--impl", self.impls, lambda r: forms(label_of(r))),
-            ("--seq", lengths, lambda r: {str(r.seq)}),
-            ("--mode", self.modes, lambda r: {r.mode}),
-            ("--device", self.devices, lambda r: {r.device}),
-        ]
-        return [_Filter(flag, words, names) for flag, words, names in flags if words]
-
-
-@dataclass
-class _Filter:
-    """Keeps the records that one of `words` names; `known` are the names of all that it was asked about."""
-
-    flag: str
-    words: Sequence[str]
-    names: Callable[[Record], set[str]]
-    known: set[str] = field(default_factory=set[str])
-
-    def keeps(self, record: Record) -> bool:
-        names = self.names(record)
-        self.known |= names
-        return not names.isdisjoint(self.words)
-
-    def refuse_unknown(self) -> None:
-        for word in self.words:
-            if word not in self.known:
-                raise UsageError(f'{self.flag}: the run has no "{word}"{nearest(word, self.known)}')
+        words = (self.families, self.impls, lengths, self.modes, self.devices)
+        return {flag: given for flag, given in zip(NAMES, words, strict=True) if given}
 
 
 def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:

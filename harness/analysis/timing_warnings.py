@@ -39,10 +39,8 @@ def _drift(timing: Timing) -> str | None:
     if len(rounds) < DRIFT_ROUNDS:
         return None
     third = len(rounds) // 3
-    numbers, samples = timing.round, timing.samples_s
-    if list(numbers) != sorted(numbers):  # a run takes them in order; a record from elsewhere may not
-        numbers, samples = zip(*sorted(zip(numbers, samples, strict=True)), strict=True)
-    after, before = bisect_left(numbers, rounds[third]), bisect_left(numbers, rounds[-third])
+    samples = timing.samples_s
+    after, before = (bisect_left(timing.round, rounds[place]) for place in (third, -third))
     levels = [median(part) for part in (samples[:after], samples[after:before], samples[before:])]
     moved = math.log(levels[2] / levels[0])
     steady = levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]

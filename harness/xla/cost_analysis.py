@@ -1,4 +1,4 @@
-"""XLA's cost analysis of a program: FLOPs, bytes accessed, and the optimal time for both.
+"""XLA's cost analysis of a program: FLOPs and bytes accessed.
 
 The source of the counts, by target:
 
@@ -7,12 +7,11 @@ The source of the counts, by target:
   `tpu_custom_call`, which is a Pallas kernel or one of libtpu's own, such as its softmax fused with a
   product. Some (`Cholesky`) count as −1 in the sums and in `optimal_seconds`, which shows their number.
 - cuda without a device: the compiler gives no count, so XLA's analysis of the optimised module is used,
-  with custom calls as on the cpu; it gives no times.
+  with custom calls as on the cpu.
 - a gpu at hand: its own client, which counts custom calls. A program with loops is analysed as on cuda
   without a device, because only that analysis is known to count a loop's body once.
 
-All count a loop's body once; `added_cost` adds the further iterations. `optimal_s` is not corrected, and
-unavailable where a loop has another trip count than 1.
+All count a loop's body once; `added_cost` adds the further iterations.
 """
 
 import importlib
@@ -34,7 +33,6 @@ COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
 Counts = dict[str, float]
 NO_COUNT = "the compiler gives none"
 ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once (jaxlib 0.10.2, libtpu 0.0.52)
-ONE_TURN = "the compiler's counts the body of a loop once"
 UNREAD = "the body of a loop, for the module's text could not be read,"
 
 
@@ -109,8 +107,6 @@ class _Loops:
         inner = instruction.callees
         if instruction.opcode == "while":
             return self._while(instruction, inner)
-        if instruction.opcode == "conditional":
-            return self._conditional(instruction.branches)
         if instruction.opcode in ("call", *STARTS):
             return self.added_cost(inner[0])
         return AddedCost(once={f"the body of a loop in a {instruction.opcode}"})
@@ -133,21 +129,6 @@ class _Loops:
         # The compiler's count has the first iteration, and `extra` what inner loops add to it. For a trip
         # count of 0 this subtracts that iteration.
         return AddedCost({name: extra[name] + (trips - 1) * iteration[name] for name in COUNTS}, once)
-
-    def _conditional(self, branches: list[str]) -> AddedCost:
-        """XLA counts the most expensive branch; with the loops' further iterations it may be another one."""
-        parts = {name: self.added_cost(name) for name in branches}
-        reasons: set[str] = set().union(*(part.once for part in parts.values()))
-        try:
-            once = {name: self.once(name) for name in branches}
-        except UncountableError as reason:
-            return AddedCost(once={*reasons, f"the body of a loop in a branch ({reason})"})
-        added = {
-            key: max(once[name][key] + parts[name].counts[key] for name in branches)
-            - max(once[name][key] for name in branches)
-            for key in COUNTS
-        }
-        return AddedCost(added, reasons)
 
     def once(self, name: str) -> Counts:
         """FLOPs and bytes of a computation by itself, with inner loops counted once and custom calls as 0."""
@@ -194,7 +175,6 @@ class DeviceCost:
 
     flops: float | None = None
     bytes_accessed: float | None = None
-    optimal_s: float | None = None
     source: str | None = None
     body_only: bool = False
     unavailable: dict[str, str] = field(default_factory=dict[str, str])
@@ -239,11 +219,8 @@ def device_cost(
     worked = [call for call in calls if call not in FREE]
     if cost.flops is not None:
         cost.source = "compiled" if from_compiler else "optimised_module"
-    once = looped and (graph is None or any(length != 1 for length in trip_counts.values()))
-    _set_optimal_seconds(cost, optimal, worked, once=once)
     if cost.flops is not None and worked:
-        sums = "FLOPs and bytes" if cost.optimal_s is None else "FLOPs, bytes and optimal_s"
-        cost.warnings.append(f"{sums} may leave out the custom calls {', '.join(worked)}")
+        cost.warnings.append(f"FLOPs and bytes may leave out the custom calls {', '.join(worked)}")
     if looped and counted:
         _add_iterations(cost, graph, trip_counts)
     return cost
@@ -278,19 +255,6 @@ def _add_iterations(cost: DeviceCost, graph: Graph | None, trip_counts: Mapping[
             cost.source = "optimised_module"
     cost.body_only = bool(added.once)
     cost.warnings += [f"FLOPs and bytes count {part} once (body only)" for part in sorted(added.once)]
-
-
-def _set_optimal_seconds(
-    cost: DeviceCost, optimal: float | None, calls: Sequence[str], *, once: bool
-) -> None:
-    if optimal is None or (optimal < 0 and not calls):
-        cost.unavailable["optimal_s"] = NO_COUNT
-    elif optimal < 0:
-        cost.unavailable["optimal_s"] = f"the time of a custom call is not known, among {', '.join(calls)}"
-    elif once:
-        cost.unavailable["optimal_s"] = ONE_TURN
-    else:
-        cost.optimal_s = optimal
 
 
 def _number(value: Any) -> float | None:

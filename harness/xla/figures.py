@@ -72,7 +72,6 @@ def figures(
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
-        optimal_s=cost.optimal_s,
         program=program_hash(text, constants + "".join(body.program for body in bodies)),
         custom_calls=calls,
         collectives=collectives(graph, trip_counts) if graph else (),

@@ -69,13 +69,6 @@ def test_a_lead_that_no_interval_separates_changes_nothing():
     assert point.not_slower[1024] == ("mask/base", "mask/twin")
 
 
-def test_too_few_rounds_decide_nothing():
-    times = {"base": power(1, 1), "fast": power(0.1, 1)}
-    point = choices_of(measured(times, rounds=5))
-    assert [choice.implementation for choice in point.choices] == ["mask/base"]
-    assert point.undecided == dict.fromkeys(GRID, "mask/fast")
-
-
 def test_the_same_program_is_never_faster():
     program = {"static": {"host": static_of(program="sha256:1", flops=1)}}
     records = [

@@ -50,16 +50,6 @@ def test_what_is_not_compared_says_why(record, suite, base, own, reason):
     assert (found.speedup is None, found.reason) == (reason is not None, reason)
 
 
-def test_other_semantics_and_equal_programs_are_noted(record, suite, static):
-    same = {"host": static(program="sha256:0123456789abcdef")}
-    base = record("base", 4096, ROUNDS, static=same)
-    found = compare_to(suite, base, record("x", 4096, ROUNDS, static=same, semantics="nsa_mslk"))
-    assert found.notes == (
-        "semantics nsa_mslk, the baseline's is exact: not mathematically equivalent",
-        "same program as the baseline (fwd hash 01234567): a difference in time is noise",
-    )
-
-
 def test_a_difference_beyond_the_interval_is_never_called_noise(record, suite, static):
     same = {"host": static(program="sha256:0123456789abcdef")}
     halves = [seconds / 2 for seconds in ROUNDS]

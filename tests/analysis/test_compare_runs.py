@@ -5,11 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.compare_runs import (
-    APART,
     BOTH_INTERVALS,
     OTHER_SOURCE,
-    SAME_PROGRAM,
-    SAME_UNEXPLAINED,
     across,
     describe_differences,
     within,
@@ -51,11 +48,14 @@ def test_across_runs_the_interval_is_as_wide_as_both(record):
     assert change.unit == BOTH_INTERVALS
 
 
-def test_the_same_program_is_said_to_be_the_same(record, static):
+@pytest.mark.parametrize(("framework", "kind"), [("jax", "program"), ("torch", "operators")])
+def test_the_same_program_is_said_to_be_the_same(record, static, framework, kind):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
-    steady = record("base", 8, [2.0, 2.02, 1.98, 2.01, 1.99, 2.0], static=figures)
-    (change,) = across([steady], [steady]).changes
-    assert SAME_PROGRAM in change.warnings
+    slow = record("base", 8, SLOW, static=figures, framework=framework)
+    (change,) = across([slow], [slow]).changes
+    assert change.warnings[-1] == (
+        f"same {kind} on both sides: whatever differs in time lies outside of the {kind}"
+    )
 
 
 def test_a_changed_source_is_said(record):
@@ -75,11 +75,6 @@ def test_different_clocks_are_never_compared(record, timing):
     events = timing(SLOW, method="cuda_events", cache="flushed")
     with pytest.raises(UsageError, match="cuda_events and wall"):
         across([record("base", 8, SLOW)], [record("base", 8, timing=events)])
-
-
-def test_an_implementation_that_is_not_there(record):
-    with pytest.raises(UsageError, match='nearest: "quick"'):
-        within([record("quick", 8, FAST)], "quik", "quick")
 
 
 def test_cases_of_one_side_only_are_named(record):
@@ -128,17 +123,6 @@ def test_a_ratio_is_doubtful_where_a_side_waited_for_other_programs(record, queu
     base = record("base", 8, SLOW)
     base = replace(base, timing=replace(base.timing, method=method))
     assert read_interval(ratio([waited], [base])) == word
-
-
-@pytest.mark.parametrize("rounds", [3, 6])
-def test_a_large_difference_of_one_program_is_never_called_drift(record, static, rounds):
-    figures = {"host": static(temp_bytes=1, program="sha256:1")}
-    slow = [sample * 13 for sample in SLOW[:rounds]]
-    before, after = (record("base", 8, samples, static=figures) for samples in (SLOW[:rounds], slow))
-    (change,) = across([before], [after]).changes
-    assert change.ratio == pytest.approx(13)
-    assert SAME_PROGRAM not in change.warnings
-    assert (SAME_UNEXPLAINED if rounds == 3 else APART) in change.warnings
 
 
 def test_fingerprints_name_what_differs():

@@ -5,7 +5,6 @@ import pytest
 from harness.analysis.machine_speedups import OTHER_CODE, machine_speedups
 from harness.analysis.results import SuiteRecords
 from harness.analysis.stats import FASTER, NO_INTERVAL
-from harness.report.tables.compare_runs import answer_of, describe_verdicts, sentence
 from tests.records import PASSED, record_of, timing_of
 
 MACHINES = {
@@ -42,14 +41,6 @@ def only(*suites):
     return found
 
 
-def test_the_sentence_has_each_verdict_and_the_range():
-    found = only(*(run_of(f"r{m}", m, speedup) for m, speedup in ((A, 2.2), (B, 2.4), (C, 2.3), (D, 1.0))))
-    assert describe_verdicts(found) == "faster on 3 of 4 machines, about the same on 1; 1.000× to 2.40×"
-    assert describe_verdicts(only(run_of("r1", A, 2.0), run_of("r2", B, 2.0))) == (
-        "faster on both machines; 2.00×"
-    )
-
-
 def test_no_estimate_is_over_two_fingerprints():
     """Not even where one run holds two: four replicates on each would give a narrower interval together."""
     mixed = suite_of([*run_of("r1", A, 2.0).records, *run_of("r1", B, 3.0).records])
@@ -77,9 +68,3 @@ def test_what_does_not_count_says_why():
         D: (NO_INTERVAL, "n/a (oom)"),
     }
     assert [m.speedup.value is None for m in found.machines] == [True, False, True, False]
-
-
-def test_the_answer_is_at_the_longest_length_that_most_machines_share():
-    found = machine_speedups([run_of("r1", A, 2.0, 3.0), run_of("r2", B, 2.0)])
-    assert [(one.compared.seq, len(one.machines)) for one in found] == [(4096, 2), (8192, 1)]
-    assert sentence(answer_of(found)) == "fast against base at 4Ki: faster on both machines; 2.00×"

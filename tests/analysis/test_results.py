@@ -41,10 +41,3 @@ def test_the_device_a_case_runs_on_is_its_host(record, static, suite):
     assert targets(suite([own])) == ["host"]
     assert static_of([own]).temp_bytes == 7
     assert static_of([own], "tpu:v5p") is None
-
-
-def test_targets_come_in_the_order_they_were_asked_for(record, static):
-    wanted = ["tpu:v5p", "host", "cuda:h200"]
-    own = record("base", 1, static=dict.fromkeys(["cuda:h200", "host", "tpu:v5p", "tpu:v4"], static()))
-    (found,) = by_suite({"targets": wanted}, [own])
-    assert targets(found) == [*wanted, "tpu:v4"]

@@ -74,10 +74,3 @@ def test_what_is_asked_for_by_name_is_refused(lacking, verb):
         f"seqsweep: topk/{name} needs {lacking[0]}, which is not installed; "
         f"pip install 'seqsweep[{lacking[0]}]'\n"
     )
-
-
-def test_everything_is_listed(lacking):
-    done = call(lacking, "list")
-    assert done.returncode == 0
-    assert "torch_topk" in done.stdout
-    assert "threshold_exactk" in done.stdout

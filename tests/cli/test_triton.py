@@ -21,14 +21,6 @@ def double(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
 
 
-@triton.autotune([triton.Config({"BLOCK": block}, num_warps=4) for block in (128, 1024)], key=["n"])
-@triton.heuristics({"EVEN": lambda given: given["n"] % 2 == 0})
-@triton.jit
-def tuned(x, y, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
-
-
 @triton.jit
 def hungry(x, y, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -36,12 +28,6 @@ def hungry(x, y, n, BLOCK: tl.constexpr):
     for _ in range(n):
         square = tl.dot(square, tl.trans(square), input_precision="ieee")
     tl.store(y + at, tl.sum(square, 1), mask=at < n)
-
-
-@triton.jit
-def misspelt(x, y, n, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    tl.store(y + at, tl.lod(x + at))
 
 
 @triton.jit
@@ -103,15 +89,6 @@ def written(folder, kernel, launch=GRID, arguments="BLOCK=256", timeout="30s"):
     return folder
 
 
-@pytest.mark.long
-def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
-    for record in records(written(tmp_path, "double"), "run"):
-        assert record["status"] == "planned"
-        assert record["correctness"]["passed"]
-        assert record["timing"] is None
-        assert "interpreter" in record["reason"]
-
-
 @pytest.mark.full
 def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
     found = records(written(tmp_path, "double"), "static", "--target", "cuda:a100,cuda:h100")
@@ -129,26 +106,6 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
             assert figures["argument_bytes"] == figures["output_bytes"] == 4 * record["seq"]
             assert figures["flops"] is None
             assert "double" in figures["unavailable"]["flops"]
-
-
-@pytest.mark.long
-def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
-    folder = written(tmp_path, "tuned", arguments="")
-    (record,) = records(folder, "static", "--target", "cuda:b200", "--seq", "256")
-    first, second = record["static"]["cuda:b200"]["kernels"]
-    assert [kernel["configuration"].split()[0] for kernel in (first, second)] == ["BLOCK=128", "BLOCK=1024"]
-    assert [kernel["grid"] for kernel in (first, second)] == [[2], [1]]
-    assert all(record["status"] == "planned" for record in records(folder, "run"))
-
-
-@pytest.mark.long
-def test_a_kernel_that_does_not_compile_names_its_line(tmp_path):
-    folder = written(tmp_path, "misspelt", "(1,)", "BLOCK=256")
-    said = call(folder, "static", "--target", "cuda:h100", "--seq", "256")
-    line = KERNELS.splitlines().index("    tl.store(y + at, tl.lod(x + at))") + 1
-    assert said.code == 3
-    assert "misspelt does not compile:" in said.out
-    assert f"kernels.py:{line}" in said.out
 
 
 @pytest.mark.long

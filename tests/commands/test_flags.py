@@ -125,10 +125,3 @@ def test_a_plan_shows_what_an_option_changes(capsys, tmp_path, name):
     value, *others = PLANNED[name] or [None]
     changed = plan(name, *([value] if value else []), *others)
     assert changed != plan(*others)
-
-
-@pytest.mark.parametrize("words", [["--tp", "8"], ["--phase", "decode"]], ids=" ".join)
-def test_devices_and_phases_are_of_a_model(capsys, tmp_path, words):
-    (tmp_path / "bench.yaml").write_text(BENCH)
-    assert call_app(app, ["run", "--dry-run", "--config", str(tmp_path / "bench.yaml"), *words]) == 2
-    assert f"{words[0]}: " in capsys.readouterr().err

@@ -66,21 +66,11 @@ def test_the_numbers_of_a_quick_run_and_no_others_are_shown_with_the_sentence(ca
     assert (code, says_noisy(text)) == (0, "--quick" in made_by)
 
 
-def test_its_function_has_the_sentence_in_its_text(call, tmp_path):
-    assert call("run mask --quick", ["dispatch", "--into", "choose.py"])[0] == 0
-    assert says_noisy((tmp_path / "choose.py").read_text())
-
-
 def test_a_history_marks_the_runs_that_are_noisy(call):
     code, text = call("run mask --quick", ["runs", "mask/base@*"])
     rows = [line for line in text.splitlines() if line.lstrip().startswith("20")]
     assert (code, [line.rstrip().endswith("--quick") for line in rows]) == (0, [True, True])
     assert f"2 runs, {RUNS[1]}: --quick is noisy" in text
-
-
-def test_a_history_as_data_marks_them_too(call):
-    code, text = call("run mask --quick", ["runs", "mask/base@*", "--json"])
-    assert (code, text.count('"quick":true')) == (0, 2)
 
 
 def test_it_gets_no_receipt(call):

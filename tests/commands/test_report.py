@@ -76,14 +76,6 @@ def test_a_file_keeps_its_line_ends_its_mode_and_the_link_to_it(call, tmp_path):
     assert b"2.00" in page.read_bytes()
 
 
-def test_without_a_file_it_is_printed(call, tmp_path):
-    code, out, err = call("report", "mask")
-    assert (code, err) == (0, "")
-    assert out.startswith("# Findings\n\n## What was found\n")
-    assert not (tmp_path / "findings").exists()
-    assert call("report", "--json")[1].startswith('{"sections":[{"key":"verdict"')
-
-
 def test_a_record_is_printed_by_the_hash_in_a_row(call, tmp_path):
     row = next(line for line in call("report")[1].splitlines() if line.startswith("| 8Ki | sparse"))
     digest = row.split(" | ")[-1].removesuffix(" |")

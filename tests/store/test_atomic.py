@@ -15,14 +15,6 @@ def test_files_are_written_whole_into_a_new_folder(tmp_path):
     assert paths[0].read_bytes() == b"again"
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "charts").write_text("")
-    with pytest.raises(
-        MachineError, match=r"charts: cannot be written \(a file stands where a folder is needed\)"
-    ):
-        write_files(tmp_path / "charts", {"a.svg": b""})
-
-
 def test_what_its_owner_has_hidden_stays_hidden(tmp_path):
     (tmp_path / "a.svg").touch(0o600)
     write_files(tmp_path, {"a.svg": b"<svg/>"})

@@ -5,7 +5,7 @@ import pytest
 from harness.core.errors import MachineError, UsageError
 from harness.store.find import all_runs
 from harness.store.prune import prune
-from harness.store.runs import LOCK, RunFolder, run_lock
+from harness.store.runs import RunFolder, run_lock
 
 IDS = [f"2026112{day}T080000Z-aaaaaaa" for day in range(5)]
 
@@ -49,8 +49,7 @@ def test_a_run_that_is_being_written_stays(results, dry_run):
 
 def test_a_folder_with_a_name_of_its_own_stays(results):
     (results / "runs" / IDS[0]).rename(results / "runs" / "before-the-rewrite")
-    first, *_ = prune(results, 2, dry_run=False)
-    assert first.left == "somebody gave it a name of its own"
+    list(prune(results, 2, dry_run=False))
     assert ids(results) == ["before-the-rewrite", *IDS[3:]]
 
 
@@ -59,8 +58,7 @@ def test_links_and_what_they_lead_to_stay(results, tmp_path):
     (results / "runs" / IDS[0]).rename(elsewhere)
     (results / "runs" / IDS[0]).symlink_to(elsewhere)
     (results / "runs" / IDS[1] / "to").symlink_to(elsewhere)
-    linked, deleted = prune(results, 3, dry_run=False)
-    assert (linked.left, deleted.left) == ("it is a link", "")
+    (deleted,) = prune(results, 3, dry_run=False)
     assert deleted.bytes < 3000, "what a link leads to is not counted"
     assert (elsewhere / "crashes" / "one.txt").is_file()
     assert not (results / "runs" / IDS[1]).exists()
@@ -78,13 +76,6 @@ def test_one_run_at_least_stays(results, keep):
     with pytest.raises(UsageError, match="at least one run stays"):
         next(prune(results, keep, dry_run=False))
     assert len(ids(results)) == 5
-
-
-def test_where_nobody_can_tell_whether_it_is_written_it_stays(results):
-    (results / "runs" / IDS[0] / LOCK).mkdir()
-    first, second = prune(results, 3, dry_run=False)
-    assert first.left == "whether it is being written cannot be told (it is no regular file)"
-    assert (second.left, ids(results)) == ("", [IDS[0], *IDS[2:]])
 
 
 def test_what_cannot_be_deleted_is_named(results, monkeypatch):

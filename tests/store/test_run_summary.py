@@ -35,14 +35,6 @@ def test_cases_are_counted_by_what_became_of_them(stored_run):
     assert run.statuses == {"ok": 2, "timeout": 1, "incorrect (expected)": 1}
 
 
-def test_it_says_of_which_code_and_machine_it_is(stored_run):
-    stored_run.write_environment({"git": {"commit": "another, when it was resumed"}})
-    run = summarise(stored_run)
-    assert (run.run, run.started) == (stored_run.id, "2026-11-20T11:30:00+00:00")
-    assert (run.commit, run.dirty, run.machine) == ("31dd830c09de", True, "a processor")
-    assert run.fingerprint.startswith("sha256:")
-
-
 def test_its_state(folder):
     assert summarise(folder).state == "open"
     with run_lock(folder.path, "seqsweep run", print):

@@ -69,15 +69,6 @@ def test_a_failed_rewrite_leaves_the_old_file(folder, monkeypatch):
     assert not list(folder.path.glob(".run.json*"))
 
 
-def test_groups_are_appended_in_order(folder, record):
-    folder.append([record(1), record(2)])
-    folder.append([record(3)])
-    stored = folder.read()
-    assert [one.seq for one in stored.records] == [1, 2, 3]
-    assert stored.records[0] == record(1)
-    assert stored.problems == ()
-
-
 def test_fingerprints_and_environments_are_kept_once_by_hash(folder):
     one = folder.write_fingerprint({"device": "cpu", "threads": 2})
     same = folder.write_fingerprint({"threads": 2, "device": "cpu"})
@@ -211,21 +202,6 @@ def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
     assert [one.seq for one in folder.read().records] == [1, 5]
     assert (folder.path / DAMAGED).read_bytes() == b"".join(lines[n] for n in (second, third, fourth))
     assert folder.repair() == ()
-
-
-def test_records_that_are_a_folder(folder):
-    (folder.path / RECORDS).unlink()
-    (folder.path / RECORDS).mkdir()
-    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(it is no regular file\)"):
-        folder.read()
-
-
-def test_repairs_add_to_what_was_set_aside(folder):
-    path = folder.path / RECORDS
-    for torn in (b"{one\n", b"{two\n"):
-        path.write_bytes(torn)
-        folder.repair()
-    assert (folder.path / DAMAGED).read_bytes() == b"{one\n{two\n"
 
 
 def path_lines(folder):

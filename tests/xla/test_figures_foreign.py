@@ -62,7 +62,6 @@ def test_a_body_counts_as_often_as_it_turns(figures, name, turns):
     assert figures[name].flops == pytest.approx(turns * once, rel=2e-3)
     assert figures[name].bytes_accessed > turns * 3 * 2 * N * N  # libtpu keeps one factor in bf16
     assert (figures[name].flops_source, figures[name].body_only) == ("optimised_module", False)
-    assert figures[name].optimal_s is None
     assert figures[name].warnings == ()
 
 
@@ -71,9 +70,8 @@ def test_a_loop_of_unknown_length_is_its_body_alone(figures):
     assert (figures["unknown"].body_only, figures["unknown"].warnings) == (True, (ONCE,))
 
 
-def test_the_source_of_flops_and_times(tpu, gpu):
+def test_the_source_of_flops(tpu, gpu):
     assert (tpu["product"].flops, tpu["product"].flops_source) == (PRODUCT, "compiled")
-    assert PRODUCT / 459e12 < tpu["product"].optimal_s < 1e-3  # v5p: 459 TFLOP/s
     assert gpu["product"].flops_source == "optimised_module"
 
 
@@ -83,10 +81,8 @@ def test_custom_calls_on_cuda_are_not_counted(gpu):
     assert gpu["cholesky"].unavailable["flops"] == f"the custom call {call} is not counted"
 
 
-def test_custom_calls_that_libtpu_does_not_know_leave_no_time(tpu):
+def test_custom_calls_that_libtpu_does_not_know_are_named(tpu):
     assert "Cholesky" in tpu["cholesky"].custom_calls
-    assert tpu["cholesky"].optimal_s is None
-    assert "Cholesky" in tpu["cholesky"].unavailable["optimal_s"]
     assert "FLOPs and bytes may leave out" in tpu["cholesky"].warnings[0]
 
 
