@@ -11,7 +11,6 @@ import json
 import re
 import unicodedata
 import zlib
-from dataclasses import fields, is_dataclass, replace
 from encodings import ascii as plain
 from typing import Any
 
@@ -105,17 +104,6 @@ def to_ascii(text: str) -> str:
         return text
     text = _RAISED.sub(lambda raised: "^" + unicodedata.normalize("NFKD", raised[0]), text)
     return text.translate(_SPELLINGS).encode("ascii", "backslashreplace").decode("ascii")
-
-
-def spell_out(data: Any) -> Any:
-    """Frozen data with every text in it in ASCII."""
-    if isinstance(data, str):
-        return to_ascii(data)
-    if isinstance(data, tuple):
-        return getattr(data, "_make", tuple)(map(spell_out, data))
-    if is_dataclass(data) and not isinstance(data, type):
-        return replace(data, **{field.name: spell_out(getattr(data, field.name)) for field in fields(data)})
-    return data
 
 
 def _spell(error: Any) -> tuple[str, int]:

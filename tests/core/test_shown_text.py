@@ -3,7 +3,6 @@
 import json
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -15,11 +14,8 @@ from harness.core.shown_text import (
     escape_markdown,
     file_name,
     message_of,
-    spell_out,
     to_ascii,
 )
-from harness.report.tables.cells import Cell
-from harness.report.tables.table_data import Column, TableData
 
 
 @pytest.mark.parametrize(
@@ -125,14 +121,3 @@ def test_a_stream_spells_all_that_is_written():
         stream.write("3× \udc80")
         stream.flush()
         assert written.getvalue() == rb"3x \udc80"
-
-
-def test_data_is_spelled_whole():
-    class Pair(NamedTuple):
-        first: str
-        second: object
-
-    table = TableData("a→b", (Column("µs"),), ((Cell("3×", ("≤",)),),))
-    assert spell_out(Pair("×", (1, None, table))) == Pair(
-        "x", (1, None, TableData("a->b", (Column("us"),), ((Cell("3x", ("<=",)),),)))
-    )
