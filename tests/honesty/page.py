@@ -13,41 +13,7 @@ from tests.honesty.catalogue import Cheat, cheats, detections, sources
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "HONESTY.md"
 
-INTRODUCTION = """\
-# Cheats, and what catches them
-
-{count} ways to look fast without being fast, each written as a plugin and put through `seqsweep run`:
-{counts}.
-
-Written from `tests/honesty/cheats.yaml` and the docstrings in `tests/honesty/cheats/` by `python -m
-tests.honesty.page`; do not edit it. `make test-long` runs every cheat and fails where one ends otherwise
-than it says here, also where one is caught that is said not to be; honest implementations run beside them
-and have to be ok. `make drill-cheats` does so twenty times and counts. Those that are found before any
-clock is read are a part of `make test`.
-
-## Whom this is for
-
-For whoever compares implementations that he did not write line by line: an author who means well, or a
-program that writes kernels and is paid by the clock. Both make the clock or the check look better than the
-code is, by accident or on purpose; the harness cannot tell which, and need not.
-
-Not for whoever runs code in order to do harm. Workers run as the user who started them, and can do all that
-this user can: kill other processes, hold them back, fill a disk. Nothing watches for that. A worker that is
-killed has crashed, or is out of memory where the kernel says so; a group without its judge has no times; the
-run goes on, and no process outlives it. Whoever runs code that he does not trust gives it a machine of its
-own.
-
-What a process measures of itself it can forge. What is caught here is caught because something else looks:
-the process that judges, values drawn after the callable was built, the types of what is returned.
-
-What takes somebody who has read the harness and means harm is not caught: a clock that is replaced inside it,
-files of inputs that are written over, bytes added to the file of records, and threads, processes and shared
-memory that are left behind.
-
-Three limits are known. A memory that gains less than threefold, or less than 0.3 ms a call, is not told from
-what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone. A
-call of more than 50 ms is judged under it once, at the end: what rests in between is not seen.
-"""
+INTRODUCTION = Path(__file__).with_name("introduction.md").read_text(encoding="utf-8")
 
 SECTIONS = {
     "missed": (

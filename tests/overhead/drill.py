@@ -12,11 +12,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console, Group
-from rich.text import Text
 
 from harness.analysis.stats import SAME, Estimate, read_interval, t_half_width
 from harness.catalog import child_process
@@ -24,8 +20,6 @@ from harness.catalog.catalog import Catalog
 from harness.commands.output import progress_of
 from harness.core.case import Case
 from harness.core.errors import MachineError
-from harness.core.units import format_seconds
-from harness.report.tables.listing import plain_table
 from harness.run.events import Listener
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import run_module
@@ -40,47 +34,15 @@ LOOP_SECONDS = 2.0
 TIMEOUT_SECONDS = 300.0
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """A case in the harness against a plain loop: seconds per call, and their ratio over the pairs."""
-
-    case: str
-    harness_s: float
-    plain_s: float
-    ratio: float
-    ratio_low: float
-    ratio_high: float
-    reading: str  # of the harness against the loop, by the 95 % interval of the ratio
-
-
-def agreement_of(case: str, harness: Sequence[float], plain: Sequence[float]) -> Agreement:
-    """The agreement of a case from its seconds per call in the harness and in the loop, pair by pair."""
+def ratio_of(harness: Sequence[float], plain: Sequence[float]) -> Estimate:
+    """Seconds per call in the harness over those in the loop, pair by pair, with a 95 % interval."""
     ratios = [math.log(ours / loop) for ours, loop in zip(harness, plain, strict=True)]
     mean, half = statistics.fmean(ratios), t_half_width(statistics.stdev(ratios), len(ratios))
-    interval = (math.exp(mean), math.exp(mean - half), math.exp(mean + half))
-    medians = statistics.median(harness), statistics.median(plain)
-    return Agreement(case, *medians, *interval, read_interval(Estimate(*interval)))
+    return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
-def agreements_table(agreements: Sequence[Agreement]) -> Group:
-    """Cases in the harness beside the same in plain loops."""
-    numbers = ("harness", "plain loop", "harness / plain")
-    table = plain_table("case", *numbers, "", right=numbers)
-    for agreement in agreements:
-        table.add_row(
-            agreement.case,
-            format_seconds(agreement.harness_s, 3),
-            format_seconds(agreement.plain_s, 3),
-            f"{agreement.ratio:.3f} [{agreement.ratio_low:.3f}, {agreement.ratio_high:.3f}]",
-            Text(agreement.reading, style="green" if agreement.reading == SAME else "yellow"),
-        )
-    return Group(
-        table, Text(f"ratio of medians, {PAIRS} pairs of runs and fresh processes, 95 % by Student's t")
-    )
-
-
-def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener) -> list[Agreement]:
-    """Measure in pairs; nothing is stored. MachineError where a case fails on either side."""
+def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[str, Estimate]:
+    """The ratio of every case, measured in pairs. MachineError where a case fails on either side."""
     cases = {case.id: (case, suite.settings) for suite in schedule.suites for case in suite.cases}
     harness: dict[str, list[float]] = {case: [] for case in cases}
     plain: dict[str, list[float]] = {case: [] for case in cases}
@@ -94,7 +56,7 @@ def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener)
                 with device_lock("cpu"):
                     for case, settings in cases.values():
                         plain[case.id].append(_loop(case, catalog, settings.threads, settings.seed))
-    return [agreement_of(case, harness[case], plain[case]) for case in cases]
+    return {case: ratio_of(harness[case], plain[case]) for case in cases}
 
 
 def _measure(schedule: Schedule, catalog: Catalog, listener: Listener) -> dict[str, float]:
@@ -129,9 +91,13 @@ def main() -> int:
     project = Project(BENCH)
     schedule = project.plan(list(project.config.suites))
     with closing(progress_of(schedule)) as progress:
-        agreements = compare_with_loops(schedule, project.catalog, progress)
-    Console().print(agreements_table(agreements))
-    return 0 if all(agreement.reading == SAME for agreement in agreements) else 1
+        ratios = compare_with_loops(schedule, project.catalog, progress)
+    for case, (ratio, low, high, *_) in ratios.items():
+        print(
+            f"{case}: harness / plain loop {ratio:.3f} [{low:.3f}, {high:.3f}] {read_interval(ratios[case])}"
+        )
+    print(f"harness over plain loop: {PAIRS} pairs of runs and fresh processes, 95 % by Student's t")
+    return 0 if all(read_interval(ratio) == SAME for ratio in ratios.values()) else 1
 
 
 if __name__ == "__main__":

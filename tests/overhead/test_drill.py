@@ -5,7 +5,7 @@ from statistics import geometric_mean
 
 import pytest
 
-from harness.analysis.stats import SAME, SLOWER, UNDECIDED
+from harness.analysis.stats import SAME, SLOWER, UNDECIDED, read_interval
 from harness.run.doctor import DIFFERENCES
 from harness.run.processes.fork_client import ENVIRONMENT
 from harness.sweep.project import Project
@@ -38,8 +38,8 @@ def test_seconds_are_compared_in_pairs_whose_order_changes(monkeypatch, factors,
     order, remaining, case = [], list(factors), plan.suites[0].cases[0].id
     monkeypatch.setattr(drill, "_measure", lambda *_: order.append("harness") or {case: remaining.pop(0)})
     monkeypatch.setattr(drill, "_loop", lambda *_: order.append("plain") or 1.0)
-    (found,) = drill.compare_with_loops(plan, catalog(), Listener())
-    assert (found.reading, found.ratio) == (reading, pytest.approx(geometric_mean(factors)))
+    (found,) = drill.compare_with_loops(plan, catalog(), Listener()).values()
+    assert (read_interval(found), found[0]) == (reading, pytest.approx(geometric_mean(factors)))
     assert order == ["plain", "harness", "harness", "plain"] * 2 + ["plain", "harness"]
 
 
@@ -48,11 +48,9 @@ def test_every_variable_that_a_worker_sets_is_listed():
     assert all(name in listed for name in ENVIRONMENT)
 
 
-@pytest.mark.parametrize("name", ["mask/torch_scatter", "mask/scatter", "topk/partition"])
+@pytest.mark.parametrize("name", ["mask/torch_scatter", "topk/partition"])
 def test_a_loop_of_every_framework_takes_time(name):
     project = Project()
     plan = project.plan(["mask_forms" if name.startswith("mask") else "topk"])
-    info = project.catalog.implementation(name)
     case = next(case for suite in plan.suites for case in suite.cases if case.implementation == name)
-    assert info.framework in {"torch", "jax", "numpy"}
     assert 0 < drill._loop(case, project.catalog, 1, 0) < 60

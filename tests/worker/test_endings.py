@@ -17,7 +17,7 @@ from harness.run.processes.executor import Ended
 
 HERE = Path(__file__).parent
 PATIENCE_S = 60
-HOSTILE, MEDDLING = HERE / "hostile_plugin.py", HERE / "meddling_plugin.py"
+HOSTILE = HERE / "hostile_plugin.py"
 
 
 def eventually(holds):
@@ -51,7 +51,7 @@ def killed_at_last(command, environment):
 
 
 def test_a_parked_worker_stands_still_with_all_its_threads(topk):
-    worker = topk.spawn("numpy", "topk/leaks", MEDDLING)
+    worker = topk.spawn("numpy", "topk/leaks", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
     assert eventually(lambda: states(worker.pid) == {"T"})
     worker.ask("check", 60, cotangent=None, result="result")
@@ -64,7 +64,7 @@ def test_a_parked_worker_stands_still_with_all_its_threads(topk):
 def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
     group = group_in(own_lab)
     before = set(own_lab.living())
-    worker = group.spawn("numpy", "topk/leaves_a_child", MEDDLING)
+    worker = group.spawn("numpy", "topk/leaves_a_child", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
     assert eventually(lambda: len(set(own_lab.living()) - before) == 4), (
         "it, its child, and two that have lost their parent"
@@ -76,7 +76,7 @@ def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
 def test_nothing_lives_after_close(own_lab, group_in):
     group = group_in(own_lab)
     names = ("leaks", "leaves_a_child", "changes_group", "rearranges")
-    workers = [group.spawn("numpy", f"topk/{name}", MEDDLING) for name in names]
+    workers = [group.spawn("numpy", f"topk/{name}", HOSTILE) for name in names]
     for worker in workers:
         worker.ask("prepare", 60, trace_s=1.0)
     assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3), "with three children"

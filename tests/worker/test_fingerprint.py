@@ -171,17 +171,6 @@ def test_a_tpu_is_part_of_it_by_its_kind(monkeypatch):
     assert "tpu" not in fingerprint_module.fingerprint("cpu", 1)
 
 
-def test_a_tpu_that_jax_does_not_name_has_the_hosts_word_for_it_or_a_reason(monkeypatch):
-    def absent(_):
-        raise RuntimeError("no TPU")
-
-    monkeypatch.setitem(sys.modules, "jax", jax_with(absent))
-    monkeypatch.delenv("TPU_ACCELERATOR_TYPE", raising=False)
-    assert fingerprint_module.tpu() == {"unavailable": "RuntimeError: no TPU"}
-    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5litepod-8")
-    assert fingerprint_module.tpu() == {"name": "v5litepod-8"}
-
-
 def test_tritons_version_is_a_gpus_fact_alone(monkeypatch):
     monkeypatch.setattr(fingerprint_module, "version_of", lambda name: "1")
     monkeypatch.setattr(fingerprint_module, "gpu_cache", dict)

@@ -25,11 +25,9 @@ def test_gradients_are_held_to_their_contract(backward, name):
     assert (ended, says in sentence) == (status, True), sentence
 
 
-@pytest.mark.parametrize("framework", ["torch", "jax"])
-@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16"])
-def test_the_forward_alone_needs_no_cotangent(group_of, framework, dtype):
-    group = group_of("plain", "torch", "blend/in_torch", PLUGIN, workload={"seq": 8, "dtype": dtype})
-    for name in (f"in_{framework}", f"cuts_in_{framework}"):
+def test_the_forward_alone_needs_no_cotangent(group_of):
+    group = group_of("plain", "torch", "blend/in_torch", PLUGIN, workload={"seq": 8})
+    for framework, name in (("torch", "cuts_in_torch"), ("jax", "in_jax")):
         assert group.outcome(group.spawn(framework, f"blend/{name}", PLUGIN)) == ("ok", "")
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from harness.catalog.loading import load
 from harness.core.errors import MachineError
+from harness.run.processes.executor import Ended
 
 HERE = Path(__file__).parent
-HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "meddling", "odd"))
+HOSTILE, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "odd"))
 SHORT = dict.fromkeys(("hangs", "stops_itself", "announces_compilations"), 0.5)
 
 
@@ -33,7 +34,7 @@ def outcomes(path):
 
 @pytest.mark.parametrize(
     ("plugin", "name", "framework", "status", "says"),
-    [*outcomes(HOSTILE), *outcomes(MEDDLING), *outcomes(ODD)],
+    [*outcomes(HOSTILE), *outcomes(ODD)],
 )
 def test_misbehaviour_ends_as_its_plugin_says(topk, plugin, name, framework, status, says):
     own, options = ("returns", {"options": {"what": name}}) if plugin is ODD else (name, {})
@@ -87,7 +88,7 @@ def test_neighbours_do_not_notice(topk):
 
     alone = evidence()
     assert all(verdict["correctness"]["passed"] for _, _, verdict in alone)
-    hostile = [topk.spawn("numpy", f"topk/{name}", MEDDLING) for name in load(str(MEDDLING)).OUTCOMES]
+    hostile = [topk.spawn("numpy", f"topk/{name}", HOSTILE) for name in load(str(HOSTILE)).MEDDLING]
     for worker in hostile:
         topk.evidence(worker)
     beside = evidence()
@@ -107,3 +108,25 @@ def test_a_result_that_finds_no_space_is_the_machines_fault(topk):
     )
     assert str(caught.value).endswith("; free space there, or set TMPDIR, and go on with run --resume")
     assert set(topk.folder.iterdir()) == before
+
+
+def crash_of(topk, name):
+    with pytest.raises(Ended) as end:
+        topk.first_call("numpy", f"topk/{name}", HOSTILE, 60, trace_s=1.0)
+    assert end.value.status == "crashed"
+    return end.value
+
+
+def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):
+    raised, printed = crash_of(topk, "raises_aloud").output.split("Printed:")
+    assert raised.startswith("Raised:\n\nTraceback")
+    assert "KeyError: 'the cause'" in raised
+    assert 'hostile_plugin.py", line ' in raised
+    assert raised.rstrip().endswith("ValueError: the effect")
+    assert printed.startswith("\n\nabout to raise (")
+
+
+def test_a_process_that_dies_leaves_what_it_printed(topk):
+    crash = crash_of(topk, "leaves_aloud")
+    assert "exit code 3" in crash.reason
+    assert crash.output == "Printed:\n\nabout to leave\n"

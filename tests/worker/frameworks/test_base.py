@@ -62,44 +62,6 @@ def test_a_result_is_written_over_but_for_what_lies_in_an_input(framework):
     assert left == ([[0, 0, 0], [False, False]] if immutable else [[77, 77, 77], [True, True]])
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    ("tensor", "says"),
-    [
-        (
-            lambda torch: torch.ones(2, device="meta"),
-            "a strided tensor on meta; return strided tensors on cpu",
-        ),
-        (lambda torch: torch.ones(2).to_sparse(), "a sparse_coo tensor on cpu; return strided tensors"),
-    ],
-)
-def test_a_tensor_that_holds_no_values_here_is_refused(tensor, says):
-    torch = pytest.importorskip("torch")
-    made = frameworks.get("torch")
-    made.start("cpu", 1, wide=True)
-    with pytest.raises(TypeError, match=says):
-        made.get({"a": tensor(torch)})
-
-
-@pytest.mark.torch
-def test_a_mode_that_was_left_entered_does_not_see_what_the_harness_does():
-    torch = pytest.importorskip("torch")
-    from torch.overrides import TorchFunctionMode
-
-    class Spoiling(TorchFunctionMode):
-        def __torch_function__(self, function, types, arguments=(), named=None):
-            raise AssertionError(function)
-
-    made = frameworks.get("torch")
-    made.start("cpu", 1, wide=True)
-    tensor = torch.ones(2)
-    with Spoiling():
-        made.refill(tensor, np.arange(2))
-        assert made.get(tensor).tolist() == [0, 1]
-        assert made.get(made.put(np.arange(2))).tolist() == [0, 1]
-        made.wake()
-
-
 @pytest.mark.parametrize("stranger", [None, "text", 3, [1.0, 2.0], {"a": object()}])
 def test_a_result_that_is_no_array_is_refused(framework, stranger):
     with pytest.raises(TypeError, match="the callable returned"):

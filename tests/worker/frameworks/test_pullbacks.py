@@ -134,43 +134,13 @@ class TestJax:
         assert len({forward.program, backward.program}) == 2
 
 
-def consuming_functions():
-    """Squares in torch, each with a backward that works once for one forward."""
-    import torch
-
-    class FreesAttribute(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.x = x.clone()
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad):
-            x, ctx.x = ctx.x, None
-            return 2 * x * grad
-
-    class WritesOverSaved(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(2 * x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad):
-            (slope,) = ctx.saved_tensors
-            return slope.mul_(grad)
-
-    functions = (FreesAttribute, WritesOverSaved)
-    return {function.__name__: function for function in functions}
-
-
-def counting_function(fails, error):
+def square_that_fails(fails, error):
     """A square whose backward raises `error` in those of its calls, whatever the forward saved."""
     import torch
 
     calls = []
 
-    class Counts(torch.autograd.Function):
+    class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
@@ -184,50 +154,24 @@ def counting_function(fails, error):
                 raise error
             return 2 * ctx.saved_tensors[0] * grad
 
-    return Counts.apply
+    return lambda x: Square.apply(x).sum()
 
 
 @pytest.mark.torch
-class TestOneForward:
-    """A backward goes through one forward's graph again and again in `bwd`, and once in `fwd_bwd`."""
-
-    @pytest.fixture
-    def torch_framework(self):
-        yield from start_framework("torch")
-
-    def call(self, framework, square, mode):
-        return bound(framework, lambda x: square(x).sum(), mode, (SEEDS[1],), ("x",))
-
-    @pytest.mark.parametrize(
-        ("name", "raises"),
-        [
-            ("FreesAttribute", "TypeError"),
-            ("WritesOverSaved", "RuntimeError"),
-        ],
-    )
-    def test_a_backward_that_consumes_it_is_refused_the_second_time(self, torch_framework, name, raises):
-        square = consuming_functions()[name].apply
-        again, both = (self.call(torch_framework, square, mode) for mode in ("bwd", "fwd_bwd"))
-        same(torch_framework.get(again()), {"gradients": {"x": INPUTS["x"]}})
-        for _ in range(2):
-            with pytest.raises(Unsupported, match=rf"forward saved .{raises} the second time.*mode fwd_bwd"):
-                again()
-        for _ in range(2):
-            same(torch_framework.get(both())["gradients"], {"x": INPUTS["x"]})
-
-    def test_a_backward_that_fails_after_a_new_forward_too_is_a_crash(self, torch_framework):
-        broken = self.call(torch_framework, counting_function({2, 3}, ValueError("no third time")), "bwd")
-        broken()
-        with pytest.raises(ValueError, match="no third time"):
-            broken()
-
-    def test_exhausted_memory_is_not_blamed_on_the_forward(self, torch_framework):
-        large = self.call(torch_framework, counting_function({2}, MemoryError("no room")), "bwd")
-        large()
-        with pytest.raises(MemoryError, match="no room"):
-            large()
-
-    def test_a_first_backward_that_fails_is_a_crash(self, torch_framework):
-        call = self.call(torch_framework, counting_function({1}, ValueError("never")), "bwd")
-        with pytest.raises(ValueError, match="never"):
-            call()
+@pytest.mark.parametrize(
+    ("fails", "error", "refusal"),
+    [
+        ({2}, ValueError("freed"), (Unsupported, "forward saved .ValueError the second time.*mode fwd_bwd")),
+        ({2, 3}, ValueError("no third time"), (ValueError, "no third time")),  # after a new forward, too
+        ({2}, MemoryError("no room"), (MemoryError, "no room")),
+        ({1}, ValueError("never"), (ValueError, "never")),
+    ],
+)
+def test_one_forward_serves_every_backward_or_is_refused_for_what_it_consumes(fails, error, refusal):
+    for framework in start_framework("torch"):
+        again = bound(framework, square_that_fails(fails, error), "bwd", (SEEDS[1],), ("x",))
+        if 1 not in fails:
+            same(framework.get(again()), {"gradients": {"x": INPUTS["x"]}})
+        kind, says = refusal
+        with pytest.raises(kind, match=says):
+            again()

@@ -102,18 +102,6 @@ def test_a_smaller_tensor_needs_no_more_than_32_bits():
     assert overflowing(addresses(START), 65536, elements=2 * GIB) == ("x",)
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(("n", "overflows"), [(1 << 20, False), (1 << 26, True)])
-def test_a_loops_place_and_the_pointers_that_it_carries(n, overflows):
-    head = "%last:2 = scf.for %place = %c0_i32 to %n step %c64_i32 iter_args(%p = %x, %sum = %c0_i32) -> "
-    body = ["%s = arith.muli %place, %c64_i32 : i32", "%q = tt.addptr %p, %s : !tt.ptr<f32>, i32"]
-    inside = HEAD + line(f"{head}(!tt.ptr<f32>, i32)  : i32 {{") + "".join(map(line, body))
-    assert overflowing(inside, n) == (("x",) if overflows else ())
-    after = [START, "%r = tt.addptr %last#0, %start : !tt.ptr<f32>, i32"]
-    behind = HEAD + line(f"{head}(!tt.ptr<f32>, i32)  : i32 {{") + line("}") + "".join(map(line, after))
-    assert overflowing(behind, n) == ("x",)
-
-
 KERNELS = """\
 import triton
 import triton.language as tl
