@@ -258,13 +258,6 @@ def test_a_whole_run_is_copied_once(tmp_path):
     assert len(all_runs(tmp_path / "all")[0].read().records) == 2
 
 
-def test_a_torn_whole_run_is_left_out(tmp_path):
-    tear(whole_run(tmp_path / "theirs").path / RECORDS)
-    (problem,) = collect([tmp_path / "theirs"], tmp_path / "all").problems
-    assert "the line is torn or no JSON; copy it again" in problem
-    assert not (tmp_path / "all").exists()
-
-
 def test_two_runs_of_one_id_are_not_mixed(tmp_path):
     whole_run(tmp_path / "a")
     other = whole_run(tmp_path / "b", count=1)

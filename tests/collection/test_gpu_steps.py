@@ -66,12 +66,6 @@ def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
     assert done.stdout.count("measured before") == len(STEPS)
 
 
-def test_graphs_are_a_step_of_their_own_and_of_a_gpu_alone(borrow):
-    asked, _ = borrow()
-    assert [words.split()[1] for words in asked if "--graphs" in words] == ["attention_decode"]
-    assert not any("--graphs" in words for words in borrow(DEVICE="cpu", RESULTS="other")[0])
-
-
 def test_without_time_nothing_is_begun_and_all_is_left(borrow, tmp_path):
     asked, done = borrow(MINUTES="0")
     assert (asked, done.returncode) == ([], 1)
@@ -95,15 +89,6 @@ def test_a_step_that_is_refused_is_named_and_begins_anew(borrow, tmp_path):
     assert "stages" not in marks(tmp_path, "begun")
     (stages,), done = borrow()
     assert ("--resume" in stages.split(), done.returncode) == (False, 0)
-
-
-def test_where_there_is_nothing_to_resume_the_step_begins(borrow, tmp_path):
-    (tmp_path / "results/gpu").mkdir(parents=True)
-    (tmp_path / "results/gpu/topk.begun").touch()
-    asked, done = borrow(REFUSED="--resume")
-    topk = [words for words in asked if words.startswith("run topk ")]
-    assert ["--resume" in words.split() for words in topk] == [True, False]
-    assert (done.returncode, marks(tmp_path, "done")) == (0, set(STEPS))
 
 
 def test_a_machine_that_fails_ends_all_at_once(borrow):

@@ -62,10 +62,6 @@ def test_a_problem_comes_with_its_remedy(examine_machine, what, changed, says, r
     assert remedy in finding.remedy
 
 
-def test_results_are_written_where_their_nearest_folder_may_be(examine_machine, tmp_path):
-    assert examine_machine(results=tmp_path / "deep" / "results")["results"].state == "ok"
-
-
 def test_a_lock_that_is_no_file_is_a_problem_among_others(examine_machine, monkeypatch):
     assert examine_machine()["lock"].state == "ok"
 

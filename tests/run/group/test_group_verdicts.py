@@ -83,13 +83,6 @@ def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path):
     assert found["broadcast"].status == "ok"
 
 
-def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path):
-    found = measure(judging("scatter/1", Ended("crashed", "ValueError: ragged", alive=True)), tmp_path)
-    assert found["scatter"].status == "crashed"
-    assert found["scatter"].reason == "the verdict on its result cannot be computed: ValueError: ragged"
-    assert found["broadcast"].status == "ok"
-
-
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 @pytest.mark.parametrize("status", ["oom", "timeout"])
 def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(tmp_path, verb, status):
@@ -101,14 +94,6 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
     assert {record.remedy for record in found.values()} == {BY_STATUS[status]}
     assert shared.predictor.failures == {}
     assert executor.turns() == []
-
-
-@pytest.mark.parametrize("verb", ["inputs", "reference"])
-def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path, verb):
-    executor = FakeExecutor(reference=Act(verbs={verb: Ended("crashed", "ValueError: bad", alive=True)}))
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"crashed"}
-    assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
 
 
 @pytest.mark.parametrize("verb", ["inputs", "reference", "judge"])
