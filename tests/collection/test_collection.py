@@ -72,13 +72,9 @@ def contents(results):
     "wrong",
     [
         {"shard": {"index": 9, "count": COUNT, "sweep": "cafe"}},
-        {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}},
         {"started": "yesterday"},
-        {"command": None},
         {"suites": {"mask": {"family": "mask", "cases": {}}}},
-        {"suites": []},
         {"shard": {"index": "1", "count": COUNT, "sweep": "cafe"}},
-        {"version": None},
         {"shards": {"../../etc": {}}},
     ],
     ids=str,

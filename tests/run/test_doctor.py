@@ -45,7 +45,7 @@ def test_a_machine_in_order(examine_machine):
     ("what", "changed", "says", "remedy"),
     [
         ("memory", {"environment": {"available_bytes": 0, "load": [0.1]}}, "available now 0 B", "--memory"),
-        ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end what"),
+        ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end it"),
         (
             "governor",
             {"fingerprint": {"cpu": "EPYC", "cores": 2, "governor": "powersave"}},

@@ -33,11 +33,3 @@ def test_growth_from_measured_lengths(points, seconds, exponent):
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)
-
-
-def test_many_lengths_are_not_all_remembered():
-    predictor = predict_from({seq: float(seq) for seq in range(1, 100)})
-    assert [len(lengths) for lengths in predictor.calls.values()] == [4]
-    predicted = predictor.predict(case(seq=99), NOTHING)
-    assert predicted
-    assert (predicted.seconds, predicted.exponent) == (pytest.approx(99), pytest.approx(1))

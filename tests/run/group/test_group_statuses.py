@@ -186,14 +186,6 @@ def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
     assert found["scatter"].status == "ok"
 
 
-def test_a_group_without_survivors_draws_no_inputs(tmp_path):
-    acts = {name: Act(verbs={"prepare": ENDS["crashed"]}) for name in ("broadcast", "scatter")}
-    executor = FakeExecutor(acts)
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"crashed"}
-    assert executor.verbs("reference") == []
-
-
 def test_the_statuses_here_are_the_closed_set():
     assert {*ENDS, "ok", "incorrect", "skipped", "planned", "unjudged"} == set(STATUSES)
 

@@ -97,10 +97,11 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
 
 
 @pytest.mark.parametrize("verb", ["inputs", "reference", "judge"])
-def test_what_a_familys_own_code_raises_leaves_its_cases_unjudged(tmp_path, verb):
-    executor = FakeExecutor(reference=Act(verbs={verb: Ended("unjudged", "ValueError: bad", alive=True)}))
+@pytest.mark.parametrize("status", ["unjudged", "crashed"])
+def test_what_a_familys_own_code_raises_leaves_its_cases_without_a_time(tmp_path, verb, status):
+    executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "ValueError: bad", alive=True)}))
     found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"unjudged"}
+    assert {record.status for record in found.values()} == {status}
     assert reason(found["scatter"]).endswith("cannot be computed: ValueError: bad")
 
 
@@ -135,20 +136,23 @@ def test_fresh_inputs_have_another_seed_in_every_run(tmp_path):
     assert len(seeds(1) | seeds(2)) == 4
 
 
+def judged_in(executor, name):
+    """The fresh inputs of a case's turns; None where a turn is not judged."""
+    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == (name, "sample")]
+    return [arguments.get("fresh", {}).get("inputs") for arguments in turns]
+
+
 def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     for name in ("broadcast", "scatter"):
-        turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == (name, "sample")]
-        judged = [arguments["fresh"]["inputs"] for arguments in turns if "fresh" in arguments]
-        assert judged == ["fresh0", "fresh1"]
+        assert [*filter(None, judged_in(executor, name))] == ["fresh0", "fresh1"]
 
 
 def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=15)})
     found = timing(measure(executor, tmp_path)["scatter"])
-    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
-    assert [arguments.get("fresh", {}).get("inputs") for arguments in turns] == [None, "fresh1"]
+    assert judged_in(executor, "scatter") == [None, "fresh1"]
     assert len(found.samples_s) == 2
 
 
