@@ -53,7 +53,7 @@ def examine(results: Path) -> list[Finding]:
         Finding("python", "ok", platform.python_version()),
         *(_package(package) for package in packages_of(known())),
         Finding("processor", "ok", f"{fingerprint['cpu']}, {fingerprint['cores']} usable cores"),
-        _memory(settings, environment),
+        _memory(settings, environment["available_bytes"]),
         _governor(fingerprint["governor"]),
         _load(environment["load"][0], fingerprint["cores"]),
         _gpu(facts["gpu"]),
@@ -70,36 +70,33 @@ def _package(package: Package) -> Finding:
     return Finding(package.name, "optional", says, package.remedy)
 
 
-def _memory(settings: Settings, environment: Mapping[str, Any]) -> Finding:
-    limit, free = settings.memory_bytes, environment["available_bytes"]
-    says = f"limit of a group {format_bytes(limit)}, available now {format_bytes(free)}"
-    if free < limit:
-        return Finding("memory", "problem", says, "free memory, or lower the limit with --memory")
-    return Finding("memory", "ok", says)
+def _check(what: str, says: str, remedy: str, *, ok: bool) -> Finding:
+    return Finding(what, "ok", says) if ok else Finding(what, "problem", says, remedy)
+
+
+def _memory(settings: Settings, free: int) -> Finding:
+    says = f"limit of a group {format_bytes(settings.memory_bytes)}, available now {format_bytes(free)}"
+    remedy = "free memory, or lower the limit with --memory"
+    return _check("memory", says, remedy, ok=free >= settings.memory_bytes)
 
 
 def _governor(governor: str | None) -> Finding:
     if governor in {None, "performance"}:
         return Finding("governor", "ok", governor or "not visible here (a virtual machine, usually)")
-    return Finding(
-        "governor",
-        "problem",
-        f"{governor}: clocks move while measuring",
-        "sudo cpupower frequency-set -g performance",
-    )
+    says = f"{governor}: clocks move while measuring"
+    return Finding("governor", "problem", says, "sudo cpupower frequency-set -g performance")
 
 
 def _load(load: float, cores: int) -> Finding:
-    if load > cores / 2:
-        says = f"load average {load:.1f} on {cores} cores: something else is running"
-        return Finding("load", "problem", says, "end what else runs; medians suffer, ratios less")
-    return Finding("load", "ok", f"load average {load:.1f}")
+    says = f"load average {load:.1f} on {cores} cores"
+    remedy = "something else is running: end it; medians suffer, ratios less"
+    return _check("load", says, remedy, ok=load <= cores / 2)
 
 
 def _gpu(gpu: Mapping[str, Any]) -> Finding:
     if "unavailable" in gpu:
         return Finding("cuda", "optional", "no CUDA device here; --device cuda needs one")
-    return Finding("cuda", "ok", ", ".join(str(value) for value in gpu.values()))
+    return Finding("cuda", "ok", ", ".join(map(str, gpu.values())))
 
 
 def _lock(device: str) -> Finding:
@@ -107,13 +104,12 @@ def _lock(device: str) -> Finding:
         holder = held_by(device)
     except MachineError as error:
         return Finding("lock", "problem", str(error), "remove it, or set TMPDIR")
-    if holder:
-        return Finding("lock", "problem", f"device {device} is held by {holder}", "wait for it, or end it")
-    return Finding("lock", "ok", f"device {device} is free")
+    says = f"device {device} is held by {holder}" if holder else f"device {device} is free"
+    return _check("lock", says, "wait for it, or end it", ok=holder is None)
 
 
 def _results(results: Path) -> Finding:
     folder = next(path for path in (results, *results.parents) if path.exists())
-    if os.access(folder, os.W_OK):
-        return Finding("results", "ok", f"{results} can be written")
-    return Finding("results", "problem", f"{folder} cannot be written", "name another folder with --results")
+    ok = os.access(folder, os.W_OK)
+    says = f"{results} can be written" if ok else f"{folder} cannot be written"
+    return _check("results", says, "name another folder with --results", ok=ok)

@@ -72,13 +72,9 @@ def contents(results):
     "wrong",
     [
         {"shard": {"index": 9, "count": COUNT, "sweep": "cafe"}},
-        {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}},
         {"started": "yesterday"},
-        {"command": None},
         {"suites": {"mask": {"family": "mask", "cases": {}}}},
-        {"suites": []},
         {"shard": {"index": "1", "count": COUNT, "sweep": "cafe"}},
-        {"version": None},
         {"shards": {"../../etc": {}}},
     ],
     ids=str,
@@ -256,13 +252,6 @@ def test_a_whole_run_is_copied_once(tmp_path):
     again = collect([tmp_path / "theirs"], tmp_path / "all")
     assert (again.copied, again.changed, again.problems) == ((), False, ())
     assert len(all_runs(tmp_path / "all")[0].read().records) == 2
-
-
-def test_a_torn_whole_run_is_left_out(tmp_path):
-    tear(whole_run(tmp_path / "theirs").path / RECORDS)
-    (problem,) = collect([tmp_path / "theirs"], tmp_path / "all").problems
-    assert "the line is torn or no JSON; copy it again" in problem
-    assert not (tmp_path / "all").exists()
 
 
 def test_two_runs_of_one_id_are_not_mixed(tmp_path):

@@ -51,10 +51,6 @@ def borrow(tmp_path):
     return run
 
 
-def marks(folder, kind):
-    return {path.stem for path in (folder / "results/gpu").glob(f"*.{kind}")}
-
-
 def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
     asked, done = borrow()
     assert (len(asked), done.returncode) == (len(STEPS), 0)
@@ -66,56 +62,27 @@ def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
     assert done.stdout.count("measured before") == len(STEPS)
 
 
-def test_graphs_are_a_step_of_their_own_and_of_a_gpu_alone(borrow):
-    asked, _ = borrow()
-    assert [words.split()[1] for words in asked if "--graphs" in words] == ["attention_decode"]
-    assert not any("--graphs" in words for words in borrow(DEVICE="cpu", RESULTS="other")[0])
-
-
-def test_without_time_nothing_is_begun_and_all_is_left(borrow, tmp_path):
-    asked, done = borrow(MINUTES="0")
-    assert (asked, done.returncode) == ([], 1)
-    assert done.stdout.splitlines()[-1].startswith(f"left to measure: {' '.join(STEPS)}; to go on, ")
-    assert marks(tmp_path, "begun") == set()
-
-
-def test_a_step_that_measured_nothing_goes_on_where_it_stopped(borrow, tmp_path):
-    _, done = borrow(EMPTY="attention_given_kernels")
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].startswith("left to measure: given;")
-    assert marks(tmp_path, "begun") - marks(tmp_path, "done") == {"given"}
-    (given,), done = borrow()
-    assert ("--resume" in given.split(), done.returncode) == (True, 0)
-
-
-def test_a_step_that_is_refused_is_named_and_begins_anew(borrow, tmp_path):
-    asked, done = borrow(REFUSED="profile")
-    assert (len(asked), done.returncode) == (len(STEPS), 2)
-    assert done.stdout.splitlines()[-1].startswith("refused: stages;")
-    assert "stages" not in marks(tmp_path, "begun")
-    (stages,), done = borrow()
-    assert ("--resume" in stages.split(), done.returncode) == (False, 0)
-
-
-def test_where_there_is_nothing_to_resume_the_step_begins(borrow, tmp_path):
-    (tmp_path / "results/gpu").mkdir(parents=True)
-    (tmp_path / "results/gpu/topk.begun").touch()
-    asked, done = borrow(REFUSED="--resume")
-    topk = [words for words in asked if words.startswith("run topk ")]
-    assert ["--resume" in words.split() for words in topk] == [True, False]
-    assert (done.returncode, marks(tmp_path, "done")) == (0, set(STEPS))
-
-
-def test_a_machine_that_fails_ends_all_at_once(borrow):
-    asked, done = borrow(BROKEN="topk")
-    assert (len(asked), done.returncode) == (STEPS.index("topk") + 1, 5)
-
-
-@pytest.mark.parametrize(("words", "environment"), [(["mask"], {}), ([], {"MINUTES": "soon"})])
-def test_what_cannot_be_meant_is_refused_before_anything(borrow, words, environment):
-    asked, done = borrow(*words, **environment)
-    assert (asked, done.returncode) == ([], 2)
-    assert "MINUTES=9" in done.stdout
+@pytest.mark.parametrize(
+    ("environment", "asked", "code", "last", "again"),
+    [
+        ({"MINUTES": "0"}, 0, 1, f"left to measure: {' '.join(STEPS)}; to go on, ", [False] * len(STEPS)),
+        ({"EMPTY": "attention_given_kernels"}, len(STEPS), 1, "left to measure: given;", [True]),
+        ({"REFUSED": "profile"}, len(STEPS), 2, "refused: stages;", [False]),
+        ({"BROKEN": "topk"}, STEPS.index("topk") + 1, 5, "", None),
+        ({"MINUTES": "soon"}, 0, 2, "", None),
+    ],
+    ids=str,
+)
+def test_what_is_left_is_named_and_measured_by_the_same_command(
+    borrow, environment, asked, code, last, again
+):
+    """`again`: for each step that is measured then, whether it goes on with what it has."""
+    steps, done = borrow(**environment)
+    assert (len(steps), done.returncode) == (asked, code)
+    assert done.stdout.splitlines()[-1].startswith(last)
+    if again is not None:
+        steps, done = borrow()
+        assert (["--resume" in words.split() for words in steps], done.returncode) == (again, 0)
 
 
 def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
@@ -181,12 +148,3 @@ def test_a_device_without_its_driver_is_missing(tmp_path):
     assert done.returncode == 5
     assert "missing: an NVIDIA GPU with its driver; DEVICE=cpu tries the steps without one" in done.stdout
     assert check("tpu", **nothing).returncode == 2
-
-
-def test_gpu_sh_ends_with_what_the_check_says(tmp_path):
-    environment = {**os.environ, "PYTHON": sys.executable, "DEVICE": "tpu"}
-    done = subprocess.run(
-        [SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
-    assert done.stdout == "unknown device tpu: name cpu or cuda\n"

@@ -276,23 +276,6 @@ def test_a_shard_that_a_node_had_begun_is_continued_there(bench, tmp_path):
     assert "no shard of this sweep has arrived here yet" in " ".join(bench.said)
 
 
-def test_a_second_sweep_that_lacks_a_shard_resumes_that_one_alone(bench, tmp_path):
-    bench(Here(*nodes_in(tmp_path)))
-    bench(Here(*nodes_in(tmp_path), dies="b"))
-    again = nodes_in(tmp_path)
-    outcome = bench(Here(*again), resume=True)
-    assert [shard for node in again for shard, _ in node.asked] == [2]
-    assert [run.absent for run in outcome.joined] == [(), ()]
-
-
-def test_a_damaged_run_on_a_node_is_in_nobodys_way(bench, tmp_path):
-    damaged = tmp_path / "a" / "runs" / "20261120T120000Z-abcdef0" / "run.json"
-    damaged.parent.mkdir(parents=True)
-    damaged.write_text("{")
-    assert bench(Here(Node("a", tmp_path / "a"))).missing == {}
-    assert damaged.exists()
-
-
 @pytest.mark.full
 def test_a_node_compiles_and_measures_as_a_command_does(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-from harness.run.compile.request import CompileResult
 from harness.run.dry_run import PlannedSuite, count_cases
-from tests.run.compile.fakes import answer
-from tests.run.fakes import MIB
 from tests.run.plans import SETTINGS, case, schedule
 
 
@@ -35,15 +32,3 @@ def test_a_case_that_two_suites_share_is_counted_once_in_all():
     counted = count_cases(shared)
     assert [len(suite.cases) for suite in counted.suites] == [2, 2]
     assert (counted.total, counted.budget_s) == (2, 2 * SETTINGS.budget_s)
-
-
-NO_PLAN = CompileResult.failed("ok", "no planner").static
-TOO_LARGE = [
-    (answer(2000 * MIB), (2002 * MIB, False), "the compiler plans 1.96 GiB; the limit is 1000 MiB"),
-    (
-        CompileResult("ok", NO_PLAN, input_bytes=2000 * MIB),
-        (None, False),
-        "its inputs alone take 1.95 GiB; the limit is 1000 MiB",
-    ),
-    (CompileResult.failed("crashed", "ValueError: no"), (None, None), "ValueError: no"),
-]

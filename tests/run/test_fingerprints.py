@@ -55,11 +55,6 @@ def test_each_record_has_the_fingerprint_of_its_device(conduct):
     assert {facts["device"] for facts in both.folder.fingerprints().values()} == {"cpu", "cuda"}
 
 
-def test_a_sweep_of_the_cpu_alone_names_it_alike(conduct, tmp_path):
-    alone = conduct(FakeExecutor(), schedule(seqs=(1024, 2048)), facts=facts_of)
-    assert fingerprints_by_device(alone.records) == {("cpu", fingerprint_id(facts_of("cpu")))}
-
-
 def test_resume_compares_each_record_with_its_device(conduct):
     stopped = conduct(FakeExecutor(stop=(60, KeyboardInterrupt())), on_both(), facts=facts_of)
     assert stopped.interrupted

@@ -1,6 +1,5 @@
 """Ctrl-C and SIGKILL at every moment, then --resume: the same cases, none twice, nothing left behind."""
 
-import errno
 import os
 import random
 import signal
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import MachineError
 from harness.run.case.case_state import NOT_REACHED
 from harness.run.machine.lock import held_by
 from harness.store import atomic
@@ -121,14 +119,6 @@ def test_what_a_resumed_run_takes_out_is_kept_aside(conduct):
     assert (done.folder.path / WITHDRAWN).read_bytes().splitlines() == interrupted
 
 
-def test_interrupted_twice_then_resumed_twice(conduct):
-    first = FakeExecutor(stop=(IN_A_GROUP + FIRST_SAMPLE + 5, KeyboardInterrupt()))
-    conduct(first)
-    again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
-    assert again.interrupted
-    check_resumed(conduct, first)
-
-
 def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch):
     executor = FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
     close = FakeWorker.close
@@ -152,19 +142,6 @@ def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
     done = conduct(executor)
     assert done.interrupted
     assert len(conduct.lines()) == len(done.records) == 2
-    monkeypatch.setattr(atomic.os, "fsync", FSYNC)
-    check_resumed(conduct, executor)
-
-
-def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(conduct, monkeypatch):
-    executor = FakeExecutor()
-    fail_second_write(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
-    with pytest.raises(MachineError, match="No space left on device"):
-        conduct(executor)
-    assert executor.living == []
-    assert list(conduct.scratch.iterdir()) == []
-    assert held_by("cpu", conduct.home / "cpu.lock") is None
-    assert len(conduct.lines()) == 2
     monkeypatch.setattr(atomic.os, "fsync", FSYNC)
     check_resumed(conduct, executor)
 

@@ -7,7 +7,6 @@ import pytest
 from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.store.runs import RunFolder
-from harness.store.stored_run import RECORDS
 from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 
@@ -47,15 +46,6 @@ def test_readers_are_not_kept_waiting(conduct, depth):
 
     conduct(FakeExecutor({"scatter": Act(verbs={"check": read})}), depth=depth)
     assert sizes == [0, 2, 4]
-
-
-def test_a_resumed_run_takes_the_file_as_it_is(conduct):
-    conduct(FakeExecutor(stop=(60, KeyboardInterrupt())))
-    with (only_run(conduct).path / RECORDS).open("ab") as file:
-        file.write(b"torn")
-    done = conduct(FakeExecutor(), resume=True)
-    assert done.folder.read().problems == ()
-    assert len(conduct.lines()) == 6
 
 
 def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkeypatch):

@@ -1,16 +1,13 @@
 """The order of a run, and what whoever watches it hears."""
 
 import dataclasses
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from harness.core.errors import MachineError, UsageError
-from harness.run import session
 from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.executor import Ended
 from harness.run.runner import run
-from harness.store.find import find
 from tests.run.conftest import FACTS
 from tests.run.fakes import Act, FakeExecutor, Heard, Killed
 from tests.run.plans import SETTINGS, case, catalog, context, schedule
@@ -225,15 +222,6 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
     assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
 
 
-def test_replicates_are_resumed_one_by_one(conduct):
-    whole = schedule(seqs=(1024,), replicates=3)
-    conduct.until_killed(FakeExecutor(stop=(38, Killed())), whole)
-    executor = FakeExecutor()
-    done = conduct(executor, whole, resume=True)
-    assert sorted(record.replicate for record in done.records) == [0, 0, 1, 1, 2, 2]
-    assert executor.verbs("scatter").count("prepare") == 2
-
-
 def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct):
     whole = schedule(seqs=(1024,), skips=(("threshold", 1024),))
     conduct.until_killed(FakeExecutor(stop=(5, Killed())), whole)
@@ -277,22 +265,6 @@ def test_check_judges_needs_no_lock_and_times_nothing(conduct):
     assert not (conduct.home / "cpu.lock").exists()
     assert executor.turns() == []
     assert all(one.correctness.passed and one.timing is None for one in done.records)
-
-
-def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monkeypatch):
-    conduct(FakeExecutor())
-
-    class SetBack(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime.now(tz) - timedelta(days=400)
-
-    monkeypatch.setattr(session, "datetime", SetBack)
-    second = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
-    assert find(conduct.results).id == second.folder.id
-    third = conduct(FakeExecutor(), resume=True)
-    assert third.folder.id == second.folder.id
-    assert third.folder.info["started"] < (datetime.now(UTC) - timedelta(days=399)).isoformat()
 
 
 ONE, OTHER = case("broadcast").id, case("scatter").id

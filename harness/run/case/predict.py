@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.core.case import Case
 from harness.core.record import Cost
@@ -39,8 +40,7 @@ class KnownWork:
         return None
 
 
-@dataclass(frozen=True)
-class PredictedCall:
+class PredictedCall(NamedTuple):
     """`seconds` of one call, the `exponent` of its growth with the length, and the source of that growth."""
 
     seconds: float
@@ -58,11 +58,7 @@ class CallPredictor:
     def record(self, case: Case, seconds: float, work: KnownWork) -> None:
         """Record the seconds of one call of a case, in place of an earlier value."""
         if seconds > 0:
-            lengths = self.calls[case.series]
-            lengths[case.seq] = seconds, work
-            # Lengths ascend, so the shortest ones are not needed any more.
-            for short in sorted(lengths)[: -STEPS - 2]:
-                del lengths[short]
+            self.calls[case.series][case.seq] = seconds, work
 
     def record_failure(self, case: Case, status: str, *, compiling: bool = False) -> None:
         """Record an oom or timeout: larger lengths of the series are not run, or not even compiled."""
@@ -91,15 +87,12 @@ class CallPredictor:
         ratio = case.seq / latest
         steps = [_exponent(n1 / n0, s1 / s0) for (n0, s0, _), (n1, s1, _) in itertools.pairwise(shorter)]
         if steps:
-            exponent = max(steps[-STEPS:])
-            return PredictedCall(seconds * ratio**exponent, exponent, "shorter lengths")
-        work_growth = work.times(latest_work)
-        if work_growth is None:
+            exponent, basis = max(steps[-STEPS:]), "shorter lengths"
+        elif growth := work.times(latest_work):
+            exponent, basis = _exponent(ratio, growth[0]), f"{growth[1]} and seq {format_count(latest)}"
+        else:
             return None
-        exponent = _exponent(ratio, work_growth[0])
-        return PredictedCall(
-            seconds * ratio**exponent, exponent, f"{work_growth[1]} and seq {format_count(latest)}"
-        )
+        return PredictedCall(seconds * ratio**exponent, exponent, basis)
 
     def over_budget(self, case: Case, work: KnownWork, longest_s: float) -> str | None:
         """Why not to run a case: one call is predicted to take longer than `longest_s`."""

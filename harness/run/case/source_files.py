@@ -13,21 +13,17 @@ class SourceFiles:
 
     def __init__(self, catalog: Catalog, implementations: Iterable[str]) -> None:
         self.files: dict[str, list[Path]] = {}
-        self.readable: set[Path] = set()
         for name in implementations:
             info = catalog.implementation(name)
-            self.files[name] = sorted(closure(Path(info.file), Path(catalog.family(info.family).file)))
-            for path in self.files[name]:
+            for path in sorted(closure(Path(info.file), Path(catalog.family(info.family).file))):
                 with suppress(OSError):  # loading it will report the error
                     content(path)
-                    self.readable.add(path)
+                    self.files.setdefault(name, []).append(path)
 
     def changed(self, implementation: str) -> str | None:
         """Why a new process would run another source than the record names; None if it would not."""
         for path in self.files.get(implementation, ()):
-            if path in self.readable and has_changed(path):
-                return (
-                    f"{path} has changed since the run began, and its record would name what it was; "
-                    "run it again"
-                )
+            if has_changed(path):
+                why = "has changed since the run began, and its record would name what it was"
+                return f"{path} {why}; run it again"
         return None

@@ -114,12 +114,14 @@ class Pool:
         self.pending: dict[Future[CompileResult], str] = {}  # → its key
         self.asked: dict[str, list[tuple[CompileRequest, Settings]]] = {}  # by key, each compiled once
         self.results: list[tuple[CompileRequest, CompileResult]] = []
+        self.open_requests = 0  # without a result that was taken
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
         self.counting = threading.Lock()  # of both
 
     def submit(self, request: CompileRequest, settings: Settings) -> None:
         key = digest(cache_key(request, self.catalog, settings))
+        self.open_requests += 1
         self.asked.setdefault(key, []).append((request, settings))
         if len(self.asked[key]) == 1:
             self.pending[self.threads.submit(self._answer, request, settings)] = key
@@ -133,6 +135,7 @@ class Pool:
                 for request, settings in self.asked.pop(self.pending.pop(future)):
                     self.results.append((request, answer.on_target(request.target, settings.memory_bytes)))
                     answer = dataclasses.replace(answer, cached=True)  # for further requests
+        self.open_requests -= 1
         return self.results.pop(0)
 
     def close(self) -> None:

@@ -25,7 +25,6 @@ from harness.run.machine.probes import probe_fingerprint
 from harness.run.runner import totals
 from harness.run.session import Done, Request, open_run, write_provenance
 from harness.store.runs import RunFolder
-from harness.sweep.schedule import Group
 
 
 def static_run(
@@ -77,8 +76,6 @@ class _StaticRun:
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
     written: set[str] = field(default_factory=set[str])  # cases
     shown: int = -1  # the index of the group that the listener was last notified of
-    requested: int = 0
-    answered: int = 0
     cached: int = 0
     compiled: int = 0
 
@@ -91,7 +88,7 @@ class _StaticRun:
         for group in self.request.schedule.groups:
             for case in group.cases:
                 for name in self.targets:
-                    self._ask(CompileRequest(case, name, self.owners), group)
+                    self.pool.submit(CompileRequest(case, name, self.owners), group.settings)
 
     def run(self, *, longest: bool) -> Done:
         fits: list[Fit] = []
@@ -116,15 +113,10 @@ class _StaticRun:
         self.folder.update_info(finished=finished, overhead=self._account(), largest=largest)
         return Done(self.folder, interrupted)
 
-    def _ask(self, request: CompileRequest, group: Group) -> None:
-        self.requested += 1
-        self.pool.submit(request, group.settings)
-
     def _take_all(self, handle: Callable[[CompileRequest, CompileResult], None]) -> None:
         """Handle answers until none is pending."""
-        while self.answered < self.requested:
+        while self.pool.open_requests:
             request, answer = self.pool.next_result()
-            self.answered += 1
             self.cached += answer.cached
             self.compiled += not answer.cached and answer.status != "unsupported"
             handle(request, answer)
@@ -136,7 +128,7 @@ class _StaticRun:
             listed = ", ".join(map(format_count, lengths))
             self.listener.message(f"the largest length that fits: trying {listed}")
             for request, group in requests:
-                self._ask(request, group)
+                self.pool.submit(request, group.settings)
             self._take_all(search.record)
         return search.fits()
 
@@ -166,9 +158,11 @@ class _StaticRun:
             return None
         results = [answers[name] for name in self.targets if name in answers]
         representative = next((result for result in results if result.status == "ok"), results[0])
-        facts: dict[str, Any] = {}
-        for name, answer in answers.items():
-            facts |= {fact if name == HOST else f"{fact} on {name}": v for fact, v in answer.facts.items()}
+        facts = {
+            fact if name == HOST else f"{fact} on {name}": value
+            for name, answer in answers.items()
+            for fact, value in answer.facts.items()
+        }
         statics = {name: answers[name].static for name in self.targets if name in answers}
         crash = f"{case.id}\n{representative.reason}\n\n{representative.output}"
         return self._new_record(
@@ -190,8 +184,8 @@ class _StaticRun:
         return new_record(case, info, self.provenance, status, baseline=baseline, started=started, **evidence)
 
     def _remaining_s(self) -> float | None:
-        pending = self.requested - self.answered
-        return (time.monotonic() - self.start) / self.compiled * pending if self.compiled else None
+        spent_s = time.monotonic() - self.start
+        return spent_s / self.compiled * self.pool.open_requests if self.compiled else None
 
     def _account(self) -> dict[str, Any]:
         """The run's overhead; `compile_s` is the mean time that a worker spent compiling."""

@@ -42,6 +42,13 @@ def test_a_file_counts_as_changed_by_its_content(project):
     assert f"{folder / 'family.py'} has changed" in sources.changed("mask/broadcast")
 
 
+def test_a_file_that_was_edited_after_its_hash_was_taken_has_changed(project):
+    folder, known = project
+    source_hash(folder / "scatter.py", folder / "family.py")
+    (folder / "_helper.py").write_text("two = 3")  # while another run holds the machine, say
+    assert SourceFiles(known, known.implementations).changed("mask/scatter")
+
+
 def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
     folder, known = project
     scratch = tmp_path / "scratch"
@@ -56,13 +63,6 @@ def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
         "run it again"
     )
     assert found["broadcast"].status == "ok"
-
-
-def test_what_is_edited_after_its_hash_was_taken_and_before_the_run_has_changed(project):
-    folder, known = project
-    source_hash(folder / "scatter.py", folder / "family.py")
-    (folder / "_helper.py").write_text("two = 3")  # while another run holds the machine, say
-    assert SourceFiles(known, known.implementations).changed("mask/scatter")
 
 
 def test_a_case_that_is_compiled_again_is_so_from_the_same_source(project, tmp_path):

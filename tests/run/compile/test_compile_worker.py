@@ -12,24 +12,9 @@ from tests.run.compile.fakes import SETTINGS
 
 
 @pytest.fixture
-def worker(catalog, monkeypatch):
-    """One that says where it would compile."""
-    monkeypatch.setattr(CompileWorker, "_compile_for_host", lambda *_: "for the host")
-    monkeypatch.setattr(CompileWorker, "_compile_for_target", lambda *_: "for a target")
+def worker(catalog):
     with closing(Processes([], "cpu")) as processes:
         yield CompileWorker(catalog, processes)
-
-
-@pytest.mark.parametrize(
-    ("implementation", "target", "where"),
-    [
-        ("mask/scatter", "host", "for the host"),
-        ("mask/torch_scatter", "host", "for the host"),
-        ("mask/scatter", "tpu:v5p", "for a target"),
-    ],
-)
-def test_the_host_compiles_everything_and_a_target_compiles_jax(worker, ask, implementation, target, where):
-    assert worker.compile(ask(target=target, implementation=implementation), SETTINGS) == where
 
 
 @pytest.mark.parametrize("target", ["tpu:v5p", "cuda:h200"])

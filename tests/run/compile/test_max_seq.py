@@ -3,9 +3,9 @@ import pytest
 from harness.run.compile.max_seq import LONGEST, LengthSearch
 
 
-def run_search(limit, *grid):
+def run_search(limit, *grid, longest=LONGEST):
     """(lengths tried, the search at its end) where what is at most `limit` long fits."""
-    search, tried = LengthSearch(), []
+    search, tried = LengthSearch(longest=longest), []
     for length in grid:
         search.record(length, fits=length <= limit)
     while (length := search.next_length()) is not None:
@@ -25,25 +25,18 @@ def test_the_gap_closes_to_a_sixteenth_of_an_octave(limit, grid):
     assert len(tried) < 32
 
 
-def test_where_nothing_fits_it_says_so():
-    _, search = run_search(0, 4096)
-    assert (search.seq, search.beyond, search.reason) == (None, 1, "no length fits")
-
-
-def test_where_everything_fits_it_stops_somewhere():
-    tried, search = run_search(1 << 60, 1024)
-    assert max(tried) == search.seq == LONGEST
-    assert (search.beyond, search.reason) == (None, f"{LONGEST} tokens still fit")
-
-
-def test_no_length_is_tried_that_a_model_has_no_positions_for():
-    search, tried = LengthSearch(longest=160 * 1024), []
-    search.record(65536, fits=True)
-    while (length := search.next_length()) is not None:
-        tried.append(length)
-        search.record(length, fits=True)
-    assert tried == [131072, 163840]
-    assert (search.seq, search.beyond, search.reason) == (163840, None, "163840 tokens still fit")
+@pytest.mark.parametrize(
+    ("grid", "limit", "longest", "end"),
+    [
+        ((4096,), 0, LONGEST, (None, 1, "no length fits")),
+        ((1024,), 1 << 60, LONGEST, (LONGEST, None, f"{LONGEST} tokens still fit")),
+        ((65536,), 1 << 60, 160 * 1024, (163840, None, "163840 tokens still fit")),  # a model's positions
+    ],
+)
+def test_where_nothing_or_everything_fits_it_ends_and_says_so(grid, limit, longest, end):
+    tried, search = run_search(limit, *grid, longest=longest)
+    assert (search.seq, search.beyond, search.reason) == end
+    assert max(tried) <= longest
 
 
 REFUSED = "topk must be below seq"

@@ -22,19 +22,12 @@ def turns(tmp_path, **more):
     return executor.turns()
 
 
-def rounds(turns):
-    return [turns[start : start + len(THREE)] for start in range(0, len(turns), len(THREE))]
-
-
-def test_everyone_has_a_turn_in_every_round(tmp_path):
-    for one in rounds(turns(tmp_path, one=group(THREE))):
-        assert sorted(one) == sorted(THREE)
-
-
-def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path):
+def test_everyone_has_a_turn_in_every_round_in_an_order_by_seed_group_and_replicate(tmp_path):
     first = turns(tmp_path, one=group(THREE))
+    rounds = [tuple(one) for one in zip(*[iter(first)] * len(THREE), strict=True)]
+    assert {tuple(sorted(one)) for one in rounds} == {THREE}
+    assert len(set(rounds)) > 1
     assert turns(tmp_path, one=group(THREE)) == first
-    assert len({tuple(one) for one in rounds(first)}) > 1
     assert turns(tmp_path, one=group(THREE, settings=dataclasses.replace(SETTINGS, seed=1))) != first
     assert turns(tmp_path, one=group(THREE, seq=2048)) != first
     assert turns(tmp_path, one=group(THREE), replicate=1) != first

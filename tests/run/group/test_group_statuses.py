@@ -8,7 +8,6 @@ import pytest
 from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES, Record
 from harness.core.remedy import Remedy
-from harness.run.case.predict import KnownWork
 from harness.run.processes.executor import Ended
 from harness.run.processes.output_log import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
@@ -124,12 +123,6 @@ def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, verb)
     assert found["broadcast"].status == "ok"
 
 
-def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path):
-    act = Act(planned=900 * MIB, verbs={"check": ABORTED})
-    found = measure(FakeExecutor({"broadcast": act, "scatter": act}), tmp_path, depth="check")
-    assert {record.status for record in found.values()} == {"oom"}
-
-
 @pytest.mark.parametrize(
     ("planned", "end"),
     [
@@ -167,12 +160,6 @@ def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp
     assert {seq for who, seq, *_ in executor.asked if who == "scatter"} == {1024}
 
 
-def test_a_shorter_length_still_runs_after_an_oom(tmp_path):
-    executor = FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": ENDS["oom"]})})})
-    (_, shorter), _ = one_by_one(executor, tmp_path, 4096, 1024)
-    assert shorter["scatter"].status == "ok"
-
-
 def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=lambda seq: 0.1 * (seq / 1024) ** 2)})
     measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 16384)
@@ -183,15 +170,6 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     )
     assert found["broadcast"].remedy == Remedy.MORE_BUDGET
     assert timing(found["scatter"]).stopped == "interval"
-
-
-def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path):
-    executor = FakeExecutor({"broadcast": Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})})
-    measured, shared = one_by_one(executor, tmp_path, 1024, 2048, 8192)
-    assert {each["broadcast"].status for each in measured} == {"ok"}
-    predicted = shared.predictor.predict(group(seq=16384).cases[0], KnownWork())
-    assert predicted
-    assert predicted.seconds == pytest.approx(1e-3)
 
 
 def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
@@ -206,20 +184,6 @@ def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
         found["broadcast"]
     )
     assert found["scatter"].status == "ok"
-
-
-def test_check_predicts_nothing_for_it_has_no_budget(tmp_path):
-    executor = FakeExecutor({"broadcast": Act(seconds=float)})
-    measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 4096, depth="check")
-    assert [each["broadcast"].status for each in measured] == ["ok"] * 3
-
-
-def test_a_group_without_survivors_draws_no_inputs(tmp_path):
-    acts = {name: Act(verbs={"prepare": ENDS["crashed"]}) for name in ("broadcast", "scatter")}
-    executor = FakeExecutor(acts)
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"crashed"}
-    assert executor.verbs("reference") == []
 
 
 def test_the_statuses_here_are_the_closed_set():

@@ -83,13 +83,6 @@ def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path):
     assert found["broadcast"].status == "ok"
 
 
-def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path):
-    found = measure(judging("scatter/1", Ended("crashed", "ValueError: ragged", alive=True)), tmp_path)
-    assert found["scatter"].status == "crashed"
-    assert found["scatter"].reason == "the verdict on its result cannot be computed: ValueError: ragged"
-    assert found["broadcast"].status == "ok"
-
-
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 @pytest.mark.parametrize("status", ["oom", "timeout"])
 def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(tmp_path, verb, status):
@@ -103,19 +96,12 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
     assert executor.turns() == []
 
 
-@pytest.mark.parametrize("verb", ["inputs", "reference"])
-def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path, verb):
-    executor = FakeExecutor(reference=Act(verbs={verb: Ended("crashed", "ValueError: bad", alive=True)}))
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"crashed"}
-    assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
-
-
 @pytest.mark.parametrize("verb", ["inputs", "reference", "judge"])
-def test_what_a_familys_own_code_raises_leaves_its_cases_unjudged(tmp_path, verb):
-    executor = FakeExecutor(reference=Act(verbs={verb: Ended("unjudged", "ValueError: bad", alive=True)}))
+@pytest.mark.parametrize("status", ["unjudged", "crashed"])
+def test_what_a_familys_own_code_raises_leaves_its_cases_without_a_time(tmp_path, verb, status):
+    executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "ValueError: bad", alive=True)}))
     found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"unjudged"}
+    assert {record.status for record in found.values()} == {status}
     assert reason(found["scatter"]).endswith("cannot be computed: ValueError: bad")
 
 
@@ -150,20 +136,23 @@ def test_fresh_inputs_have_another_seed_in_every_run(tmp_path):
     assert len(seeds(1) | seeds(2)) == 4
 
 
+def judged_in(executor, name):
+    """The fresh inputs of a case's turns; None where a turn is not judged."""
+    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == (name, "sample")]
+    return [arguments.get("fresh", {}).get("inputs") for arguments in turns]
+
+
 def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     for name in ("broadcast", "scatter"):
-        turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == (name, "sample")]
-        judged = [arguments["fresh"]["inputs"] for arguments in turns if "fresh" in arguments]
-        assert judged == ["fresh0", "fresh1"]
+        assert [*filter(None, judged_in(executor, name))] == ["fresh0", "fresh1"]
 
 
 def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=15)})
     found = timing(measure(executor, tmp_path)["scatter"])
-    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
-    assert [arguments.get("fresh", {}).get("inputs") for arguments in turns] == [None, "fresh1"]
+    assert judged_in(executor, "scatter") == [None, "fresh1"]
     assert len(found.samples_s) == 2
 
 

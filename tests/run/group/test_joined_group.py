@@ -151,8 +151,3 @@ def test_a_factor_between_distributions_is_found_under_that_load(tmp_path):
 
     found = told_apart(Sensitive(1.5), tmp_path, join_groups(over_distributions("iid", "tied")))
     assert found == {"mask/broadcast": False, "mask/scatter": True}
-
-
-def test_groups_of_one_distribution_stay_what_they_are():
-    (group,) = join_groups(over_distributions("iid")).groups
-    assert (group.several_inputs, group.confidence) == (False, 0.99)

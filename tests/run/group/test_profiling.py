@@ -77,15 +77,6 @@ def test_operators_and_a_trace_are_there_where_asked_for(tmp_path):
     assert file.read_text() == "scatter"
 
 
-def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path):
-    refuses = Act(verbs={"trace_operators": {"refused": "nobody watches them", "operators": []}})
-    record = with_extras(tmp_path, ProfileExtras(operators=True), scatter=refuses)["scatter"]
-    assert record.profile is not None
-    assert record.profile.operators == ()
-    assert record.timing is not None
-    assert "no operators: nobody watches them" in record.timing.warnings
-
-
 CUDA = dataclasses.replace(
     group(), cases=tuple(dataclasses.replace(case, device="cuda") for case in group().cases), baselines={}
 )
@@ -97,12 +88,6 @@ def test_the_kernels_of_a_case_are_named_after_its_samples(tmp_path):
     assert records["scatter"].kernels_run == (("fill", 1), ("scatter", 2))
     verbs = executor.verbs("scatter")
     assert verbs.index("kernels") > max(place for place, verb in enumerate(verbs) if verb == "sample")
-
-
-def test_off_cuda_nothing_is_asked(tmp_path):
-    executor = FakeExecutor()
-    assert measure(executor, tmp_path)["scatter"].kernels_run == ()
-    assert "kernels" not in executor.verbs("scatter")
 
 
 @pytest.mark.parametrize(

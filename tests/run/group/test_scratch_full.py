@@ -31,13 +31,6 @@ def test_a_reference_that_cannot_be_written_loses_its_group_alone(tmp_path, verb
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_result_that_cannot_be_written_is_no_crash(tmp_path):
-    planned, kept = schedule(), Kept()
-    with pytest.raises(MachineError):
-        run(planned, context(FakeExecutor({"scatter": Act(verbs={"check": FULL})}), tmp_path), kept)
-    assert kept.records == []
-
-
 def test_readings_are_kept_and_measured_again(tmp_path):
     planned, kept = schedule(), Kept()
     executor = FakeExecutor({"scatter": Act(seq={2048: acting("judged", FULL)})})

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -190,10 +189,6 @@ class Nvml(ModuleType):
         return self.sm.pop(0) if len(self.sm) > 1 else self.sm[0]
 
 
-def test_what_a_driver_does_not_tell_is_unknown():
-    assert GpuClocks(Nvml(missing="power")).read(0).watts is None
-
-
 @pytest.mark.parametrize(("visible", "found"), [("0", 0), ("2,3", 2), ("GPU-5fe0", 0), ("GPU-5fe1,GPU-7", 1)])
 def test_it_is_the_first_visible_gpu(monkeypatch, visible, found):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
@@ -282,10 +277,3 @@ def test_what_was_read_in_one_line():
         "GPU while it was sampled: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 looks"
     )
     assert gpu_state([]) == gpu_state([GpuReading(0, None, None, None, None, None)]) == ""
-
-
-def test_the_usual_places_are_this_machines(monkeypatch):
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
-    machine = MachineCounters()
-    assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))
-    assert machine.cores == frozenset({3, 5})

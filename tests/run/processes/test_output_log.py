@@ -23,13 +23,6 @@ def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log):
     assert log.path.stat().st_blocks <= 8
 
 
-def test_the_tail_is_the_end(log):
-    log.path.write_text("a" * 9000 + "\nthe end\n")
-    assert log.tail().endswith("the end\n")
-    assert len(log.tail()) == module.TAIL_BYTES
-    assert module.last_line(log.tail()) == "the end"
-
-
 def test_a_log_that_a_worker_removed_is_no_error(log):
     log.cut()
     log.remove()

@@ -19,39 +19,28 @@ from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
 from harness.run.processes.worker_process import Process, Processes
 
-FULL = OSError(28, "No space left on device")
+FULL, MANY_FILES = (OSError(number, os.strerror(number)) for number in (errno.ENOSPC, errno.EMFILE))
 
 
-@pytest.fixture
-def scratch(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("holder", "name", "error", "says"),
+    [
+        (tempfile, "mkdtemp", FULL, r"below .* \(No space left on device\); .* set TMPDIR"),
+        (subprocess, "Popen", MANY_FILES, r"\(Too many open files\); .* raise ulimit -n"),
+        (Log, "open", FULL, "no process can be started below"),
+    ],
+)
+def test_what_the_machine_refuses_is_a_sentence_and_leaves_nothing(
+    tmp_path, monkeypatch, holder, name, error, says
+):
+    def refuse(*_, **__):
+        raise error
+
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
-def refuse(*_, **__):
-    raise FULL
-
-
-def test_without_a_folder_nothing_starts(scratch, monkeypatch):
-    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
-    with pytest.raises(MachineError, match=f"below {scratch} .No space left on device.; .* set TMPDIR"):
+    monkeypatch.setattr(holder, name, refuse)
+    with pytest.raises(MachineError, match=says):
         Processes(["numpy"], "cpu")
-
-
-def test_too_many_open_files_are_no_lack_of_space(scratch, monkeypatch):
-    def refuse_file(*_, **__):
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(subprocess, "Popen", refuse_file)
-    with pytest.raises(MachineError, match=r"Too many open files.; .* raise ulimit -n"):
-        Processes(["numpy"], "cpu")
-
-
-def test_a_server_that_cannot_be_started_leaves_nothing(scratch, monkeypatch):
-    monkeypatch.setattr(Log, "open", refuse)
-    with pytest.raises(MachineError, match="no process can be started below"):
-        Processes(["numpy"], "cpu")
-    assert list(scratch.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
