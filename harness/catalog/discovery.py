@@ -3,8 +3,8 @@
 The project's own implementations import no framework at module level and are imported in this process. A
 plugin's import may do anything, so it happens in a child process: `python -m harness.catalog.discovery
 SOURCE` prints a plugin's catalog as JSON; without SOURCE it prints the built-in catalog and the names of
-installed plugins. Under another import path it is still this harness that runs; only registered code comes
-from there.
+installed plugins; with --versions, those of packages. Under another import path it is still this harness that
+runs; only registered code comes from there.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation, OwnSemantics
-from harness.catalog.known_frameworks import traits_of
+from harness.catalog.known_frameworks import traits_of, versions
 from harness.catalog.loading import (
     families_in,
     family_of,
@@ -43,6 +43,7 @@ ENTRY_POINTS = "seqsweep.implementations"
 
 NO_REFERENCES = "references are written in numpy, torch, or a framework whose traits say that it writes them"
 NO_DTYPE = "tolerance(…) has bounds by dtype, and its workload has no dtype: add that field, or use within(…)"
+VERSIONS = "--versions"  # in place of a source
 SIDE_SECONDS = 120.0
 SHORT_SEQ = 4096  # a length that every built-in family supports
 
@@ -302,7 +303,9 @@ def catalog_elsewhere(
 
 if __name__ == "__main__":
     sources = sys.argv[1:]
-    if sources:
+    if sources == [VERSIONS]:
+        child_process.answer(versions)
+    elif sources:
         child_process.answer(lambda: describe_module(load(sources[0]), sources[0]).to_json())
     else:
         child_process.answer(lambda: {"builtin": builtin().to_json(), "installed": installed()})

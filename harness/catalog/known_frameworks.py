@@ -140,10 +140,3 @@ def versions() -> dict[str, str | None]:
     """The versions of Python, and of the packages that the figures of built-in frameworks depend on."""
     installed = {package.name: version_of(package.name) for package in packages_of(BUILT_IN)}
     return {**installed, "python": platform.python_version()}
-
-
-if __name__ == "__main__":
-    # Registered traits are of the imported module's class, not of this one's.
-    from harness.catalog import child_process, known_frameworks  # noqa: PLW0406
-
-    child_process.answer(known_frameworks.versions)

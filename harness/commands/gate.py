@@ -9,7 +9,7 @@ from harness.commands.streams import print_line
 from harness.core.errors import SideError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.planning import limit_threads, plan_of, schedule_of, single_match
+from harness.gate.plan import limit_threads, plan_of, schedule_of, single_match
 from harness.gate.store import newest
 from harness.gate.timed.decision import CaseEvidence
 from harness.report.console import TextConsole
@@ -45,7 +45,7 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
 
 def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> int:
     """Print what the gate would measure, and how long it takes at most; 0."""
-    from harness.gate.plan import plan_data, plan_lines
+    from harness.gate.output import plan_data, plan_lines
 
     with plan_of(project, options) as gate_plan:
         data = plan_data(gate_plan, options)

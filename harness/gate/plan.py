@@ -1,22 +1,33 @@
-"""The plan of a gate: which cases, against which base, with which margins; shown by `--dry-run`."""
+"""The plan of a gate: which cases, against which base, with which margins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.core.case import Case, matches
+from harness.core.case import Case, matches, matching_ids
+from harness.core.errors import UsageError
 from harness.core.record import state_bound
-from harness.core.units import format_seconds
+from harness.core.scratch_folder import ScratchFolder
+from harness.core.units import parse_share
 from harness.gate.options import GateOptions
 from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
-from harness.gate.sides.matching import SAME_CODE
+from harness.gate.sides.base import Base, base_of
+from harness.gate.sides.matching import SAME_CODE, cases_of_same_code, counterpart
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.sweep.schedule import Group, Schedule
-from harness.sweep.settings import Accept, why_accepted
+from harness.sweep import config as bench
+from harness.sweep.project import Project
+from harness.sweep.schedule import Group, Schedule, plan
+from harness.sweep.settings import CASE, Accept, why_accepted
+from harness.sweep.suite import Suite
+
+DELTA, QUICK_DELTA = 0.05, 0.10
+GATE_THREADS = "1"
+QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 
 
 @dataclass(frozen=True)
@@ -30,18 +41,20 @@ class GatePlan:
     """
 
     schedule: Schedule
-    catalog: Catalog
     sides: Mapping[str, Side]
     opponents: Mapping[Case, Case | None]
     new: Mapping[str, str] = field(default_factory=dict[str, str])
     same_code: Mapping[Case, Case] = field(default_factory=dict[Case, Case])
     vanished: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
-    patterns: tuple[str, ...] = ()
     deltas: Mapping[str, float] = field(default_factory=dict[str, float])
     accepts: tuple[Accept, ...] = ()
     notes: tuple[str, ...] = ()
     self_check: bool = False
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.sides[CANDIDATE].catalog
 
     @property
     def base(self) -> str:
@@ -62,10 +75,6 @@ class GatePlan:
         ids = {case.id for case in self.opponents}
         reduced = (select_group(group, ids) for group in self.schedule.groups)
         return tuple(group for group in reduced if group.cases)
-
-    def selects(self, case: str) -> bool:
-        """Whether --cases, where it is given, matches the case."""
-        return not self.patterns or any(matches(pattern, case) for pattern in self.patterns)
 
     def accept(self, case: str, figure: str) -> str | None:
         return why_accepted(case, figure, self.accepts)
@@ -104,44 +113,172 @@ def unmeasured_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
     return [*equal, *(CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished)]
 
 
-def plan_data(plan: GatePlan, options: GateOptions) -> dict[str, Any]:
-    """The plan for --json; `seconds_at_most` is None without a clock."""
-    return {
-        "base": plan.base,
-        "measured": sorted(case.id for case in plan.opponents if case.id not in plan.new),
-        "same_code": sorted(case.id for case in plan.same_code),
-        "new": dict(plan.new),
-        "vanished": list(plan.vanished),
-        "left_out": dict(plan.left_out),
-        "settings": {suite.name: suite.settings for suite in plan.schedule.suites},
-        "deltas": {} if options.static else plan.deltas,
-        "seconds_at_most": None if options.static else options.budget_s,
-        "pairs_at_most": None if options.static else options.max_pairs,
-    }
+def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case]]:
+    """(the schedule, reduced to the cases that --cases matches; those cases)."""
+    schedule = project.plan(options.suites, options.overrides)
+    everything = {case.id: case for suite in schedule.suites for case in suite.cases}
+    ids = matching_ids(options.cases, everything) if options.cases else tuple(everything)
+    selected = set(ids)
+    groups = (select_group(group, selected) for group in schedule.groups)
+    skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
+    part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
+    return part, [everything[name] for name in ids]
 
 
-def plan_lines(data: dict[str, Any]) -> list[str]:
-    """The plan in lines: a heading for each kind of case, and its ids below."""
-    kinds = {
-        "measured": "measured" if data["seconds_at_most"] else "compiled and verified on both sides",
-        "same_code": "same code on both sides, not measured (--all measures them)",
-        "new": "new, so without a verdict",
-        "vanished": "vanished",
-        "left_out": "left out",
+def _selected_suites(schedule: Schedule, cases: Iterable[Case]) -> list[Suite]:
+    """The suites that have one of the cases. The others decide nothing about a gate."""
+    selected = set(cases)
+    return [suite for suite in schedule.suites if not selected.isdisjoint(suite.cases)]
+
+
+def limit_threads(options: GateOptions, project: Project) -> GateOptions:
+    """The options with one thread per case, unless a flag, the defaults or a selected suite says otherwise.
+
+    Two processes that are measured side by side then do not need each other's cores.
+    """
+    settings, config = options.overrides.settings, project.config
+    if "threads" in settings or "threads" in config.given:
+        return options
+    threaded = {name for name, suite in config.suites.items() if "threads" in suite.overrides}
+    if threaded and any(s.name in threaded for s in _selected_suites(*schedule_of(project, options))):
+        return options
+    overrides = replace(options.overrides, settings={**settings, "threads": GATE_THREADS})
+    return replace(options, overrides=overrides)
+
+
+def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
+    """The plan of the candidate alone: its base is not resolved yet."""
+    schedule, cases = schedule_of(project, options)
+    skipped = {skip.case.id: skip.reason for skip in schedule.skips}
+    running = [case for case in cases if case.id not in skipped]
+    if not running:
+        why = next((f" ({reason})" for reason in skipped.values()), "")
+        raise UsageError(
+            f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run --json"
+        )
+    _refuse_mixed(schedule)
+    return GatePlan(
+        schedule=schedule,
+        sides={CANDIDATE: Side(CANDIDATE, "the working tree", project.catalog)},
+        opponents=dict.fromkeys(running),
+        left_out=skipped,
+        deltas=_deltas(project, options, _selected_suites(schedule, running)),
+        accepts=tuple(
+            accept
+            for suite in schedule.suites
+            if suite.name in project.config.suites
+            for accept in project.config.suites[suite.name].gate.accept
+        ),
+        notes=tuple(f"left out: {why}" for why in schedule.left_out),
+    )
+
+
+@contextmanager
+def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
+    """The plan of both sides. The base, checked out into a scratch folder, exists while the block runs."""
+    gate_plan = plan_of_candidate(project, options)
+    candidate = gate_plan.sides[CANDIDATE]
+    if options.self_check:
+        base = replace(candidate, name=BASE, description="the working tree again")
+        yield replace(
+            gate_plan,
+            sides={CANDIDATE: candidate, BASE: base},
+            opponents={case: case for case in gate_plan.opponents},
+            self_check=True,
+        )
+        return
+    path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
+    with (
+        ScratchFolder("gate-") as folder,
+        base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
+    ):
+        yield _with_base(gate_plan, base, project, options)
+
+
+def _refuse_mixed(schedule: Schedule) -> None:
+    """Refuse several devices or numbers of threads: one process holds all cases of a side."""
+    for what, values in (
+        ("devices", {case.device for group in schedule.groups for case in group.cases}),
+        ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
+    ):
+        if len(values) > 1:
+            listed = ", ".join(sorted(values))
+            raise UsageError(f"these suites ask for several {what} ({listed}); gate them one at a time")
+
+
+def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateOptions) -> GatePlan:
+    candidate = gate_plan.sides[CANDIDATE]
+    opponents: dict[Case, Case | None] = {}
+    new: dict[str, str] = {}
+    for case in gate_plan.opponents:
+        opponent = counterpart(case, candidate, base.side)
+        if isinstance(opponent, Case):
+            opponents[case] = opponent
+        elif opponent is not None:  # the sentence why the base has none
+            opponents[case], new[case.id] = None, opponent
+    if not opponents:
+        raise UsageError(
+            f"no case of these suites has an opponent in {base.side.description}; name other suites"
+        )
+    known = {case.id for pair in opponents.items() for case in pair if case} | {*gate_plan.left_out}
+    vanished, notes = _vanished_cases(base, project, options, known)
+    meant = {
+        case: f"gone, which is accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
     }
-    lines = [f"the working tree against {data['base']}"]
-    for key, heading in kinds.items():
-        if data[key]:
-            lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
-    lines.append("")
-    for suite, settings in data["settings"].items():
-        catches = f"Δ {100 * data['deltas'][suite]:g} %, " if suite in data["deltas"] else ""
-        lines.append(f"{suite}: {catches}{settings.sentence}")
-    seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
-    if not data["measured"]:
-        end = "nothing would be measured"
-    elif seconds:
-        end = f"at most {format_seconds(seconds, 2)} (--budget) and {pairs} pairs of processes (--max-pairs)"
-    else:
-        end = "no clock: the time is that of compiling both sides once"
-    return [*lines, end]
+    same_code = {} if options.everything else cases_of_same_code(opponents, candidate, base.side)
+    return replace(
+        gate_plan,
+        sides={CANDIDATE: candidate, BASE: base.side},
+        opponents={case: theirs for case, theirs in opponents.items() if case not in same_code},
+        new=new,
+        same_code=same_code,
+        vanished=tuple(case for case in vanished if case not in meant),
+        left_out={**gate_plan.left_out, **meant},
+        notes=(*gate_plan.notes, *notes),
+    )
+
+
+def _vanished_cases(
+    base: Base, project: Project, options: GateOptions, known: Collection[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """(the base's cases that are not among those known, notes on why this cannot be told)."""
+    if not base.side.trees:
+        return [], ()
+    try:
+        config = bench.load(base.config) if base.config else project.config
+        suites = [name for name in options.suites if name in config.suites]
+        if options.suites and not suites:
+            return [], ()
+        brought = tuple(name for name in project.brought if name in base.side.catalog.implementations)
+        changes = replace(options.overrides, plugins=brought)
+        schedule = plan(config, base.side.catalog, suites, changes, installed=True)
+    except UsageError as error:
+        return [], (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
+    theirs = {case.id for group in schedule.groups for case in group.cases}.difference(known)
+    patterns = options.cases or ("*",)
+    return sorted(case for case in theirs if any(matches(pattern, case) for pattern in patterns)), ()
+
+
+def _deltas(project: Project, options: GateOptions, suites: Iterable[Suite]) -> dict[str, float]:
+    """Δ of each of the suites: the flag's, else bench.yaml's, else the default for the budget."""
+    default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
+    if options.delta is not None:
+        try:
+            share = parse_share(options.delta)
+        except ValueError as error:
+            raise UsageError(f"--delta: {error}") from None
+        if not 0 < share < 1:
+            raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
+        return {suite.name: share for suite in suites}
+    configured = {name: suite.gate.delta for name, suite in project.config.suites.items()}
+    return {suite.name: configured.get(suite.name) or default for suite in suites}
+
+
+def single_match(pattern: str, ids: Iterable[str]) -> str:
+    """The one case that the pattern of --explain matches. UsageError where it matches none, or several."""
+    case_ids = matching_ids([pattern], ids, "--explain")
+    if len(case_ids) != 1:
+        raise UsageError(
+            f'--explain: "{pattern}" means {len(case_ids)} cases; write one of them, as {case_ids[0]}'
+        )
+    return case_ids[0]

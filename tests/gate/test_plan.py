@@ -1,4 +1,4 @@
-"""What a gate says of cases whose authors state themselves how close they come."""
+"""A gate's plan: its options, the threads and margins of the suites that count, and what it is shown as."""
 
 from types import SimpleNamespace
 
@@ -6,8 +6,13 @@ import pytest
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.case import Case
-from harness.gate.plan import GatePlan, plan_lines
+from harness.core.errors import UsageError
+from harness.gate.options import GateOptions, parse_budget
+from harness.gate.output import plan_lines
+from harness.gate.plan import GatePlan, limit_threads, plan_of_candidate
 from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
 from harness.sweep.settings import Settings
 
 
@@ -23,7 +28,7 @@ def case(name, mode="fwd"):
 def plan(opponents, mine, theirs):
     sides = {CANDIDATE: mine, BASE: theirs}
     sides = {s: SimpleNamespace(catalog=Catalog({}, {i.id: i for i in infos})) for s, infos in sides.items()}
-    return GatePlan(SimpleNamespace(), Catalog(), sides, opponents)
+    return GatePlan(SimpleNamespace(), sides, opponents)
 
 
 def test_both_sides_bounds_stand_beside_a_case():
@@ -37,6 +42,54 @@ def test_another_implementation_as_the_base_brings_its_own():
     infos = [info("f/a"), info("f/b", fwd="recall ≥ 0.9")]
     gate = plan({case("f/a"): case("f/b")}, infos, infos)
     assert gate.bound_notes(case("f/a")) == ("f/b: its author's bound: recall ≥ 0.9",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({"inconclusive": "maybe"}, "--inconclusive maybe: write warn or fail"),
+        ({"max_pairs": 3}, "--max-pairs 3: no verdict stands on fewer than 4 pairs"),
+    ],
+)
+def test_what_no_gate_can_decide_with_is_refused(typed, says):
+    with pytest.raises(UsageError, match=says):
+        GateOptions(**typed)
+
+
+def test_a_budget_is_some_time():
+    assert parse_budget("2min") == 120.0
+    for text in ("0", "-1s", "soon"):
+        with pytest.raises(UsageError, match="--budget"):
+            parse_budget(text)
+
+
+BENCH = """\
+default: [strict, lax]
+defaults: {defaults}
+suites:
+  strict: {{family: mask, seq: 64, rows: 1, impls: [scatter], threads: 2, delta: 2%}}
+  lax: {{family: topk, seq: 64, topk: 8, rows: 1, impls: [exact], delta: 20%}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("defaults", "typed", "pattern", "deltas", "threads"),
+    [
+        ("{}", {}, "topk/*", {"lax": 0.2}, 1),
+        ("{}", {}, "mask/*", {"strict": 0.02}, 2),
+        ("{threads: 3}", {}, "topk/*", {"lax": 0.2}, 3),
+        ("{}", {"threads": "3", "seed": "1"}, "topk/*", {"lax": 0.2}, 3),
+    ],
+)
+def test_margin_and_threads_are_those_of_selected_suites(tmp_path, defaults, typed, pattern, deltas, threads):
+    """One thread unless somebody says otherwise: the defaults, the command, or a suite that is selected."""
+    (tmp_path / "bench.yaml").write_text(BENCH.format(defaults=defaults))
+    project = Project(tmp_path / "bench.yaml")
+    options = limit_threads(GateOptions(cases=(pattern,), overrides=Overrides(settings=typed)), project)
+    plan = plan_of_candidate(project, options)
+    assert plan.deltas == deltas
+    settings = plan.schedule.groups[0].settings
+    assert (settings.threads, settings.seed) == (threads, int(typed.get("seed", 0)))
 
 
 DATA = {

@@ -5,6 +5,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from harness.catalog import child_process
+from harness.catalog.discovery import VERSIONS
 from harness.catalog.known_frameworks import versions
 from harness.core.case import Case
 from harness.core.errors import SideError, UsageError
@@ -18,6 +19,7 @@ from harness.gate.sides.side import Side
 from harness.gate.static.diff import StaticSide, compare
 from harness.gate.timed.paired_case import CANDIDATE
 from harness.run.compile import CompileRequest, CompileResult, Pool
+from harness.run.compile.pool import workers_of
 from harness.run.processes.worker_process import Processes
 from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule
@@ -32,8 +34,10 @@ def compile_side(
     """The results of one side's cases by its own interpreter and import path."""
     if not requests:
         return {}
-    processes = Processes([], "cpu", interpreter=side.interpreter, path=side.path)
-    with closing(Pool(side.catalog, None, processes=processes)) as pool:
+    with (
+        closing(Processes([], "cpu", interpreter=side.interpreter, path=side.path)) as processes,
+        closing(Pool(side.catalog, None, workers_of(side.catalog, processes))) as pool,
+    ):
         for request, settings in requests.items():
             pool.submit(request, settings)
         return dict(pool.next_result() for _ in requests)
@@ -85,7 +89,7 @@ def _name_of(base: Side, candidate: Side) -> str:
     new = versions()
     try:
         old = child_process.ask(
-            ["harness.catalog.known_frameworks"],
+            ["harness.catalog.discovery", VERSIONS],
             VERSIONS_SECONDS,
             path=base.path,
             interpreter=base.interpreter,

@@ -10,8 +10,7 @@ from harness.catalog.known_frameworks import traits_of
 from harness.core.protocol import Job
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, CaseVerdict, GateOutcome
-from harness.gate.plan import GatePlan, unmeasured_verdicts
-from harness.gate.planning import plan_of
+from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
 from harness.gate.sides.side import Side
 from harness.gate.static.base_figures import compile_side
 from harness.gate.static.diff import MEMORY, StaticSide, StaticVerdict, compare

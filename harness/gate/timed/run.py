@@ -16,8 +16,7 @@ from harness.core.typed_command import typed_command
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
-from harness.gate.plan import GatePlan, unmeasured_verdicts
-from harness.gate.planning import plan_of
+from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
 from harness.gate.store import StoredGate, new_folder, write
 from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines

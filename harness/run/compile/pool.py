@@ -91,24 +91,23 @@ def _hash(text: str) -> str:
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 
-class Pool:
-    """Compile workers, one per core where memory allows; they start with the first request.
+def workers_of(catalog: Catalog, processes: Processes) -> list[CompileWorker]:
+    """Compile workers of these processes, one per core where memory allows."""
+    count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
+    return [CompileWorker(catalog, processes, core) for core in range(count)]
 
-    Without `results` nothing is cached: a key covers this environment alone, not that of other `processes`.
+
+class Pool:
+    """Compile workers, which start with the first request.
+
+    Without `results` nothing is cached: a key covers this environment alone, not that of other workers.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        results: Path | None,
-        workers: Sequence[CompileWorker] = (),
-        processes: Processes | None = None,
-    ) -> None:
+    def __init__(self, catalog: Catalog, results: Path | None, workers: Sequence[CompileWorker] = ()) -> None:
         self.catalog, self.cache = catalog, CompileCache(results) if results else None
         self.sources = SourceFiles(catalog, catalog.implementations)
-        count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.processes = processes or Processes([], "cpu")
-        self.workers = list(workers) or [CompileWorker(catalog, self.processes, at) for at in range(count)]
+        self.processes = Processes([], "cpu")
+        self.workers = list(workers) or workers_of(catalog, self.processes)
         self.idle = list(self.workers)
         self.threads = ThreadPoolExecutor(len(self.workers))
         self.pending: dict[Future[CompileResult], str] = {}  # → its key
@@ -158,7 +157,7 @@ class Pool:
         if (answer := self._read_cached(entry)) is None:
             worker = self.idle.pop()
             try:
-                answer = self._compile_timed(worker, request, settings)
+                answer = self._compile(worker, request, settings)
             finally:
                 self.idle.append(worker)
             if why := self.sources.changed(request.case.implementation):
@@ -173,15 +172,12 @@ class Pool:
             return CompileResult.from_json(data) if data else None
         return None
 
-    def _compile_timed(
-        self, worker: CompileWorker, request: CompileRequest, settings: Settings
-    ) -> CompileResult:
+    def _compile(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         series = (request.case.series, request.target)
         shorter = self.slow.get(series)
         if shorter is not None and shorter < request.case.seq:
-            return CompileResult.failed(
-                "skipped", f"inferred: {format_count(shorter)} took too long to compile"
-            )
+            why = f"inferred: {format_count(shorter)} took too long to compile"
+            return CompileResult.failed("skipped", why)
         start = time.monotonic()
         answer = worker.compile(request, settings)
         took_s = time.monotonic() - start

@@ -75,6 +75,6 @@ def test_a_case_may_come_go_or_compile_on_neither_side():
 
 @pytest.mark.full
 def test_another_interpreter_says_its_versions():
-    own = child_process.ask(["harness.catalog.known_frameworks"], 60.0)
+    own = child_process.ask(["harness.catalog.discovery", "--versions"], 60.0)
     assert own == versions()
     assert own["python"] == platform.python_version()

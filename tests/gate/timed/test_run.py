@@ -71,7 +71,7 @@ def gate_plan(*names, **more):
     sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
     opponents = {case(name): case(name) for name in names or ("scatter",)}
     plan = schedule(names or ("scatter",), (1024,))
-    return GatePlan(plan, catalog(), sides, opponents, deltas={"mask": 0.05}, **more)
+    return GatePlan(plan, sides, opponents, deltas={"mask": 0.05}, **more)
 
 
 def compose(paired_cases, sequential_test, asked, rounds=()):
