@@ -13,9 +13,8 @@ from harness.claims.read_parts import Sources, fields, figures_of, functions_of,
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
 from harness.sweep.axes import parse
+from harness.sweep.written import Node, YamlMapping, at, items, read, scalar
 from harness.sweep.yaml import nodes as yaml_nodes
-from harness.sweep.yaml.nodes import Node, YamlMapping, at, items, scalar
-from harness.sweep.yaml.reader import read
 
 FILE = "claims.yaml"
 SECTIONS = ("sources", "tables", "claims", "context")

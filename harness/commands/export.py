@@ -11,9 +11,9 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.commands.output import print_note
 from harness.commands.stored import read_run
 from harness.core.errors import MachineError
-from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.core.shown_text import clean_line, escape_markdown
+from harness.core.typed_command import quick_notes
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import provenance
