@@ -11,8 +11,8 @@ from harness.analysis.stats import Estimate, time_of
 from harness.core.case import matches, matching_ids
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError
-from harness.core.quick_run import quick_notes
 from harness.core.record import Record
+from harness.core.typed_command import quick_notes
 from harness.store.find import all_runs, find
 
 Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by their hash

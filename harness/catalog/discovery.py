@@ -23,7 +23,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation, OwnSemantics
-from harness.catalog.known_frameworks import traits_of, versions
+from harness.catalog.known_frameworks import require_framework, traits_of, versions
 from harness.catalog.loading import (
     families_in,
     family_of,
@@ -135,6 +135,10 @@ def _describe_builder(implementation: Implementation) -> str:
 def _find_problem(implementation: Implementation, family: Family) -> str | None:
     """The problem with the semantics that an implementation names or brings; None if there is none."""
     own, name = implementation.own, implementation.semantics
+    try:
+        require_framework(implementation.framework)
+    except UsageError as error:
+        return str(error)
     if own is None:
         wanted = name
     elif family.lacks_dtype(own):

@@ -2,9 +2,8 @@
 
 from harness.catalog.arrays import Array, Shapes, Sharding, cast
 from harness.catalog.bounds import recall, within
-from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
-from harness.catalog.family import Family, Semantics
+from harness.catalog.family import Check, Family, Semantics, Trial
 from harness.catalog.generated_inputs import LENGTHS, PACKERS, SCORE_DISTRIBUTIONS, draw_scores, packed_rows
 from harness.catalog.implementation import OwnSemantics, implementation
 from harness.catalog.models import Model, ModelWorkload, Phase

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
-from harness.catalog.known_frameworks import require_framework
 from harness.core.declared import Declared, is_word
 from harness.core.errors import UsageError
 from harness.core.record import Cost
@@ -102,7 +101,6 @@ def implementation(
     fail to the reasons. `facts(w, static, options)` are further facts of a case by name, which go into its
     record and are printed below the table.
     """
-    require_framework(framework)
     own = _own(semantics)
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:

@@ -35,11 +35,10 @@ from harness.core.errors import UsageError, nearest
 from harness.core.record import Cost
 from harness.core.workload import Value as Field
 from harness.core.workload import shown_fields
-from harness.sweep.axes import missing_fields
+from harness.sweep.axes import missing_fields, swept, variant
 from harness.sweep.axes import parse as parse_field
 from harness.sweep.schedule import schedule_cases
-from harness.sweep.variants import from_label, variant
-from harness.sweep.yaml.nodes import Scalar, at
+from harness.sweep.written import Scalar, at
 
 if TYPE_CHECKING:
     from harness.report.progress import Progress
@@ -234,7 +233,7 @@ def ends_of(call: FunctionCall) -> tuple[FunctionCall, ...]:
 
 def _case(label: str, keywords: Mapping[str, Value], claim: Claim, catalog: Catalog) -> Case:
     family = catalog.family(claim.family)
-    info, options = from_label(catalog, family.name, Scalar.given(f'"{label}"', label))
+    info, options = swept(catalog, family.name, Scalar.given(f'"{label}"', label))
     chosen = variant(info, {option: values[0] for option, values in options.items()})
     mode = str(keywords.get(MODE, family.modes[0]))
     if mode not in family.modes:

@@ -7,7 +7,7 @@ from harness.analysis.compare_runs import SideBySide, across, describe_differenc
 from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
-from harness.core.quick_run import quick_notes
+from harness.core.typed_command import quick_notes
 from harness.findings.kept_run import read_kept
 from harness.store.find import all_runs, find
 from harness.store.run_summary import summarise

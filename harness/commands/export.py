@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from harness.commands.output import print_note
 from harness.core.errors import MachineError
-from harness.core.quick_run import quick_notes
 from harness.core.shown_text import clean_line
+from harness.core.typed_command import quick_notes
 from harness.store.find import find
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from harness.commands.output import print_json, print_note, write_data
 from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError, decode_utf8, nearest
 from harness.core.plain_data import plain_number
-from harness.core.quick_run import quick_notes
 from harness.core.record import Record
 from harness.core.regular_file import NOT_REGULAR, read_regular
 from harness.core.shown_text import escape_json
+from harness.core.typed_command import quick_notes
 from harness.findings.compose import compose, fill_blocks, whole_page
 from harness.findings.document import Document
 from harness.findings.kept_run import KeptRun, read_kept

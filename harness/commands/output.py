@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from harness.commands.measured_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
-from harness.core.quick_run import quick_notes
 from harness.core.shown_text import SPELLED, escape_json
+from harness.core.typed_command import quick_notes
 from harness.core.units import format_bytes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from harness.analysis.history import CaseHistory, RunMedian
 from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.grouped import collected
-from harness.core.quick_run import QUICK, QUICK_NOTE
+from harness.core.typed_command import QUICK, QUICK_NOTE
 from harness.report import format as fmt
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 Amount = TypeVar("Amount", "Fraction | int", float)
 
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 # More digits than these are a mistake, and take long to compute with.
 _QUANTITY = re.compile(
@@ -43,9 +44,6 @@ def _refuse_huge(text: object, amount: Amount) -> Amount:
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
     number, prefix = _split(text, "4096 or 128Ki")
-    if prefix in _DECIMAL:
-        binary = str(text).strip().removesuffix(prefix).strip() + f"{prefix.upper()}i"
-        raise ValueError(f'"{text}" may mean either: write {binary} for {parse_count(binary)}, or the number')
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
     count = _refuse_huge(text, number * _BINARY[prefix])
@@ -125,3 +123,17 @@ def format_big(value: float) -> str:
 def format_ratio(ratio: float) -> str:
     """`2.304` → `2.30×`."""
     return f"{_digits(ratio, 3)}×" if ratio < 10_000 else f"{format_big(ratio)}×"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure's name, and the function that formats it."""
+
+    label: str
+    format: Callable[[float], str]
+
+
+TEMP_BYTES = Metric("temporaries", format_bytes)
+PEAK_BYTES = Metric("planned peak", format_bytes)
+FLOPS = Metric("FLOPs", format_big)
+HIGH_WATER_BYTES = Metric("resident high water", format_bytes)

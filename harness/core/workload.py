@@ -25,7 +25,13 @@ SEPARATORS = re.compile(r"[,@\[\]]")  # of the parts of an id
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
 DEVICES = ("cpu", "cuda", "tpu")
-AXIS_PROPERTIES = ("choices", "minimum", "later", "table", "captured")  # what `axis` keeps in a field
+AXIS = "axis"  # under which `axis` keeps in a field what its type does not say
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "true or false"),
+    "str": ((str,), "a text"),
+}
 
 
 def axis(
@@ -51,17 +57,8 @@ def axis(
         raise UsageError(f'choices={given!r}: write a tuple of texts, as in ("prefill", "decode")')
     if not isinstance(number, int):
         raise UsageError(f"minimum={number!r}: write a whole number")
-    return dataclasses.field(
-        default=default,
-        kw_only=True,
-        metadata={
-            "choices": texts,
-            "minimum": minimum,
-            "later": later,
-            "table": table,
-            "captured": captured,
-        },
-    )
+    properties = {"choices": texts, "minimum": minimum, "later": later, "table": table, "captured": captured}
+    return dataclasses.field(default=default, kw_only=True, metadata={AXIS: properties})
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Field:
             return str(raw).lower() == "true"
         return self.check(raw if self.kind == "bool" else self._identify(str(raw)))
 
-    def check(self, value: object, written: str | None = None) -> Value:
+    def check(self, value: Any, written: str | None = None) -> Value:
         """The value, if the field can have it; a whole number becomes a float in a float field.
 
         ValueError says why it cannot, with the value as it was `written`.
@@ -101,35 +98,26 @@ class Field:
             if self.optional:
                 return None
             raise ValueError(f"{self.name} needs a value")
-        if self.kind == "int":
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ValueError(f"{self.name} must be a whole number, not {shown}")
-            if value < self.minimum:
-                raise ValueError(f"{self.name} must be at least {self.minimum}, not {value}")
-            if value > LARGEST:
-                raise ValueError(f"{self.name} is too large: {shown}")
-            return value
+        types, words = KINDS[self.kind]
+        if not isinstance(value, types) or isinstance(value, bool) != (self.kind == "bool"):
+            raise ValueError(f"{self.name} must be {words}, not {shown}")
+        if isinstance(value, str):
+            return self._check_text(value, shown)
         if self.kind == "float":
-            if not isinstance(value, (int, float)) or isinstance(value, bool):
-                raise ValueError(f"{self.name} must be a number, not {shown}")
             if not -sys.float_info.max <= value <= sys.float_info.max:
                 raise ValueError(f"{self.name} must be a finite number, not {shown}")
             return float(value)
-        if self.kind == "bool":
-            if not isinstance(value, bool):
-                raise ValueError(f"{self.name} must be true or false, not {shown}")
-            return value
-        return self._check_text(value, shown)
+        if self.kind == "int" and not self.minimum <= value <= LARGEST:
+            what = f"must be at least {self.minimum}, not" if value < self.minimum else "is too large:"
+            raise ValueError(f"{self.name} {what} {shown}")
+        return value
 
     def require_storable_default(self) -> None:
         """ValueError for a default that no record or id can hold; choices and minimum need not allow it."""
         if self.default is not None:
             replace(self, choices=(), minimum=-LARGEST, table=False, captured=False).check(self.default)
 
-    def _check_text(self, value: object, shown: str) -> str:
-        text = value if isinstance(value, str) else None
-        if text is None:
-            raise ValueError(f"{self.name} must be a text, not {shown}")
+    def _check_text(self, text: str, shown: str) -> str:
         if SEPARATORS.search(text) or not text.isprintable():
             raise ValueError(
                 f"{self.name} {shown} stands in ids of cases; use no comma, @, bracket or control character"
@@ -235,12 +223,7 @@ def fields_of(workload: type) -> tuple[Field, ...]:
     """The fields of a workload dataclass, in the order they are declared."""
     hints = typing.get_type_hints(workload)
     return tuple(
-        declared_field(
-            entry.name,
-            hints[entry.name],
-            entry.default,
-            **{name: entry.metadata[name] for name in AXIS_PROPERTIES if name in entry.metadata},
-        )
+        declared_field(entry.name, hints[entry.name], entry.default, **entry.metadata.get(AXIS, {}))
         for entry in dataclasses.fields(workload)
     )
 

@@ -3,6 +3,7 @@
 A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: changed, it is another.
 """
 
+import csv
 import hashlib
 import re
 from collections.abc import Callable
@@ -112,39 +113,26 @@ def _read(name: str) -> bytes:
 
 def parse_table(name: str, content: bytes) -> tuple[LengthBin, ...]:
     """The lines of a file called `name`. ValueError names the line and the remedy."""
-    lines = [
-        (f"{name}:{number}", tuple(cell.strip().strip('"') for cell in line.split(",")))
-        for number, line in enumerate(content.decode("utf-8-sig", "replace").splitlines(), 1)
-        if line.strip()
-    ]
+    lines = csv.reader(content.decode("utf-8-sig", "replace").splitlines())
+    rows = [(f"{name}:{lines.line_num}", tuple(map(str.strip, row))) for row in lines if any(row)]
     forms = " or ".join(map(",".join, FORMS))
-    if lines and lines[0][1] not in FORMS:
-        raise ValueError(f'{lines[0][0]}: the first line is "{",".join(lines[0][1])}"; write {forms}')
-    bins = tuple(_bin(place, lines[0][1], words) for place, words in lines[1:])
+    if rows and rows[0][1] not in FORMS:
+        raise ValueError(f'{rows[0][0]}: the first line is "{",".join(rows[0][1])}"; write {forms}')
+    bins = tuple(_bin(place, rows[0][1], words) for place, words in rows[1:])
     if not sum(entry.documents for entry in bins):
         raise ValueError(f"{name} has no document; write {forms}, and below it a line of numbers each")
     return bins
 
 
 def _bin(place: str, columns: tuple[str, ...], words: tuple[str, ...]) -> LengthBin:
-    if len(words) != len(columns):
-        raise ValueError(f"{place}: {len(words)} values, not {len(columns)}; write {','.join(columns)}")
-    numbers = dict(
-        zip(columns, (_number(place, *pair) for pair in zip(columns, words, strict=True)), strict=True)
+    written = dict(zip(columns, words, strict=False))
+    longest = written.get("longest", written.get("tokens", ""))
+    numbers = (written.get("shortest", longest), longest, written.get("documents", "1"))
+    if len(words) == len(columns) and all(w.isascii() and w.isdigit() and len(w) < 20 for w in numbers):
+        found = LengthBin(*map(int, numbers))
+        if found.shortest <= found.longest <= LONGEST and found.longest and found.documents <= MOST_DOCUMENTS:
+            return found._replace(shortest=max(found.shortest, 1))
+    raise ValueError(
+        f'{place}: "{",".join(words)[:60]}" is not {",".join(columns)}; write whole numbers, the shortest '
+        f"before the longest, of at most {LONGEST} tokens and {MOST_DOCUMENTS} documents"
     )
-    shortest = numbers.get("shortest", numbers.get("tokens", 0))
-    longest = numbers.get("longest", shortest)
-    if longest < shortest:
-        raise ValueError(f"{place}: longest {longest} is less than shortest {shortest}; swap them")
-    if longest < 1:
-        raise ValueError(f"{place}: a document has at least 1 token; leave the line out")
-    return LengthBin(max(shortest, 1), longest, numbers.get("documents", 1))
-
-
-def _number(place: str, column: str, word: str) -> int:
-    most = MOST_DOCUMENTS if column == "documents" else LONGEST
-    if not (word.isascii() and word.isdigit()) or len(word) > 19 or int(word) > most:
-        raise ValueError(
-            f'{place}: {column} "{word[:24]}" is no whole number up to {most}; write digits only'
-        )
-    return int(word)

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import device_name
-from harness.core.quick_run import quick_notes
+from harness.core.typed_command import quick_notes
 from harness.core.units import format_bytes
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun

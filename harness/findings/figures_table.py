@@ -2,8 +2,7 @@
 
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
-from harness.core.metric import TEMP_BYTES
-from harness.core.units import format_count
+from harness.core.units import TEMP_BYTES, format_count
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict, ratio_text

@@ -5,9 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from harness.analysis.roofline import RoofShare
-from harness.core.metric import Metric
 from harness.core.record import GpuReading
-from harness.core.units import format_bytes, format_ratio, format_seconds
+from harness.core.units import Metric, format_bytes, format_ratio, format_seconds
 from harness.core.workload import Value
 
 ABSENT = "–"

@@ -5,8 +5,8 @@ from typing import Any
 
 from harness.core.clocks import METHODS
 from harness.core.fingerprint_identity import device_name
-from harness.core.quick_run import quick_notes
 from harness.core.record import Record
+from harness.core.typed_command import quick_notes
 
 
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ from harness.analysis.compare_runs import SideBySide
 from harness.analysis.results import HOST, SuiteRecords, label_of, representative
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.grouped import collected
-from harness.core.quick_run import quick_notes
 from harness.core.record import Record
+from harness.core.typed_command import quick_notes
 from harness.core.units import format_count, format_seconds
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line

@@ -1,14 +1,17 @@
-"""The grid of a suite: lists of workload values, and their product."""
+"""The grid of a suite: values of a workload's fields, implementations with options, and their products."""
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from harness.catalog.catalog import FamilyInfo
+from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.catalog.known_frameworks import traits_of
+from harness.core.case import label, split_label
 from harness.core.errors import UsageError
-from harness.core.units import format_count, parse_count
-from harness.core.workload import LARGEST, Field, Value, canonical, shown_fields
-from harness.sweep.yaml.nodes import Scalar, at
+from harness.core.units import parse_count
+from harness.core.workload import Field, Value, canonical, shown_fields
+from harness.sweep.written import Node, Scalar, YamlMapping, at, scalar, scalars, table
 
 MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
 
@@ -37,24 +40,18 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         return [parse(field, raw)]
     with at(raw.where):
         low, high = parse_count(first), parse_count(last)
-        if high > LARGEST:
-            raise ValueError(f"{field.name} is too large: {last}")
-        if not 0 < low <= high:
-            raise ValueError(f'"{raw.text}" is empty; write the smaller number first')
-        doublings = (high // low).bit_length() - 1
-        if low << doublings != high:
-            before, after = (format_count(low << count) for count in (doublings, doublings + 1))
-            raise ValueError(f'"{raw.text}" doubles from {first} past its end; write {before} or {after}')
-    return [parse(field, Scalar.given(raw.where, str(low << count))) for count in range(doublings + 1)]
+        values = [low << doublings for doublings in range(63) if low << doublings <= high]
+        if not low or values[-1:] != [high]:
+            raise ValueError(f'"{raw.text}": {first} doubled is never {last}; write it like 4Ki..64Ki')
+    return [parse(field, Scalar.given(raw.where, str(value))) for value in values]
 
 
-def refuse_too_many(where: str, counts: Mapping[str, int], what: str) -> None:
-    """UsageError where axes of so many values make more than MOST_CASES; it names their product."""
-    total = math.prod(counts.values())
+def refuse_too_many(where: str, what: str, counts: Iterable[int]) -> None:
+    """UsageError where axes of so many values make more than MOST_CASES."""
+    total = math.prod(counts)
     if total > MOST_CASES:
-        factors = " × ".join(f"{name} {count}" for name, count in counts.items() if count > 1)
         raise UsageError(
-            f"{where}: {what} {total} cases ({factors}), and at most {MOST_CASES} are planned; "
+            f"{where}: {what} {total} cases, and at most {MOST_CASES} are planned; "
             "shorten an axis, or split the suite"
         )
 
@@ -78,3 +75,112 @@ def points(family: FamilyInfo, axes: Mapping[str, list[Value]]) -> list[dict[str
         shown_fields(family.fields, dict(zip(names, values, strict=True)))
         for values in itertools.product(*(axes[name] for name in names))
     ]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An implementation with a value for each of its options, sorted by name."""
+
+    info: ImplementationInfo
+    options: tuple[tuple[str, Value], ...]
+
+    @property
+    def label(self) -> str:
+        return label(self.info.id, self.options)
+
+    @property
+    def is_default(self) -> bool:
+        return all(value == self.info.option(name).default for name, value in self.options)
+
+    @property
+    def is_planned_elsewhere(self) -> bool:
+        """Whether its framework compiles for targets that are not at hand."""
+        return bool(traits_of(self.info.framework).cross_compiler)
+
+
+def variant(info: ImplementationInfo, options: Mapping[str, Value]) -> Variant:
+    """A variant with the given options, completed with defaults. ValueError for one without a default."""
+    for option in info.options:
+        if option.required and option.name not in options:
+            raise ValueError(
+                f"{info.id} needs a value for its option {option.name}; "
+                f'write "{info.name}[{option.name}=…]", in quotes in bench.yaml'
+            )
+    values = {option.name: options.get(option.name, option.default) for option in info.options}
+    return Variant(info, tuple(sorted(values.items())))
+
+
+def swept(catalog: Catalog, family: str, node: Node) -> tuple[ImplementationInfo, dict[str, list[Value]]]:
+    """An implementation of a family, and the values of its options, as a suite or a flag writes them.
+
+    A label `two_stage[buckets=4096,keep=2]`, or `{two_stage: {buckets: [1024, 4096], keep: 2}}`.
+    """
+    where = node.where
+    if isinstance(node, YamlMapping):
+        if len(node.entries) != 1:
+            raise UsageError(
+                f"{where}: an entry of impls names one implementation, written {{name: {{option: value}}}}"
+            )
+        ((name, entry),) = node.entries.items()
+        options = table(entry.node, f"the options of {name}").entries
+        written = {option: scalars(values.node, option) for option, values in options.items()}
+    else:
+        raw = scalar(node, "an implementation")
+        with at(where):
+            name, texts = split_label(raw.text)
+        written = {option: (Scalar.given(where, text),) for option, text in texts.items()}
+    with at(where):
+        info = catalog.implementation(name, family)
+        if info.family != family:
+            raise UsageError(f"{info.id} is not of family {family}; it belongs in another suite")
+    found: dict[str, list[Value]] = {}
+    for option, values in written.items():
+        with at(values[0].where):
+            field = info.option(option)
+        found[option] = axis(field, values)
+    return info, found
+
+
+def variants_of(catalog: Catalog, family: str, node: Node) -> list[Variant]:
+    """All variants that one entry stands for: the product of its options' values."""
+    info, options = swept(catalog, family, node)
+    refuse_too_many(node.where, f"the options of {info.name} make", map(len, options.values()))
+    with at(node.where):
+        return [
+            variant(info, dict(zip(options, values, strict=True)))
+            for values in itertools.product(*options.values())
+        ]
+
+
+def listed_variants(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
+    """The variants of a suite in the order written; two entries for one are an error."""
+    variants: dict[str, Variant] = {}
+    for node in nodes:
+        for entry in variants_of(catalog, family, node):
+            if entry.label in variants:
+                raise UsageError(f"{node.where}: impls lists {entry.label} twice; name it once")
+            variants[entry.label] = entry
+    return tuple(variants.values())
+
+
+def all_of(catalog: Catalog, family: str, where: str) -> tuple[Variant, ...]:
+    """Every implementation of the family with its default options."""
+    infos = catalog.of_family(family)
+    if not infos:
+        raise UsageError(f"{where}: family {family} has no implementations; add one with --plugin")
+    with at(where):
+        return tuple(variant(info, {}) for info in infos)
+
+
+def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]) -> Variant:
+    """The variant that `node` names: a bare name is its one listed variant, else its default options.
+
+    UsageError when the name fits several variants.
+    """
+    info, options = swept(catalog, family, node)
+    listed = [each for each in among if each.info.id == info.id and not options]
+    candidates = [each for each in listed if each.is_default] or listed or variants_of(catalog, family, node)
+    if len(candidates) > 1:
+        either = " or ".join(candidate.label for candidate in candidates)
+        raise UsageError(f"{node.where}: the baseline could be {either}; name one")
+    return candidates[0]

@@ -9,27 +9,34 @@ from pathlib import Path
 from harness.catalog.loading import require_source
 from harness.core.errors import UsageError
 from harness.core.paths import PACKAGE
-from harness.core.units import parse_count
+from harness.core.units import parse_count, parse_share
 from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
-from harness.sweep.model_points import MODEL_KEYS
-from harness.sweep.settings import GateMargins, Settings, margins_of
-from harness.sweep.yaml.nodes import (
+from harness.sweep.settings import FIGURES, Accept, GateMargins, Settings
+from harness.sweep.written import (
     Entry,
     Node,
     Scalar,
     YamlMapping,
     at,
     items,
+    read,
     scalar,
     scalars,
     table,
     words,
 )
-from harness.sweep.yaml.reader import read
 
-KEYS = ("address", "accelerator", "labels", "exclusive")
+FILE = "bench.yaml"
+TOP_KEYS = ("default", "defaults", "machines", "plugins", "suites")
+POOL_KEYS = ("address", "accelerator", "labels", "exclusive")
+MODEL_KEYS = ("model", "tp", "phase")
+SUITE_KEYS = (
+    *("family", "baseline", "impls", "mode", "device", "layers", "model", "tp", "delta", "accept"),
+    *known_settings.NAMES,
+)
 ACCELERATOR = "ray.io/accelerator-type"  # Ray's own label of what it found on a node
+_SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
@@ -43,49 +50,6 @@ class MachinePool:
     address: str = "auto"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     exclusive: bool = True
-
-
-def pools_of(pools: Mapping[str, Entry]) -> dict[str, MachinePool]:
-    """The pools under `machines`, by name. UsageError, with its place, for what is not a pool."""
-    return {name: _pool(name, table(pool.node, f"machines {name}")) for name, pool in pools.items()}
-
-
-def _pool(name: str, keys: YamlMapping) -> MachinePool:
-    if noise := keys.entries.get("noise"):
-        raise UsageError(
-            f"{noise.where}: noise was removed: a machine's load is a doubt of each case; delete the key"
-        )
-    keys.refuse_unknown(KEYS, f"of machines {name}")
-    texts = {key: scalar(entry.node, key) for key, entry in keys.entries.items() if key != "labels"}
-    labels = {label: scalar(value.node, label).text for label, value in keys.section("labels").items()}
-    if "accelerator" in texts:
-        labels[ACCELERATOR] = texts["accelerator"].text
-    exclusive = texts.get("exclusive")
-    if exclusive and not isinstance(exclusive.value, bool):
-        raise UsageError(f'{exclusive.where}: exclusive "{exclusive.text}": write true or false')
-    address = texts["address"].text if "address" in texts else MachinePool.address
-    one_each = exclusive is None or exclusive.value is True
-    return MachinePool(name, address, labels, one_each)
-
-
-TOP_KEYS = ("default", "defaults", "machines", "plugins", "suites")
-GATE_KEYS = ("delta", "accept")
-SUITE_KEYS = (
-    "family",
-    "baseline",
-    "impls",
-    "mode",
-    "device",
-    "layers",
-    "model",
-    "tp",
-    *GATE_KEYS,
-    *known_settings.NAMES,
-)
-
-_SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-
-FILE = "bench.yaml"
 
 
 @dataclass(frozen=True)
@@ -133,16 +97,18 @@ def load(path: Path, home: Path | None = None) -> Config:
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
     suites = {name: suite_of(name, entry) for name, entry in root.section("suites").items()}
-    defaults = _defaults(root)
+    named = root.entries.get("default")
+    defaults = root.section("defaults")
+    YamlMapping(path.name, defaults).refuse_unknown(known_settings.NAMES, "under defaults")
     return Config(
         path=path.absolute(),
         home=(home or path.parent).absolute(),
-        default=_default(root, suites),
-        settings=Settings().with_overrides({name: raw.text for name, raw in defaults.items()}),
+        default=words(named.node, "default", tuple(suites)) if named else tuple(suites),
+        settings=Settings().with_overrides({name: raw.text for name, raw in _settings_in(defaults).items()}),
         plugins=_plugins(root, path),
         suites=suites,
         given=frozenset(defaults),
-        machines=pools_of(root.section("machines")),
+        machines={name: _pool(name, entry) for name, entry in root.section("machines").items()},
     )
 
 
@@ -170,8 +136,8 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
         modes=tuple(sorted(modes, key=MODES.index)),
         devices=devices,
         overrides=_settings_in(keys),
-        gate=margins_of(keys.get("delta"), keys.get("accept")),
-        layers=_parse_layers(keys["layers"]) if "layers" in keys else None,
+        gate=_margins(keys),
+        layers=_layers(keys["layers"]) if "layers" in keys else None,
         models={key: scalars(keys[key].node, key) for key in of_models},
     )
 
@@ -185,7 +151,7 @@ def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
     return settings
 
 
-def _parse_layers(entry: Entry) -> int:
+def _layers(entry: Entry) -> int:
     """How often a model's step makes the call (`layers: 58`). UsageError unless it is a positive count."""
     raw = scalar(entry.node, "layers")
     with at(raw.where):
@@ -195,41 +161,72 @@ def _parse_layers(entry: Entry) -> int:
     return count
 
 
-def _defaults(root: YamlMapping) -> dict[str, Scalar]:
-    if "defaults" not in root.entries:
-        return {}
-    mapping = table(root.entries["defaults"].node, "defaults")
-    mapping.refuse_unknown(known_settings.NAMES, "under defaults")
-    return _settings_in(mapping.entries)
+def _margins(keys: Mapping[str, Entry]) -> GateMargins:
+    """The margins of a suite's gate.
+
+    delta: 5%                                                   # the slowdown to catch
+    accept:                                                     # the intended changes
+      mask/scatter@*: writes rows whole, for the sake of TPUs   # every figure of these cases
+      "topk/two_stage[buckets=64,keep=2]@*":                    # this figure only; brackets need quotes
+        temp_bytes: keeps both stages' candidates
+      "mask/*rows=128*": {case: 32 rows take their place}       # these cases may go: only `case` allows that
+    """
+    delta, accepts = None, list[Accept]()
+    if "delta" in keys:
+        raw = scalar(keys["delta"].node, "delta")
+        with at(raw.where):
+            delta = parse_share(raw.text)
+            if delta == 1:
+                raise ValueError(f'delta "{raw.text}" must be below 100 %, as 5%')
+    changes = table(keys["accept"].node, "accept").entries if "accept" in keys else {}
+    for pattern, item in changes.items():
+        if isinstance(item.node, YamlMapping):
+            item.node.refuse_unknown(FIGURES, f"of accept {pattern}")
+            figures = item.node.entries.items()
+            accepts += [Accept(why.where, pattern, figure, _reason(why)) for figure, why in figures]
+        else:
+            accepts.append(Accept(item.where, pattern, None, _reason(item)))
+    return GateMargins(delta, tuple(accepts))
 
 
-def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
-    """The suites of a bare `run`: those listed under `default`, or all."""
-    if "default" not in root.entries:
-        return tuple(suites)
-    return words(root.entries["default"].node, "default", tuple(suites))
+def _reason(entry: Entry) -> str:
+    """A reason in words; `true` or an empty value is refused."""
+    reason = entry.node.value if isinstance(entry.node, Scalar) else None
+    if not isinstance(reason, str) or not reason.strip():
+        raise UsageError(f"{entry.where}: accept needs a reason; say in words why the change is meant")
+    return reason.strip()
 
 
 def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
     """The plugins of bench.yaml: module names, and files as absolute paths."""
-    if "plugins" not in root.entries:
-        return ()
-    plugins: list[str] = []
-    for item in scalars(root.entries["plugins"].node, "plugins"):
-        if not item.text.endswith(".py"):
-            try:
-                require_source(item.text)
-            except UsageError as error:
-                raise UsageError(f"{item.where}: {error}") from None
-            plugins.append(item.text)
-            continue
-        file = Path(os.path.abspath(path.parent / item.text))  # noqa: PTH100 - a link may lead elsewhere one day
-        if not file.is_file():
-            raise UsageError(
-                f"{item.where}: plugin {item.text}: no such file; paths start at {path.name}'s folder"
-            )
-        plugins.append(str(file))
-    return tuple(dict.fromkeys(plugins))
+    named = root.entries.get("plugins")
+    plugins: dict[str, None] = {}
+    for item in scalars(named.node, "plugins") if named else ():
+        name = item.text
+        with at(item.where):
+            require_source(name)
+            if name.endswith(".py"):
+                # Not resolved: a link may lead elsewhere one day.
+                name = os.path.abspath(path.parent / name)  # noqa: PTH100
+                if not Path(name).is_file():
+                    raise UsageError(f"plugin {item.text}: no such file; paths start at {path.name}'s folder")
+        plugins[name] = None
+    return tuple(plugins)
+
+
+def _pool(name: str, entry: Entry) -> MachinePool:
+    """A pool under `machines`. UsageError, with its place, for what is not a pool."""
+    keys = table(entry.node, f"machines {name}")
+    keys.refuse_unknown(POOL_KEYS, f"of machines {name}")
+    given = {key: scalar(value.node, key).text for key, value in keys.entries.items() if key != "labels"}
+    labels = {label: scalar(value.node, label).text for label, value in keys.section("labels").items()}
+    if "accelerator" in given:
+        labels[ACCELERATOR] = given["accelerator"]
+    if "exclusive" in given:
+        words(keys.entries["exclusive"].node, "exclusive", ("true", "false"))
+    return MachinePool(
+        name, given.get("address", MachinePool.address), labels, given.get("exclusive") != "false"
+    )
 
 
 def configuration(path: Path | None = None) -> Config:

@@ -10,9 +10,7 @@ from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
 from harness.core.workload import Value, canonical
-from harness.sweep.yaml.nodes import Scalar, at, words
-
-MODEL_KEYS = ("model", "tp", "phase")
+from harness.sweep.written import Scalar, at, words
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,20 @@
 """The ordered groups of a run, and the cases that cannot run, each with its reason."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.case import Case, split_id
 from harness.core.errors import UsageError
-from harness.core.grouped import grouped
+from harness.core.grouped import collected, grouped
 from harness.core.median_interval import LEVEL
 from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import Shard, leave_out_missing, select
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
-from harness.sweep.yaml.nodes import Entry, Scalar, at
+from harness.sweep.written import Entry, Scalar, at
 
 
 @dataclass(frozen=True)
@@ -165,53 +165,38 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
     }
 
 
-@dataclass
-class _Open:
-    """A group under construction, to which suites still add."""
-
-    suite: Suite
-    settings: Settings
-    cases: dict[str, Case] = field(default_factory=dict[str, Case])
-    baselines: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
-
-    def share(self, suite: Suite, key: str) -> None:
-        try:
-            self.settings = self.settings.shared_with(suite.settings)
-        except ValueError as error:
-            raise UsageError(
-                f"suites {self.suite.name} and {suite.name} both measure {key}, but {error}; "
-                "run them one at a time"
-            ) from None
-
-    def to_group(self, key: str) -> Group:
-        baselines = {case: tuple(ids) for case, ids in self.baselines.items()}
-        return Group(key, tuple(self.cases.values()), baselines, self.settings)
-
-
 def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, ...]:
     """Groups in the order of their first suite; where suites share a series, its lengths still ascend."""
-    open_groups: dict[str, _Open] = {}
-    rows: dict[tuple[object, ...], dict[str, int]] = {}
-    for suite in suites:
-        cases = [case for case in suite.cases if case.id not in skipped]
-        baselines = {case.group: case.id for case in cases if case.label == suite.baseline}
-        for key in dict.fromkeys(case.group for case in cases):
-            open_groups.setdefault(key, _Open(suite, suite.settings)).share(suite, key)
-        for case in cases:
-            rows.setdefault(_row(case), {})[case.group] = case.seq
-            group = open_groups[case.group]
-            group.cases.setdefault(case.id, case)
-            case_baselines = group.baselines.setdefault(case.id, {})
-            if case.group in baselines:
-                case_baselines[baselines[case.group]] = None
-    ordered = (key for row in rows.values() for key in sorted(row, key=row.__getitem__))
-    return tuple(open_groups[key].to_group(key) for key in ordered)
+    planned = ((suite, case) for suite in suites for case in suite.cases if case.id not in skipped)
+    members = grouped(planned, lambda member: member[1].group)
+    series = grouped(members, lambda key: _series(members[key][0][1]))
+    lengths = {key: pairs[0][1].seq for key, pairs in members.items()}
+    ordered = (key for keys in series.values() for key in sorted(keys, key=lengths.__getitem__))
+    return tuple(_group(key, members[key]) for key in ordered)
 
 
-def _row(case: Case) -> tuple[object, ...]:
+def _series(case: Case) -> tuple[object, ...]:
     """A key that is equal for groups that differ in sequence length only."""
     rest = tuple(pair for pair in case.workload if pair[0] != "seq")
     return (case.family, rest, case.mode, case.device)
+
+
+def _group(key: str, members: Sequence[tuple[Suite, Case]]) -> Group:
+    """The group of these cases. UsageError where their suites disagree on what they measure it with."""
+    first, settings = members[0][0], members[0][0].settings
+    for suite, _ in members[1:]:
+        try:
+            settings = settings.shared_with(suite.settings)
+        except ValueError as error:
+            raise UsageError(
+                f"suites {first.name} and {suite.name} both measure {key}, but {error}; "
+                "run them one at a time"
+            ) from None
+    cases = {case.id: case for _, case in members}
+    baseline_in = {suite.name: case.id for suite, case in members if case.label == suite.baseline}
+    baselines = collected((case.id, baseline_in[s.name]) for s, case in members if s.name in baseline_in)
+    distinct = {case: tuple(dict.fromkeys(baselines.get(case, ()))) for case in cases}
+    return Group(key, tuple(cases.values()), distinct, settings)
 
 
 def schedule_cases(

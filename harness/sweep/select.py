@@ -14,11 +14,11 @@ from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.version import version_of
+from harness.sweep.axes import Variant, baseline, swept, variant
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.suite import SuiteAxes, for_family, understand
-from harness.sweep.variants import Variant, baseline, from_label, variant
-from harness.sweep.yaml.nodes import Scalar, at
+from harness.sweep.written import Scalar, at
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _matching_variants(requested: _NamedImplementation, catalog: Catalog, grid: 
     listed = [v for v in grid.variants if requested.bare and requested.name in {v.info.id, v.info.name}]
     if listed:
         return listed
-    info, options = from_label(catalog, grid.family.name, requested.raw)
+    info, options = swept(catalog, grid.family.name, requested.raw)
     with at(requested.raw.where):
         return [variant(info, {name: values[0] for name, values in options.items()})]
 

@@ -11,13 +11,23 @@ from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.remedy import Remedy
 from harness.core.workload import MODES, Value
-from harness.sweep.axes import axis, complete, expand, missing_fields, points, refuse_too_many
+from harness.sweep.axes import (
+    Variant,
+    all_of,
+    axis,
+    baseline,
+    complete,
+    expand,
+    listed_variants,
+    missing_fields,
+    points,
+    refuse_too_many,
+)
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
-from harness.sweep.variants import Variant, all_of, baseline, listed_variants
-from harness.sweep.yaml.nodes import Scalar, at, scalars
+from harness.sweep.written import Scalar, at, scalars
 
 QUICK_LENGTHS = 2
 QUICK_BUDGET = 0.1
@@ -161,10 +171,9 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         axes = _axes_by_model(grid.models, axes)
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
-    counts = {name: len(values) for name, values in axes.items()}
-    counts |= {"implementations": len(grid.variants), "modes": len(modes), "devices": len(devices)}
-    counts |= {"replicates": overrides.replicates}
-    refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
+    lists = (*axes.values(), grid.variants, modes, devices)
+    counts = (*map(len, lists), overrides.replicates)
+    refuse_too_many(grid.suite.where, f"suite {grid.suite.name} has", counts)
     cases: list[Case] = []
     skips: list[Skip] = []
     members: dict[ModelPoint, list[str]] = {model: [] for model in grid.models}

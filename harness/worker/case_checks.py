@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.catalog.build import Built, build_callable
-from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Judgement, require_judgement
+from harness.catalog.family import Check, Trial
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
 from harness.core.shown_text import message_of

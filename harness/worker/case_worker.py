@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.catalog.arrays import nbytes
 from harness.catalog.build import build
-from harness.catalog.check import Trial
+from harness.catalog.family import Trial
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harness.catalog.build import signature_of
 from harness.catalog.family import Semantics
-from harness.catalog.named_inputs import signature_of
 from harness.core.errors import Unsupported
 from harness.worker import array_files
 from harness.worker.frameworks.base import Framework, Patience

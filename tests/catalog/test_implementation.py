@@ -71,7 +71,6 @@ def unswept(w: Workload, *, sizes=(1, 2)):
 @pytest.mark.parametrize(
     ("build", "arguments", "says"),
     [
-        (plain, {"framework": "tensorflow"}, 'unknown framework "tensorflow"'),
         (plain, {"name": "a/b"}, '"a/b" cannot name an implementation'),
         (plain, {"expect": {"wrong": "x"}}, "expect takes"),
         (plain, {"expect": {"when": bool}}, "expect takes"),

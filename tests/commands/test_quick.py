@@ -6,7 +6,7 @@ import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.core.quick_run import QUICK_NOTE, quick_notes
+from harness.core.typed_command import QUICK_NOTE, quick_notes
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import store
 

@@ -91,15 +91,12 @@ def test_a_table_is_a_list_of_lengths_or_a_histogram(write, content, bins):
         (b"tokens\n", "has no document"),
         (b"tokens,documents\n7,0\n", "has no document"),
         (b"length\n7\n", 'mine.csv:1: the first line is "length"; write tokens or'),
-        (b"tokens\n7\n\nx3\n", 'mine.csv:4: tokens "x3" is no whole number'),
-        (b"tokens\n-7\n", 'mine.csv:2: tokens "-7" is no whole number'),
-        ("tokens\n٣\n".encode(), "mine.csv:2: tokens"),
-        (b"tokens\n\xff\n", "mine.csv:2: tokens"),
-        (b"tokens\n" + b"9" * 400 + b"\n", "mine.csv:2: tokens"),
-        (b"tokens\n1073741825\n", "no whole number up to 1073741824"),
-        (b"tokens\n0\n", "mine.csv:2: a document has at least 1 token; leave the line out"),
-        (b"tokens\n7,1\n", "mine.csv:2: 2 values, not 1; write tokens"),
-        (b"shortest,longest,documents\n9,8,1\n", "longest 8 is less than shortest 9; swap them"),
+        (b"tokens\n7\n\nx3\n", 'mine.csv:4: "x3" is not tokens; write whole numbers, the shortest before'),
+        *(
+            (f"tokens\n{line}\n".encode(), "mine.csv:2: .* is not tokens; write whole numbers")
+            for line in ("-7", "٣", "9" * 400, "1073741825", "0", "7,1")
+        ),
+        (b"shortest,longest,documents\n9,8,1\n", "mine.csv:2: .* is not shortest,longest,documents"),
         (b"tokens\n" + b"7\n" * (1 << 19), "more than 1 MiB; count equal lengths"),
     ],
 )

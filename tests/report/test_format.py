@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.metric import TEMP_BYTES
+from harness.core.units import TEMP_BYTES
 from harness.report import format as fmt
 
 

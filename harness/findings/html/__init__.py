@@ -12,10 +12,9 @@ from harness.analysis.results import HOST
 from harness.analysis.same_program import same_kind
 from harness.analysis.stats import ratio, read_interval
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.core.metric import FLOPS, TEMP_BYTES
 from harness.core.record import Record, Timing
 from harness.core.shown_text import escape_html
-from harness.core.units import format_count, format_seconds
+from harness.core.units import FLOPS, TEMP_BYTES, format_count, format_seconds
 from harness.findings.document import Document, FindingsTable
 from harness.findings.kept_run import KeptRun
 from harness.report import format as fmt

@@ -11,8 +11,8 @@ from harness.core.paths import PROJECT
 from harness.core.workload import Field, Value, canonical, shown_fields
 from harness.gate.sides.git import edited_files, new_files
 from harness.gate.sides.side import Side
-from harness.sweep.variants import Variant, from_label, variant
-from harness.sweep.yaml.nodes import Scalar
+from harness.sweep.axes import Variant, swept, variant
+from harness.sweep.written import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
@@ -99,7 +99,7 @@ def counterpart_by_name(catalog: Catalog, family: str, label: str) -> Variant | 
     full = name if "/" in name else f"{family}/{name}"
     if full not in catalog.implementations or not full.startswith(f"{family}/"):
         return None
-    info, options = from_label(catalog, family, Scalar.given("--against", label))
+    info, options = swept(catalog, family, Scalar.given("--against", label))
     try:
         return variant(info, {option: values[0] for option, values in options.items()})
     except ValueError as error:

@@ -5,8 +5,7 @@ from typing import Any
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
-from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
-from harness.core.units import format_bytes, format_count
+from harness.core.units import HIGH_WATER_BYTES, TEMP_BYTES, format_bytes, format_count
 from harness.report.charts.drawing.scales import BYTES
 from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harness.analysis.results import HOST
 from harness.analysis.scaling import Scaling
 from harness.analysis.stats import Estimate
-from harness.core.metric import FLOPS, TEMP_BYTES
+from harness.core.units import FLOPS, TEMP_BYTES
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
 from harness.report.charts.notes import Remark, bound_notes, failure_notes, gather_remarks, semantics_notes

@@ -11,9 +11,8 @@ from harness.analysis.roofline import UNMEASURED, RoofShare
 from harness.analysis.stats import FASTER, SLOWER, required
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
-from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record, state_bound
-from harness.core.units import format_count
+from harness.core.units import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric, format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 

@@ -8,9 +8,8 @@ from harness.analysis.results import HOST, static_of
 from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
-from harness.core.metric import FLOPS, TEMP_BYTES, Metric
 from harness.core.static_figures import WORDS
-from harness.core.units import format_bytes, format_count, format_seconds
+from harness.core.units import FLOPS, TEMP_BYTES, Metric, format_bytes, format_count, format_seconds
 from harness.report import format as fmt
 from harness.report.format import ABSENT, first_few, short_label
 from harness.report.tables import cells
