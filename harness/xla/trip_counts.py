@@ -44,9 +44,8 @@ def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[A
         for role in ("body", "condition"):
             yield instruction.called[role][0], [scope.carried(instruction)]
     elif instruction.opcode == "conditional":
-        yield from zip(
-            instruction.branches, ([value] for value in scope.arguments(instruction)[1:]), strict=True
-        )
+        arguments = ([value] for value in scope.arguments(instruction)[1:])
+        yield from zip(instruction.callees, arguments, strict=True)
     elif instruction.opcode in ("call", *STARTS):
         yield from ((name, scope.arguments(instruction)) for name in instruction.callees)
 
