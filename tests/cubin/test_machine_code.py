@@ -56,7 +56,7 @@ def test_a_program_is_the_same_wherever_its_source_lies():
     ("opcode", "name"),
     [
         *[(opcode, "mma") for opcode in ("HMMA", "IMMA", "QMMA", "OMMA", "BMMA")],
-        *[(opcode, "wgmma") for opcode in ("HGMMA", "QGMMA", "IGMMA")],
+        *[("DMMA", "dmma"), *((opcode, "wgmma") for opcode in ("HGMMA", "QGMMA", "IGMMA"))],
         *[(opcode, "tcgen05") for opcode in ("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCMXQMMA")],
         *[(opcode, "global") for opcode in ("LDGSTS", "STG", "ATOMG", "UTMALDG", "RED")],
         *[("LDS", "shared"), ("LDSM", "shared"), ("ATOMS", "shared"), ("LDL", "spill"), ("MUFU", "special")],
