@@ -96,14 +96,13 @@ def sensitivities(suites: Sequence[SuiteRecords], defaults: Mapping[str, str]) -
 
     `defaults` are the distributions of workloads that name none, by family.
     """
-    varied = [
-        (suite, compared, setting, label, drawn)
-        for suite in suites
-        for compared in ({comparison.case: comparison for comparison in comparisons(suite)},)
-        for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items()
-        if (drawn := [(_distribution(case, defaults), case) for case in cases])
-        and len({distribution for distribution, _ in drawn}) > 1
-    ]
+    varied: list[tuple[SuiteRecords, Compared, str, str, Drawn]] = []
+    for suite in suites:
+        compared, default = {c.case: c for c in comparisons(suite)}, defaults.get(suite.family, "")
+        for (setting, label), cases in grouped(suite.by_case.values(), _setting_and_label).items():
+            drawn = [(canonical(case[0].workload.get(FIELD, default)), case) for case in cases]
+            if len({distribution for distribution, _ in drawn}) > 1:
+                varied.append((suite, compared, setting, label, drawn))
     valued = (
         [records for _, records in drawn if records[0].seq == seq and _value(records, compared) is not None]
         for _, compared, *_, drawn in varied
@@ -124,10 +123,6 @@ def _setting_and_label(case: CaseRecords) -> tuple[str, str]:
     fixed = sorted((n, v) for n, v in record.workload.items() if n not in {"seq", FIELD})
     fields = " ".join(f"{name}={canonical(value)}" for name, value in fixed)
     return f"{fields}, {record.mode} on {record.device}", case.label
-
-
-def _distribution(case: CaseRecords, defaults: Mapping[str, str]) -> str:
-    return canonical(case[0].workload.get(FIELD, defaults.get(case[0].family, "")))
 
 
 def _sensitivity(

@@ -22,13 +22,6 @@ SUITES = argument("Suites of bench.yaml; none: its default ones.")
 STRICT = flag(OUTPUT, "Exit 3 also where a case crashed, timed out or is unsupported.")
 
 
-def require_graphs(cases: "Sequence[Case]") -> None:
-    """UsageError where one of the cases is on a device that replays no CUDA graphs."""
-    others = sorted({case.device for case in cases} - {"cuda"})
-    if others:
-        raise UsageError(f"--graphs: {others[0]} has no CUDA graphs to replay; add --device cuda")
-
-
 @option_group
 class ProfileFlags:
     """Flags of a profile: what it has beside its stages, and how long it may take."""
@@ -80,8 +73,9 @@ class RunFlags(SamplingFlags):
         """What to measure of these cases beside their times. UsageError where it cannot be."""
         from harness.run.group.run_context import ProfileExtras
 
-        if self.graphs:
-            require_graphs(cases)
+        others = sorted({case.device for case in cases} - {"cuda"})
+        if self.graphs and others:
+            raise UsageError(f"--graphs: {others[0]} has no CUDA graphs to replay; add --device cuda")
         return ProfileExtras(graphs=self.graphs)
 
 

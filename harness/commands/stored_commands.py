@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from harness.commands import options, output, stored_options
+from harness.commands import options, output
 from harness.commands.measured_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, flag, option
 from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
@@ -15,11 +15,11 @@ group = typer.Typer()
 
 @command(group, "show")
 def show(
-    names: Words = stored_options.SUITES,
+    names: Words = options.KEPT_SUITES,
     *,
-    selection: stored_options.StoredFlags,
-    run: str = stored_options.STORED_RUN,
-    baseline: Text = stored_options.BASELINE,
+    selection: options.StoredFlags,
+    run: str = options.STORED_RUN,
+    baseline: Text = options.BASELINE,
     record: Text = option(SELECTION, "The record whose hash begins so, and no table."),
     place: options.ResultsFlags,
     tables: options.TableFlags,
@@ -31,7 +31,7 @@ def show(
     if record is not None:
         from harness.commands.findings import find_record, print_record
 
-        run_named = None if run == stored_options.LATEST else run
+        run_named = None if run == options.LATEST else run
         print_record(find_record(place.project(), record, run_named), json=json)
         return
     project, columns = place.project(), tables.column_names()
@@ -75,7 +75,7 @@ def compare(
     impl: options.Words = options.IMPL,
     force: bool = flag(SELECTION, "Also compare runs of different machines."),
     across: bool = flag(SELECTION, "The same comparisons on every machine, a column each."),
-    out: Path | None = stored_options.SVG_FILE,
+    out: Path | None = options.SVG_FILE,
     *,
     run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
     place: options.ResultsFlags,
@@ -98,9 +98,9 @@ def compare(
 def dispatch(
     suite: Text = argument("A suite of the run; none: its only one.", None),
     *,
-    selection: stored_options.StoredFlags,
-    run: str = stored_options.STORED_RUN,
-    baseline: Text = stored_options.BASELINE,
+    selection: options.StoredFlags,
+    run: str = options.STORED_RUN,
+    baseline: Text = options.BASELINE,
     inexact: bool = flag(SELECTION, "Call what is not mathematically equivalent to the baseline, too."),
     into: Path | None = option(OUTPUT, "Write this Python file, not standard output."),
     place: options.ResultsFlags,
@@ -117,11 +117,11 @@ def dispatch(
 
 @command(group, "chart")
 def chart(
-    names: Words = stored_options.SUITES,
+    names: Words = options.KEPT_SUITES,
     *,
-    selection: stored_options.StoredFlags,
-    run: str = stored_options.STORED_RUN,
-    baseline: Text = stored_options.BASELINE,
+    selection: options.StoredFlags,
+    run: str = options.STORED_RUN,
+    baseline: Text = options.BASELINE,
     out: Path | None = option(PLACES, "Folder for the SVGs."),
     place: options.ResultsFlags,
     png: bool = flag(OUTPUT, "Each chart as PNG, too."),
@@ -138,10 +138,10 @@ def chart(
 
 @command(group, "report")
 def report(
-    names: Words = stored_options.SUITES,
+    names: Words = options.KEPT_SUITES,
     *,
     run: Words = option(PLACES, "Stored runs, one or several; none: the newest."),
-    flags: stored_options.ReportFlags,
+    flags: options.ReportFlags,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
@@ -208,9 +208,9 @@ def verify(
 def export(
     run: str = argument("A stored run: id, unique beginning, path or latest.", "latest"),
     *,
-    flags: stored_options.ExportFlags,
-    selection: stored_options.StoredFlags,
-    baseline: Text = stored_options.BASELINE,
+    flags: options.ExportFlags,
+    selection: options.StoredFlags,
+    baseline: Text = options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
     """Write the rows of a stored run for other programs."""

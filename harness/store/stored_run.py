@@ -59,11 +59,6 @@ def is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in (INFO, RECORDS))
 
 
-def problems_of(info: Mapping[str, Any]) -> list[str]:
-    """The sentences in run.json about what its writer noticed."""
-    return list(info.get("problems") or ())
-
-
 @contextmanager
 def without_collector() -> Generator[None]:
     """Pause the garbage collector while records are read, and keep it off those that were.
@@ -138,7 +133,7 @@ class StoredRun:
         except UsageError as error:
             problems.append(str(error))
             return {}
-        problems += problems_of(info)
+        problems += info.get("problems") or ()  # what its writer noticed
         return info
 
     def info_with_fingerprints(self, problems: list[str]) -> dict[str, Any]:

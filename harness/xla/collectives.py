@@ -4,8 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 
 from harness.core.static_figures import Collective
 from harness.xla.hlo import STARTS, Graph
@@ -28,7 +26,7 @@ def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Co
     """The collectives of one device's program, by operation; `bytes` is the size of the results there.
 
     A collective in a loop counts once per iteration, or once where the loop's trip count is None (not
-    known). Of a conditional's branches the largest count and bytes of any count.
+    known). Of a conditional all branches count.
     """
     tally = _tally(graph, graph.entry, trip_counts)
     operations = sorted({op for op, _ in tally})
@@ -48,10 +46,7 @@ def _tally(graph: Graph, name: str, trip_counts: Mapping[str, int | None]) -> Ta
         op = instruction.opcode.removesuffix("-done")  # of an asynchronous pair only the end counts
         if op in OPS:
             total.update({(op, "count"): 1, (op, "bytes"): size_of(instruction.shape)})
-        elif instruction.opcode == "conditional":
-            branches = [_tally(graph, branch, trip_counts) for branch in instruction.branches]
-            total.update(reduce(or_, branches, Tally()))  # the maximum per entry
-        elif instruction.opcode in ("while", "call", "fusion", *STARTS):
+        elif instruction.opcode in ("while", "conditional", "call", "fusion", *STARTS):
             trips = trip_counts.get(instruction.name) if instruction.opcode == "while" else 1
             for callee in instruction.callees:
                 inner = _tally(graph, callee, trip_counts)

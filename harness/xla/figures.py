@@ -67,12 +67,13 @@ def figures(
         warnings.append("collectives are not counted: the module's text could not be read")
     elif graph and open_ended(graph, trip_counts):
         warnings.append("a collective in a loop of unknown length is counted once")
+    hashed = "".join((text, constants, *(body.program for body in bodies)))
     static = Static(
         **memory,
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
-        program=program_hash(text, constants + "".join(body.program for body in bodies)),
+        program=f"sha256:{sha256(hashed.encode()).hexdigest()}" if text else None,
         custom_calls=calls,
         collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
@@ -163,11 +164,6 @@ def texts(modules: list[Any]) -> tuple[str, str]:
     whole.print_large_constants = elided_elements(text) <= CONSTANTS
     lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]
     return text, "\n".join(line for line in lines if " constant(" in line)
-
-
-def program_hash(text: str, constants: str) -> str | None:
-    """The hash of the two texts that `texts` returns; None where there is no text."""
-    return f"sha256:{sha256((text + constants).encode()).hexdigest()}" if text else None
 
 
 def elided_elements(text: str) -> int:

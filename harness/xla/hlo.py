@@ -49,13 +49,6 @@ class Instruction:
         return [name for names in self.called.values() for name in names]
 
     @property
-    def branches(self) -> list[str]:
-        """The computations of a conditional, in the order of its operands after the first."""
-        called = self.called
-        roles = ("true_computation", "false_computation", "branch_computations")
-        return [name for role in roles for name in called.get(role, ())]
-
-    @property
     def target(self) -> str | None:
         """The function that a custom call calls; None for any other instruction."""
         match = re.search(r'custom_call_target="([^"]+)"', self.attributes)

@@ -29,6 +29,7 @@ COMPUTATIONS, SCHEDULE = 3, 7  # in a module
 NAMED = {1, 2, COMPUTATIONS}  # fields that every module has: its name, its entry's name, its computations
 INSTRUCTIONS = 2  # in a computation
 OPCODE, SHAPE, ID, OPERANDS, PREDECESSORS = 2, 3, 35, 36, 37  # in an instruction
+SEQUENCES, SEQUENCE, SEQUENCE_IDS = 1, 2, 1  # a schedule's map by computation; its value; that one's ids
 
 
 def module(executable: bytes) -> Any:
@@ -53,18 +54,19 @@ def module_proto(executable: bytes) -> bytes:
 
 def bind_late_operands(proto: bytes) -> bytes:
     """The HloModuleProto with every late operand of an async-update moved to its async-start."""
+    removed: set[int] = set()
     fields = message(proto)
-    late = [field for field in fields if field.number == COMPUTATIONS and b"async-update" in field.value]
-    bound = [field._replace(value=_bind_operands(field.value)) for field in late]
-    if bound == late:
-        return proto
-    # Without its schedule, which names the starts that are gone; whatever is read of a module needs none.
-    changed = dict(zip(late, bound, strict=True))
-    return encode(changed.get(field, field) for field in fields if field.number != SCHEDULE)
+    for index, field in enumerate(fields):
+        if field.number == COMPUTATIONS and b"async-update" in field.value:
+            fields[index] = field._replace(value=_bind_operands(field.value, removed))
+    for index, field in enumerate(fields):
+        if field.number == SCHEDULE and removed:
+            fields[index] = field._replace(value=_without(field.value, removed))
+    return encode(fields)
 
 
-def _bind_operands(computation: bytes) -> bytes:
-    """The computation with all operands at its async-starts."""
+def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
+    """The computation with all operands at its async-starts; ids of dropped instructions go to `removed`."""
     others: list[MessageField] = []
     instructions: dict[int, list[MessageField]] = {}
     for field in message(computation):
@@ -77,6 +79,7 @@ def _bind_operands(computation: bytes) -> bytes:
             # Under the update's id, by which its users refer to it: so a further update in the chain finds
             # this start.
             instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
+            removed.add(operands[0])
         instructions[number] = instruction
     rewritten = [MessageField(INSTRUCTIONS, BYTES, encode(each)) for each in instructions.values()]
     return encode([*others, *rewritten])
@@ -92,6 +95,24 @@ def _merged_start(
     unchanged = [field for field in start if field.number not in (*place, OPERANDS)]
     moved = [field for field in update if field.number in place]
     return [*unchanged, *moved, packed_field(OPERANDS, [*numbers_of(start, OPERANDS), *late])]
+
+
+def _without(schedule: bytes, removed: set[int]) -> bytes:
+    """The schedule without these instructions."""
+    sequences = message(schedule)
+    for index, entry in enumerate(sequences):
+        if entry.number == SEQUENCES:
+            parts = message(entry.value)
+            for part_index, part in enumerate(parts):
+                if part.number == SEQUENCE:
+                    remaining = [
+                        number
+                        for number in numbers_of(message(part.value), SEQUENCE_IDS)
+                        if number not in removed
+                    ]
+                    parts[part_index] = part._replace(value=encode([packed_field(SEQUENCE_IDS, remaining)]))
+            sequences[index] = entry._replace(value=encode(parts))
+    return encode(sequences)
 
 
 def _opcode(instruction: list[MessageField]) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 from harness.xla.hlo import STARTS, Graph, Instruction
 
 KNOWN = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
-SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+SWAPPED = {"GT": "LT", "GE": "LE"}  # with the bound on the left
 SCALAR = re.compile(r"[su]\d+\[\]")
 WHOLE = re.compile(r"-?\d+$")
 SAME = ("copy", "bitcast", "convert", "reshape", "optimization-barrier")  # opcodes that keep the value
@@ -44,9 +44,8 @@ def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[A
         for role in ("body", "condition"):
             yield instruction.called[role][0], [scope.carried(instruction)]
     elif instruction.opcode == "conditional":
-        yield from zip(
-            instruction.branches, ([value] for value in scope.arguments(instruction)[1:]), strict=True
-        )
+        arguments = ([value] for value in scope.arguments(instruction)[1:])
+        yield from zip(instruction.callees, arguments, strict=True)
     elif instruction.opcode in ("call", *STARTS):
         yield from ((name, scope.arguments(instruction)) for name in instruction.callees)
 
@@ -76,17 +75,13 @@ def _trip_count(scope: Scope, loop: Instruction) -> int | None:
 
 
 def trip_count(first: int, added: int, direction: str, bound: int) -> int | None:
-    """How many of first, first + added, … satisfy the comparison before one fails; None: not finite.
+    """How many of first, first + added, … are below the bound before one is not; None: not known.
 
-    >>> trip_count(1, 3, "LT", 100), trip_count(50, -2, "GE", 5), trip_count(9, 1, "LT", 9), trip_count(0, 0,
-    "LT", 1) (33, 23, 0, None)
+    Loops that count down, or until two numbers are equal, are none of jax's.
+
+    >>> trip_count(1, 3, "LT", 100), trip_count(9, 1, "LT", 9), trip_count(0, 0, "LT", 1)
+    (33, 0, None)
     """
-    if direction in ("GT", "GE"):
-        mirrored = {"GT": "LT", "GE": "LE"}[direction]
-        return trip_count(-first, -added, mirrored, -bound)
-    if direction == "NE":
-        count, rest = divmod(bound - first, added) if added else (0, bound - first)
-        return count if rest == 0 and count >= 0 else None
     if direction not in ("LT", "LE"):
         return None
     distance = bound - first + (direction == "LE")

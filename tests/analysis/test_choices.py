@@ -1,11 +1,9 @@
 """`choose_by_length` and `suite_choices`, on records whose times are powers of the length."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.choices import suite_choices
-from harness.core.errors import UsageError
 from tests.analysis.conftest import suite_of, timed_record
 from tests.records import record_of, static_of
 
@@ -136,23 +134,3 @@ def test_each_point_of_the_other_axes_has_choices_of_its_own():
         (3, 64): "mask/base",
     }
     assert found.fixed == {"batch": 1, "dtype": "f32", "mode": "fwd", "device": "cpu"}
-
-
-@pytest.mark.parametrize(
-    ("records", "baseline", "says"),
-    [
-        (
-            measured({"a": power(1, 1)}),
-            "mask/none",
-            "has no baseline to keep in doubt; name one with --baseline",
-        ),
-        (
-            [record_of("base", 1024, status="oom")],
-            "mask/base",
-            "has no time beside its baseline's; measure with",
-        ),
-    ],
-)
-def test_where_nothing_can_be_chosen_it_is_said(records, baseline, says):
-    with pytest.raises(UsageError, match=says):
-        suite_choices(suite_of(records, baseline), {})

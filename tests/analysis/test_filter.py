@@ -41,23 +41,6 @@ def test_what_matches_is_kept_with_its_suites(run, selection, kept, suites):
     assert cases == {record.case for record in left}
 
 
-@pytest.mark.parametrize(
-    ("selection", "says"),
-    [
-        (Selection(suites=("c",)), 'the run has no suite "c"'),
-        (Selection(impls=("scater",)), '--impl: the run has no "scater"; nearest: "scatter"'),
-        (Selection(seqs=("1Ki",)), '--seq: the run has no "1024"'),
-        (Selection(seqs=("much",)), "--seq: "),
-        (Selection(suites=("b",), impls=("scatter",)), '--impl: the run has no "scatter"'),
-    ],
-)
-def test_a_word_that_the_run_does_not_have(run, selection, says):
-    info, records = run
-    with pytest.raises(UsageError) as refusal:
-        selection.of(info, iter(records))
-    assert str(refusal.value).startswith(says)
-
-
 INFO = {
     "run": "r1",
     "suites": {

@@ -44,10 +44,5 @@ def test_a_speedup_without_an_interval_bounds_nothing(given_up):
     assert given_up(dict.fromkeys(LENGTHS, [1.0] * 3)) == []
 
 
-def test_a_bound_is_as_large_as_the_lower_end_of_its_interval(given_up):
-    ((_, bound),) = given_up({16 * K: [0.2, 0.2, 1.0, 1.0, 1.0, 1.0, 1.0, 8.0]})
-    assert bound.seq == 4 * K
-
-
 def test_a_baseline_that_ran_out_of_memory_bounds_nothing(given_up):
     assert given_up({}, "oom") == []

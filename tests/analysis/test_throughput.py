@@ -30,19 +30,6 @@ def test_a_rate_is_the_count_over_the_time_and_its_bounds_change_places(record, 
     assert [rate.unit for rate in rates.values()] == ["FLOP/s", "FLOP/s", "B/s"]
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"cost": Cost(bytes=2e9)}, "the family has no formula for it"),
-        ({"mode": "fwd_bwd"}, "the family's formula is of fwd alone"),
-        ({"samples": None, "status": "oom"}, "not timed"),
-    ],
-)
-def test_a_rate_that_is_not_known_says_why(record, suite, more, why):
-    rate = throughput_of(record, suite, **more)["flops"]
-    assert (rate.per_second, rate.reason) == (None, why)
-
-
 def test_the_share_is_of_the_dtypes_documented_peak(record, suite):
     """An H100 does 989e12 FLOP/s in bf16 and moves 3352.32e9 B/s."""
     facts = gpu("NVIDIA H100 80GB HBM3")

@@ -1,9 +1,5 @@
 """`seqsweep static`: figures per target, nothing compiled twice, and an end by Ctrl-C."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -170,25 +166,3 @@ def test_the_largest_length_that_fits(seqsweep, folder):
     assert found["seq"] * bytes_per_token < 16 * 2**20 < found["beyond"] * bytes_per_token + 2**16
     assert (found["beyond"] - found["seq"]) / found["seq"] <= 1 / 16
     assert "largest length that fits" in seqsweep(*words, "--max-seq", folder=folder).out
-
-
-@pytest.mark.long
-def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
-    lengths = ",".join(str(256 + 16 * step) for step in range(60))
-    words = ["static", "mask", "--seq", lengths]
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "cli.py"), *words],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-    ) as running:
-        heard = running.stderr.readline()
-        running.send_signal(signal.SIGTERM)
-        rest = running.stderr.read()
-    assert running.returncode == 130
-    assert "[1/60]" in heard
-    assert "static again with: seqsweep static mask" in rest
-    again = seqsweep(*words[:2], "--seq", "256", "--json", folder=folder)
-    assert again.json["overhead"]["cached"] == 3

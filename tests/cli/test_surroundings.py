@@ -1,6 +1,8 @@
-"""What surrounds a command may be odd: an ASCII locale, streams closed or full, no current folder."""
+"""What surrounds a command may be odd: an ASCII terminal, streams closed or full, no current folder."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,16 +10,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "results/reference/20261123T205009Z-c7f20ab"
-SHOW = ("show", "--run", str(KEPT))
+KEPT = str(ROOT / "results/reference/20261123T205009Z-c7f20ab")
+SHOW = ("show", "--run", KEPT)
+ASCII, C_LOCALE = (
+    {"PYTHONIOENCODING": "ascii"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+)
+BENCH = "suites: {trivial: {family: trivial, seq: [256, 512], baseline: added}}\n"
+TRIVIAL = ("trivial", "--plugin", str(ROOT / "tests/faults/trivial.py"), "--quick", "--budget", "20ms")
+WITHOUT_FOLDER = (
+    "import os, runpy, sys; os.rmdir(os.getcwd()); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+)
 
 
-def call(*words, redirect="", cwd=ROOT, **environment):
+def call(*words, redirect="", cwd=ROOT, python=(), **environment):
     """Run the command through a shell, which closes or redirects streams."""
     return subprocess.run(
-        ["sh", "-c", f'exec "$@" {redirect}', "sh", sys.executable, str(ROOT / "cli.py"), *words],
+        ["bash", "-c", f'"$@" {redirect}', "bash", sys.executable, *python, str(ROOT / "cli.py"), *words],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", **environment},
         capture_output=True,
         timeout=120,
         check=False,
@@ -46,13 +57,7 @@ def test_other_streams_may_be_missing(redirect):
 
 
 def test_a_reader_that_goes_away_is_no_news():
-    pipe = subprocess.run(
-        ["bash", "-c", f'"{sys.executable}" cli.py list | head -1; echo "${{PIPESTATUS[0]}}" >&2'],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
+    pipe = call("list", redirect='| head -1; echo "${PIPESTATUS[0]}" >&2')
     assert pipe.stderr in {b"0\n", b"5\n"}
     assert pipe.stdout.count(b"\n") == 1
 
@@ -60,19 +65,50 @@ def test_a_reader_that_goes_away_is_no_news():
 def test_a_deleted_folder_is_a_sentence(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
-    code = (
-        "import os, runpy, sys; os.rmdir(os.getcwd()); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    done = call(*SHOW, cwd=gone, python=("-c", WITHOUT_FOLDER))
+    says = b"seqsweep: the current folder has been removed; change to another one\n"
+    assert (done.returncode, done.stderr) == (5, says)
+
+
+def spelled(done, code=0):
+    """What was printed on both streams, in which every sign is spelled."""
+    assert done.returncode == code, done.stderr
+    text = (done.stdout + done.stderr).decode("ascii")
+    assert re.findall(r"\\[xuU][0-9a-f]+", text) == []
+    return text
+
+
+def test_a_run_is_spelled(tmp_path):
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    text = spelled(call("run", *TRIVIAL, cwd=tmp_path, **ASCII, TMPDIR=str(tmp_path), COLUMNS="80"))
+    assert "?" not in text
+    assert re.search(r"\[1/2\] trivial", text)
+    assert re.search(r"\nseq +implementation +time.*\n-{20,}\n", text)
+    assert re.search(r"\d [mun]s .*\dx", text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list", "models"), (*SHOW, "--notes"), ("compare", KEPT, "--impl", "scatter,scatter_flat")],
+    ids=" ".join,
+)
+def test_no_line_outgrows_a_terminal_that_takes_ascii_alone(words):
+    text, plain = spelled(call(*words, **ASCII)), call(*words, PYTHONIOENCODING="utf-8").stdout.decode()
+    assert text.count("?") == plain.count("?")
+    # Commands and sentences that are to be copied have one line in any terminal.
+    wide, usual = (sum(len(line) > 60 for line in printed.splitlines()) for printed in (text, plain))
+    assert wide == usual
+
+
+@pytest.mark.parametrize("environment", [ASCII, C_LOCALE], ids=["ascii", "C"])
+def test_an_error_is_spelled(environment):
+    assert "--across [SUITE...]" in spelled(call("compare", **environment), code=2)
+
+
+def test_json_is_escaped_and_stays_json():
+    escaped, plain = (
+        call(*SHOW, "--json", PYTHONIOENCODING=name).stdout.decode() for name in ("ascii", "utf-8")
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT / "cli.py"), *SHOW],
-        cwd=gone,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (
-        5,
-        "seqsweep: the current folder has been removed; change to another one\n",
-    )
+    assert escaped.isascii()
+    assert not plain.isascii()
+    assert json.loads(escaped) == json.loads(plain)

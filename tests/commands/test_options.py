@@ -7,7 +7,6 @@ import pytest
 from harness.commands import measuring_options, options
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
-from harness.sweep.overrides import Overrides
 
 
 def test_words_come_with_commas_or_one_by_one():
@@ -30,9 +29,3 @@ def test_a_gate_gives_its_budget_to_each_case():
     gate = flags.options(["mask"], overrides)
     assert (gate.suites, gate.cases, gate.junit, gate.budget_s) == (("mask",), ("a@*",), Path("j.xml"), 20.0)
     assert gate.overrides.settings == {"seed": "1", "budget": "20s"}
-
-
-@pytest.mark.parametrize(("budget", "says"), [("0", "--budget 0 s: must be longer"), ("x", "--budget: ")])
-def test_a_gate_needs_a_budget(budget, says):
-    with pytest.raises(UsageError, match=says):
-        measuring_options.GateFlags(budget=budget).options((), Overrides())

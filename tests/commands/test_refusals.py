@@ -29,14 +29,8 @@ def app_that_raises(error):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (
-            OSError(errno.ESTALE, "Stale file handle", "/shared/run.json"),
-            "/shared/run.json: Stale file handle; mend",
-        ),
-        (
-            FileNotFoundError(errno.ENOENT, "No usable temporary directory"),
-            "refuses: No usable temporary directory",
-        ),
+        (OSError(errno.ESTALE, "Stale", "/shared/run.json"), "/shared/run.json: Stale; mend"),
+        (OSError(errno.ENOENT, "No temporary directory"), "refuses: No temporary directory"),
     ],
 )
 def test_an_error_of_the_machine_is_a_sentence(capsys, error, says):

@@ -56,17 +56,17 @@ def test_a_program_is_the_same_wherever_its_source_lies():
     ("opcode", "name"),
     [
         *[(opcode, "mma") for opcode in ("HMMA", "IMMA", "QMMA", "OMMA", "BMMA")],
-        *[("DMMA", "dmma"), ("HGMMA", "wgmma"), ("QGMMA", "wgmma"), ("IGMMA", "wgmma")],
+        *[("DMMA", "dmma"), *((opcode, "wgmma") for opcode in ("HGMMA", "QGMMA", "IGMMA"))],
         *[(opcode, "tcgen05") for opcode in ("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCMXQMMA")],
-        *[
-            ("LDGSTS", "global"),
-            ("STG", "global"),
-            ("ATOMG", "global"),
-            ("UTMALDG", "global"),
-            ("RED", "global"),
-        ],
+        *[(opcode, "global") for opcode in ("LDGSTS", "STG", "ATOMG", "UTMALDG", "RED")],
         *[("LDS", "shared"), ("LDSM", "shared"), ("ATOMS", "shared"), ("LDL", "spill"), ("MUFU", "special")],
-        *[("LDTM", "tensor memory"), ("LDGDEPBAR", "barrier"), ("SYNCS", "barrier"), ("FFMA", "float")],
+        *[
+            ("LDTM", "tensor memory"),
+            ("DMMA", "dmma"),
+            ("LDGDEPBAR", "barrier"),
+            ("SYNCS", "barrier"),
+            ("FFMA", "float"),
+        ],
         *[("REDUX", "other"), ("LDC", "other"), ("IMAD", "other"), ("FMNMX", "float"), ("HFMA2", "float")],
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.store.runs import RunFolder
-from harness.store.stored_run import ENVIRONMENTS, FINGERPRINTS, INFO
+from harness.store.stored_run import FINGERPRINTS, INFO
 
 SUITE = {"family": "mask", "cases": []}
 INFOS = [
@@ -46,10 +46,3 @@ def test_fingerprints_of_another_form_are_a_problem_too(folder, facts):
     assert folder.info_with_fingerprints(problems)["fingerprints"] == {}
     (problem,) = problems
     assert f"{FINGERPRINTS}: has another form (" in problem
-
-
-@pytest.mark.parametrize("facts", [{"load": []}, {"git": {"commit": 7}}])
-def test_environments_of_another_form_are_refused(folder, facts):
-    (folder.path / ENVIRONMENTS).write_text(json.dumps({"sha256:1": facts}))
-    with pytest.raises(UsageError, match=r"environments\.json: has another form"):
-        folder.environments()

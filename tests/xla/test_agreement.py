@@ -62,12 +62,6 @@ def test_a_tpu_v5p():
     assert all(one.fits for one in figures.values())
 
 
-def test_what_the_compiler_warns_of_for_an_h200_is_told():
-    """What the masks of offsets take there is held by their claims."""
-    (exact,) = compile_both(asks(("topk/exact", TOPK, "cuda:h200"))).values()
-    assert any("fallback sort" in warning for warning in exact.warnings)
-
-
 def test_what_is_many_times_the_machine_is_planned_within_four_gibibytes(tmp_path):
     """Inputs and outputs of a terabyte and more: whoever allocated any of it would die."""
     huge = {**MASK, "rows": 1 << 18, "seq": 1 << 20}

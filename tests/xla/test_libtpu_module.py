@@ -31,10 +31,11 @@ def instruction(own, opcode, operands=(), *more):
     return [*parts, *more, *([packed_field(36, operands)] if operands else [])]
 
 
-def of_module(*instructions, scheduled=True):
+def of_module(*instructions, order):
     computation = encode([text(1, b"main"), *(text(2, encode(one)) for one in instructions)])
-    schedule = [text(7, b"an order")] if scheduled else []
-    return encode([text(1, b"jit_f"), text(2, b"main"), text(3, computation), *schedule])
+    sequence = encode([MessageField(1, VARINT, varint(7)), text(2, encode([packed_field(1, order)]))])
+    fields = [text(1, b"jit_f"), text(2, b"main"), text(3, computation), text(7, encode([text(1, sequence)]))]
+    return encode(fields)
 
 
 CALLED, LATER = packed_field(38, [9]), MessageField(37, VARINT, varint(2))
@@ -46,27 +47,29 @@ def test_late_operands_go_to_the_start_and_the_start_to_where_they_are():
     """Two updates bring one operand each; a third only goes on."""
     bound = instruction(4, "async-update", (1, 2)), instruction(5, "async-update", (4, 3), LATER)
     others = instruction(6, "async-update", (5,)), instruction(8, "async-done", (6,))
-    given = of_module(START, *PARAMETERS, *bound, *others)
+    given = of_module(START, *PARAMETERS, *bound, *others, order=[1, 2, 3, 4, 5, 6, 8])
     start = [text(1, b"async-start.1"), text(2, b"async-start"), CALLED]
     more = [text(3, b"shape of async-update.5"), MessageField(35, VARINT, varint(5)), LATER]
     start += [*more, packed_field(36, [2, 3])]
-    bound = of_module(*PARAMETERS, start, *others, scheduled=False)
+    bound = of_module(*PARAMETERS, start, *others, order=[2, 3, 5, 6, 8])
     assert libtpu_module.bind_late_operands(given) == bound
 
 
 def test_a_module_without_late_operands_stays_as_it_is():
     update, done = instruction(4, "async-update", (1,)), instruction(5, "async-done", (4,))
-    given = of_module(*PARAMETERS, instruction(1, "async-start", (2, 3)), update, done)
+    given = of_module(*PARAMETERS, instruction(1, "async-start", (2, 3)), update, done, order=[2, 3, 1, 4, 5])
     assert libtpu_module.bind_late_operands(given) == given
 
 
 def test_late_operands_of_no_start_beside_them_are_refused():
     with pytest.raises(ValueError, match="no async-start"):
-        libtpu_module.bind_late_operands(of_module(*PARAMETERS, instruction(4, "async-update", (1, 2))))
+        libtpu_module.bind_late_operands(
+            of_module(*PARAMETERS, instruction(4, "async-update", (1, 2)), order=[2, 3, 4])
+        )
 
 
 def test_the_module_is_that_with_a_configuration():
-    module = of_module(*PARAMETERS)
+    module = of_module(*PARAMETERS, order=[2, 3])
     configured = encode([text(2, encode([text(1, module), text(2, b"\x08\x01")]))])
     others = [encode([text(1, b"xla.TpuExecutableProto"), text(2, b"\x12\0")]), encode([text(38, module)])]
     assert libtpu_module.module_proto(in_blocks(simple(*others), simple(configured))) == module

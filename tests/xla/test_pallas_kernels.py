@@ -163,17 +163,6 @@ def test_anything_else_is_none(message):
     assert on_chip_overflow(message) is None
 
 
-def test_the_sentence_names_the_operand_and_the_way_out():
-    asks = OnChipOverflow("vmem", 32 * MIB, 16 * MIB, "input 0", 16 * MIB)
-    assert asks.sentence(64 * MIB) == (
-        "needs 32.0 MiB of VMEM, 16.0 MiB more than it gets: input 0 alone takes 16.0 MiB; "
-        "use smaller blocks, or vmem_limit_bytes up to 64.0 MiB"
-    )
-    of_gpu = OnChipOverflow("shared memory", 2 * MIB, MIB).sentence()
-    assert of_gpu == "needs 2.00 MiB of shared memory, 1.00 MiB more than it gets; use smaller blocks"
-    assert OnChipOverflow("vmem", 128 * MIB, 64 * MIB).sentence(64 * MIB).endswith("; use smaller blocks")
-
-
 def main(names):
     import jax
 

@@ -6,10 +6,7 @@ from harness.xla.trip_counts import count_trips, trip_count
 
 @pytest.mark.parametrize(("first", "added"), [(0, 1), (1, 3), (50, -2), (7, 0), (-4, 5)])
 @pytest.mark.parametrize("bound", [-9, 0, 5, 8, 50])
-@pytest.mark.parametrize(
-    ("direction", "holds"),
-    [("LT", int.__lt__), ("LE", int.__le__), ("GT", int.__gt__), ("GE", int.__ge__), ("NE", int.__ne__)],
-)
+@pytest.mark.parametrize(("direction", "holds"), [("LT", int.__lt__), ("LE", int.__le__)])
 def test_the_length_of_a_counted_loop_is_what_counting_gives(first, added, direction, holds, bound):
     counted = next((turn for turn in range(1000) if not holds(first + added * turn, bound)), None)
     assert trip_count(first, added, direction, bound) == counted
