@@ -4,13 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from impls.mask.family import FAMILY, MaskWorkload
+from impls.mask.family import FAMILY
 from tests.impls.judgements import verdict
 from tests.impls.torch_case import named
-
-
-def of(shape, **fields):
-    return MaskWorkload(**dict(zip(("batch", "rows", "seq", "topk"), shape, strict=True)), **fields)
 
 
 def drawn(w, seed=7):
@@ -27,11 +23,6 @@ def reference(semantics, w, inputs, rows=None):
 judged = partial(verdict, FAMILY)
 
 
-def opened(mask):
-    """The open columns of every row, as lists."""
-    return [np.flatnonzero(row == 0).tolist() for row in mask.reshape(-1, mask.shape[-1])]
-
-
 def columns(form, seq):
     """The open columns of every row, from a mask or from one in words or blocks."""
     if isinstance(form, dict):
@@ -42,6 +33,6 @@ def columns(form, seq):
         little = form.reshape(-1, form.shape[-1]).astype("<u4").view(np.uint8)
         bits = np.unpackbits(little, axis=-1, bitorder="little")
     else:
-        return opened(form)
+        return [np.flatnonzero(row == 0).tolist() for row in form.reshape(-1, form.shape[-1])]
     assert not bits[:, seq:].any()
     return [np.flatnonzero(row).tolist() for row in bits]

@@ -1,6 +1,7 @@
-"""The attention family: every variant against its reference, and what each must not do."""
+"""The attention family: every reference by its definition, and what its contract must notice."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,70 +9,146 @@ import pytest
 from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.workload import STAGES
-from tests.impls.attention_case import attend, drawn, mslk_by_hand
+from tests.impls import attention_by_hand as hand
+from tests.impls.attention_by_hand import by_hand, drawn, verdict
 from tests.impls.torch_case import gradients, run, run_marks
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SPARSE = (V.nsa_mslk, V.nsa_mslk_sparse_compressed)
-ALL = (V.dense, *SPARSE)
-NAMES = [variant.name for variant in ALL]
-MEANINGS = [
-    name for name in FAMILY.semantics if name not in {"dsa", "nsa_paper_decode", *STAGES}
-]  # of attention as a whole, on its own inputs
-
 SMALL = AttentionWorkload(
     seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
     compressed_block=8, compressed_selected=2,
 )  # fmt: skip
-
-
-def of(**fields):
-    return dataclasses.replace(SMALL, **fields)
-
-
-FLA, KERNEL = (V.nsa_fla, V.nsa_fla_torch), {"heads": 32, "kv_heads": 2, "dtype": "bf16"}
-DSA, INDEXED = (
-    (V.dsa_masked, V.dsa_gather),
-    {"gated": False, "indexer_heads": 8, "indexer_dim": 16, "topk": 20},
+BLOCKS = AttentionWorkload(
+    seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
+    compressed_block=3, compressed_selected=2,
+)  # fmt: skip
+UPSTREAM = AttentionWorkload(seq=384, heads=2, kv_heads=1, head_dim=4, selected=4, window=70, dtype="f64")
+PAPER = AttentionWorkload(seq=200, heads=2, kv_heads=1, head_dim=8, block=16, selected=5, window=20)
+INDEXED = AttentionWorkload(
+    seq=150, heads=4, kv_heads=2, head_dim=8, gated=False, indexer_heads=8, indexer_dim=16, topk=20
 )
-REFUSED = [
-    (SPARSE, {"causal": False}, "causal"),
-    (SPARSE, {"seq": 650}, "block 16"),
-    ([V.nsa_paper], {"causal": False}, "causal"),
-    ([V.nsa_paper], {"block": 18}, "block 18"),
-    ([V.nsa_paper], {"selected": 2}, "selected 2"),
-    (FLA, KERNEL | {"causal": False}, "causal=false"),
-    (FLA, KERNEL | {"selected": 2}, "selected 2"),
-    (FLA, KERNEL | {"stage": "block_lists"}, "stage="),
-    (DSA, INDEXED | {"indexer_heads": 0}, "indexer_heads=0"),
-    (DSA, INDEXED | {"causal": False}, "causal"),
-    (DSA, INDEXED | {"varlen": True}, "varlen"),
+GIVEN = {"stage": "given_blocks", "seq": 75, "heads": 4, "kv_heads": 2, "selected": 3, "gated": False}
+
+
+def of(w=SMALL, **fields):
+    return dataclasses.replace(w, **fields)
+
+
+FORMS = {
+    "dense": (hand.dense, ["dense"]),
+    "nsa_mslk": (hand.mslk, ["nsa_mslk"]),
+    "nsa_mslk_sparse_compressed": (
+        partial(hand.mslk, sparse_compressed=True),
+        ["nsa_mslk_sparse_compressed"],
+    ),
+    "nsa_mslk_upstream": (partial(hand.mslk, upstream=True), ["nsa_mslk_upstream"]),
+    "nsa_paper": (hand.paper, ["nsa_paper"]),
+    "nsa_fla": (partial(hand.paper, fla=True), ["nsa_fla_torch"]),
+    "dsa": (hand.dsa, ["dsa_masked", "dsa_gather"]),
+    "given_blocks": (hand.given_blocks, ["given_blocks_gather"]),
+}
+DEFINED = [  # semantics, workload, lengths of packed sequences
+    ("dense", of(seq=5, heads=2, kv_heads=1, head_dim=3, gated=False), None),
+    ("nsa_mslk", BLOCKS, None),
+    ("nsa_mslk_sparse_compressed", BLOCKS, None),
+    ("nsa_mslk", of(BLOCKS, seq=42, varlen=True), [1, 3, 38]),
+    ("nsa_mslk_upstream", of(UPSTREAM, block=16), None),
+    ("nsa_mslk_upstream", of(UPSTREAM, block=128), None),
+    ("nsa_mslk_upstream", of(UPSTREAM, seq=512, block=256, selected=2), None),
+    ("nsa_paper", PAPER, None),
+    ("nsa_paper", of(PAPER, seq=7), None),
+    ("nsa_paper", of(PAPER, kernel=8, stride=8), None),
+    ("nsa_paper", of(PAPER, kernel=16, stride=2), None),
+    ("nsa_paper", of(PAPER, kernel=4, init_blocks=0, local_blocks=1), None),
+    ("nsa_paper", of(PAPER, stride=8, kernel=16, init_blocks=2, selected=6, local_blocks=3), None),
+    ("nsa_fla", of(PAPER, selected=4, seq=150), None),
+    ("nsa_fla", of(PAPER, selected=4, seq=128), None),
+    ("nsa_fla", of(PAPER, selected=4, seq=15), None),
+    ("dsa", INDEXED, None),
+    ("dsa", of(INDEXED, topk=1), None),
+    ("dsa", of(INDEXED, topk=150), None),  # which is dense attention
+    ("dsa", of(INDEXED, kv_heads=1, indexer_heads=1, seq=60), None),
+    ("given_blocks", of(PAPER, **GIVEN), None),
 ]
 
 
-@pytest.mark.parametrize(("variants", "fields", "word"), REFUSED)
-def test_what_a_meaning_does_not_define_is_refused_by_field(variants, fields, word):
-    w, meaning = of(**fields), FAMILY.semantics[variants[0].semantics]
-    for build in (*variants, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
-        with pytest.raises(Unsupported, match=word):
-            build(w)
+@pytest.mark.parametrize(("name", "w", "lengths"), DEFINED)
+def test_reference_and_plain_variants_follow_their_definition(name, w, lengths):
+    w, meaning, (form, variants) = of(w, dtype="f64"), FAMILY.semantics[name], FORMS[name]
+    inputs = drawn(w, lengths=lengths)
+    want = by_hand(form, w, inputs)
+    sure = slice(None)
+    if name == "dsa":
+        sure = ~run_marks(meaning.ambiguous(w, None), inputs)
+    builders = [(meaning.reference(w, None), True), *((getattr(V, each)(w), False) for each in variants)]
+    for function, wide in builders:
+        np.testing.assert_allclose(run(function, inputs, wide)[sure], want[sure], rtol=1e-9, atol=1e-12)
 
 
-def test_gates_are_shares_and_sequences_follow_each_other():
-    for w in (of(), of(varlen=True), of(varlen=True, seq=4)):
-        inputs = drawn(w)
-        assert 0 <= inputs["gates"].min() <= inputs["gates"].max() <= 1
-        if w.varlen:
-            assert (inputs["cu_seqlens"][0], inputs["cu_seqlens"][-1]) == (0, w.seq)
-            assert (np.diff(inputs["cu_seqlens"]) > 0).all()
+FOUR_HEADS = of(PAPER, heads=4, kv_heads=2)
+NOTICED = [
+    *(
+        ("nsa_paper", FOUR_HEADS, mistake)
+        for mistake in (
+            *("leak", "no forced blocks", "a finite sentinel", "block 0 for no pick"),
+            *("a selection per head", "printed"),
+        )
+    ),
+    ("nsa_fla", of(PAPER, selected=4, seq=60), "block 0 for no pick"),
+    ("nsa_fla", of(PAPER, selected=4), "leak"),
+    *(
+        ("dsa", INDEXED, rule)
+        for rule in ("no ReLU", "unsigned weights", "future", "one less", "previous query's")
+    ),
+]
 
 
+@pytest.mark.parametrize(("name", "w", "mistake"), NOTICED)
+def test_the_contract_notices(name, w, mistake):
+    inputs, form = drawn(w), FORMS[name][0]
+    assert verdict(name, w, inputs, by_hand(form, w, inputs)).passed
+    assert not verdict(name, w, inputs, by_hand(form, w, inputs, mistake)).passed
+
+
+OTHERS = [  # one form's answer is none of another's, nor of other sizes
+    ("nsa_fla", V.nsa_paper(PAPER)),
+    ("nsa_paper", V.nsa_fla_torch(PAPER)),
+    *(("nsa_paper", V.nsa_paper(of(PAPER, window=window))) for window in (19, 21)),
+    ("nsa_fla", V.nsa_fla_torch(of(PAPER, window=21))),
+    ("nsa_fla", V.nsa_fla_torch(of(PAPER, selected=4))),
+]
+
+
+@pytest.mark.parametrize(("name", "other"), OTHERS)
+def test_one_forms_answer_is_none_of_another(name, other):
+    inputs = drawn(PAPER)
+    assert not verdict(name, PAPER, inputs, run(other, inputs)).passed
+
+
+REPEATED = of(seq=640, heads=2, kv_heads=1, block=128, selected=3)
+DIFFERENCES = {  # of upstream: each alone fails the formula's contract (T4, T5, T6)
+    "duplicates": (REPEATED, (0, 1, 0)),
+    "superset": (of(heads=2, kv_heads=1), (0, 1, 0)),
+    "window": (of(heads=2, kv_heads=1), (0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize(("w", "gates"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_upstreams_differences_are_seen(w, gates):
+    inputs = drawn(w, gates)
+    names = ("nsa_mslk", "nsa_mslk_upstream")
+    for name in names:
+        result = run(getattr(V, name)(w), inputs)
+        assert [verdict(other, w, inputs, result).passed for other in names] == [name == n for n in names]
+
+
+MEANINGS = [name for name in FAMILY.semantics if name not in {"nsa_paper_decode", *STAGES}]
+INDEX = {"gated": False, "indexer_heads": 8, "indexer_dim": 16, "topk": 20}
 IN_PARTS = [
-    *((name, of(seq=528)) for name in MEANINGS),
+    *((name, of(seq=528, **(INDEX if name == "dsa" else {}))) for name in MEANINGS),
     *((name, of(seq=528, varlen=True)) for name in MEANINGS if name.startswith("nsa")),
-    ("dsa", of(seq=528, **INDEXED)),
 ]
 
 
@@ -103,23 +180,11 @@ def test_reference_differentiates_the_rows_alone():
         np.testing.assert_allclose(part[name], whole[name], atol=1e-12)
 
 
-def test_reference_of_dense_is_the_formula():
-    w = of(seq=5, heads=2, kv_heads=1, head_dim=3, dtype="f64")
-    inputs = drawn(w)
-    q, k, v = (inputs[name] for name in "qkv")
-    want = np.zeros((1, 5, 2, 3))
-    for t in range(5):
-        for h in range(2):
-            want[0, t, h] = attend(q[0, t, h], k[0, : t + 1, 0], v[0, : t + 1, 0])
-    np.testing.assert_allclose(run(FAMILY.semantics["dense"].reference(w, None), inputs), want, rtol=1e-12)
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES[1:])
-def test_sparse_forms_follow_their_definition(variant):
-    w = of(seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
-           compressed_block=3, compressed_selected=2)  # fmt: skip
-    inputs = drawn(w)
-    want = mslk_by_hand(w, inputs, sparse_compressed=variant is V.nsa_mslk_sparse_compressed)
-    reference = FAMILY.semantics[variant.semantics].reference(w, None)
-    np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-10)
-    np.testing.assert_allclose(run(variant(w), inputs), want, rtol=1e-10)
+@pytest.mark.parametrize("name", ["nsa_mslk", "nsa_mslk_sparse_compressed", "nsa_mslk_upstream", "nsa_paper"])
+def test_what_a_reference_does_not_define_is_refused_by_field(name):
+    meaning = FAMILY.semantics[name]
+    wrong = ({"selected": 2}, "selected 2") if name == "nsa_paper" else ({"seq": 650}, "block 16")
+    for fields, says in (({"causal": False}, "causal"), wrong):
+        for build in (meaning.reference, meaning.ambiguous):
+            with pytest.raises(Unsupported, match=says):
+                build(of(**fields), None)

@@ -7,8 +7,11 @@ import pytest
 
 from impls.attention._checks.probe import relative_rms
 from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.judgements import assert_failed
+from tests.impls.attention_by_hand import drawn
+from tests.impls.attention_by_hand import verdict as judged_verdict
+from tests.impls.judgements import assert_failed, judged
 from tests.impls.test_attention_checks_model import MISTAKES, dense, sparse, trial
+from tests.impls.torch_case import run
 
 pytestmark = pytest.mark.torch
 
@@ -77,10 +80,34 @@ def test_every_mistake_has_a_check():
     assert {mistake for _, _, mistake, _ in BROKEN} == {*MISTAKES, ""}
 
 
-@pytest.mark.parametrize("mistake", ["sentinel", "selected sentinel"])
-def test_seeded_inputs_would_not_have_shown_it(mistake):
-    made, plain = trial(SMALL, sparse(mistake)), trial(SMALL, sparse())
-    assert relative_rms(made.result, plain.result) < 1e-12
+# A softmax over nothing, and tokens of the future that lose to all others, need inputs of their own.
+UNSEEN = {"", "sentinel", "selected sentinel", "nan"}
+MODELLED = {(model, mistake): CHECKS[name].when(PACKED) for name, model, mistake, _ in BROKEN}
+
+
+@pytest.mark.parametrize(("model", "mistake"), MODELLED)
+def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
+    """Traps of the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
+    fields = {"heads": 4, "kv_heads": 2, "selected": 6, "tile": 32, "dtype": "f32"}
+    fields |= {"varlen": True, "selected": 2, "seq": 400} if MODELLED[model, mistake] else {}
+    w = dataclasses.replace(SMALL, gated=model == "sparse" and mistake != "no share", **fields)
+
+    def built(w):
+        return MODELS[model](*filter(None, [mistake]))(w)
+
+    built.semantics = "dense" if model == "dense" else "nsa_mslk"
+    passed = [judged(FAMILY, built, w, backward=backward).passed for backward in (False, True)]
+    assert all(passed) == (mistake in UNSEEN)
+
+
+@pytest.mark.parametrize("mistake", ["", "sentinel", "nan"])
+def test_an_empty_row_that_is_no_zero_fails(mistake):
+    """T3, T12: over nothing a softmax is NaN, over a finite sentinel a mean of the future."""
+    w = dataclasses.replace(SMALL, seq=256, selected=1, dtype="f32", tile=256)
+    inputs = drawn(w, gates=(0, 1, 0))
+    inputs["q"][:], inputs["k"][:, 160:168] = 1, 2
+    passed = judged_verdict("nsa_mslk", w, inputs, run(sparse(*filter(None, [mistake]))(w), inputs)).passed
+    assert passed == (not mistake)
 
 
 def test_distance_of_what_is_no_number_is_infinite():

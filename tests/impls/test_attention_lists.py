@@ -7,7 +7,7 @@ import pytest
 
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls import jax_case
-from tests.impls.attention_case import drawn, verdict
+from tests.impls.attention_by_hand import drawn, verdict
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
@@ -62,37 +62,37 @@ def test_a_compact_list_is_as_wide_as_the_longest():
     assert verdict("block_lists", w, {"picks": picks}, call(V.lists_compact, w, picks, trim=False)).passed
 
 
-def spoiled(name, made):
-    made = {key: part.copy() for key, part in made.items()}
-    blocks, counts = made["blocks"], made["counts"]
-    if name == "repeated":  # T4: block 0 as often as no other was found
-        blocks[..., 1:] = blocks[..., :-1]
-        blocks[..., 0] = 0
-        counts += 1
-    elif name == "descending":
-        for index in np.ndindex(counts.shape):
-            blocks[index][: counts[index]] = blocks[index][: counts[index]][::-1].copy()
-    elif name == "one short":
-        counts -= 1
-    elif name == "one beside":
-        blocks[..., 0] += 1
-    elif name == "int64":
-        made["blocks"] = blocks.astype(np.int64)
-    elif name == "no counts":
-        del made["counts"]
-    elif name == "bare":
-        return blocks
-    return made
+def turned(blocks, counts):
+    """Each list from its largest to its least."""
+    made = blocks.copy()
+    for index in np.ndindex(counts.shape):
+        made[index][: counts[index]] = blocks[index][: counts[index]][::-1]
+    return {"blocks": made, "counts": counts}
 
 
-@pytest.mark.parametrize(
-    "name", ["repeated", "descending", "one short", "one beside", "int64", "no counts", "bare"]
-)
-def test_wrong_lists_fail(name):
+WRONG = {
+    # T4: block 0 as often as no other was found
+    "repeated": lambda blocks, counts: {
+        "blocks": np.concatenate([0 * blocks[..., :1], blocks[..., :-1]], -1),
+        "counts": counts + 1,
+    },
+    "descending": turned,
+    "one short": lambda blocks, counts: {"blocks": blocks, "counts": counts - 1},
+    "one beside": lambda blocks, counts: {
+        "blocks": blocks + (np.arange(blocks.shape[-1]) == 0).astype(np.int32),
+        "counts": counts,
+    },
+    "int64": lambda blocks, counts: {"blocks": blocks.astype(np.int64), "counts": counts},
+    "no counts": lambda blocks, counts: {"blocks": blocks},
+    "bare": lambda blocks, counts: blocks,
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG)
+def test_wrong_lists_fail(spoil):
     picks = drawn(SMALL)["picks"]
-    judgement = verdict(
-        "block_lists", SMALL, {"picks": picks}, spoiled(name, call(V.lists_dedup, SMALL, picks))
-    )
+    made = {name: np.array(part) for name, part in call(V.lists_dedup, SMALL, picks).items()}
+    judgement = verdict("block_lists", SMALL, {"picks": picks}, spoil(**made))
     assert not judgement.passed
     assert judgement.reason
 
@@ -130,10 +130,3 @@ def test_a_part_of_the_heads_can_be_judged():
     whole, part = MEANING.reference(SMALL, None)(picks), MEANING.reference(SMALL, rows)(picks)
     assert FAMILY.rows(SMALL) == SMALL.heads
     assert all(np.array_equal(whole[name][:, rows], part[name]) for name in whole)
-
-
-def test_bytes_are_picks_and_lists():
-    w, made = SMALL, MEANING.reference(SMALL, None)(drawn(SMALL)["picks"])
-    cost = FAMILY.cost_of("block_lists", w)
-    assert cost.bytes == drawn(w)["picks"].nbytes + sum(part.nbytes for part in made.values())
-    assert cost.flops is None

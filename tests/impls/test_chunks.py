@@ -10,7 +10,7 @@ from impls.attention.family import AttentionWorkload
 from impls.mla.family import FAMILY as MLA_FAMILY
 from impls.mla.family import MlaWorkload
 from tests.impls import mla_trial, torch_case
-from tests.impls.attention_case import drawn
+from tests.impls.attention_by_hand import drawn
 from tests.impls.judgements import judged
 from tests.impls.variants import ATTENTION, MLA
 
@@ -43,14 +43,6 @@ def test_a_chunk_that_is_aligned_at_the_first_token_fails():
 
     misaligned.semantics = "chunk"
     assert not judged(ATTENTION_FAMILY, misaligned, CHUNK).passed
-
-
-def test_the_least_work_of_a_chunk_is_that_of_its_rows():
-    chunk = ATTENTION_FAMILY.cost_of("chunk", CHUNK)
-    pairs = sum(range(75 - 20 + 1, 75 + 1))
-    assert chunk.flops == chunk.dense_flops == 4.0 * 4 * 8 * pairs
-    newest = ATTENTION_FAMILY.cost_of("chunk", dataclasses.replace(CHUNK, queries=1))
-    assert newest == ATTENTION_FAMILY.cost_of("decode", dataclasses.replace(CHUNK, stage="decode"))
 
 
 OF_MLA = MlaWorkload(seq=60, queries=21, phase="chunk", batch=2)

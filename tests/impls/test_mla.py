@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from impls.mla.family import FAMILY, MlaWorkload, cost
+from impls.mla.family import FAMILY, MlaWorkload
 from tests.impls.mla_trial import attend_of, drawn
 from tests.impls.torch_case import Option, array, flat, operators, run, tensor
 from tests.impls.variants import MLA as V
@@ -110,30 +110,3 @@ def test_a_rotation_is_a_complex_product():
     want = ((x[..., ::2] + 1j * x[..., 1::2]) * freqs[:, None]).view(np.float64)
     np.testing.assert_allclose(array(shared(tensor(x), tensor(freqs))), want, atol=1e-12)
     np.testing.assert_allclose(array(plain(tensor(x), tensor(freqs)[:, None])), want, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("seq", "attention", "keys"), [(64, 10.7, 68.7), (128, 42.9, 137), (256, 172, 275), (512, 687, 550)]
-)
-def test_cost_has_the_known_parts_of_a_prefill(seq, attention, keys, monkeypatch):
-    """GFLOP of the v3 configuration at batch 32, non-causal, counted by hand elsewhere."""
-    monkeypatch.undo()
-
-    def flops(seq, heads=128):
-        return cost(MlaWorkload(seq=seq, batch=32, config="v3", heads=heads, causal=False)).flops / 1e9
-
-    assert (flops(2 * seq) - 2 * flops(seq)) / 2 == pytest.approx(attention, rel=5e-3)
-    per_head = flops(seq, 128) - flops(seq, 127)
-    tokens = 32 * seq
-    own = 2 * tokens * (1536 * 192 + 128 * 7168) / 1e9
-    assert 128 * (per_head - own) == pytest.approx(attention + keys, rel=5e-3)
-
-
-def test_cost_of_a_decode_reads_latents_once(monkeypatch):
-    monkeypatch.undo()
-    w = MlaWorkload(seq=1000, phase="decode", config="v3", dtype="bf16")
-    arrays = FAMILY.shapes(w)
-    weights = sum(a.nbytes for a in arrays["weights"].values())
-    cached = 1000 * 576 * 2
-    assert cost(w).bytes == weights + cached + 2 * 7168 * 2 + arrays["freqs"].nbytes
-    assert cost(w).dense_flops is None

@@ -5,11 +5,8 @@ from functools import partial
 
 import pytest
 
-from harness import Unsupported
 from impls.mla.as_printed import as_printed
 from impls.mla.family import FAMILY, MlaWorkload
-from impls.mla.fast_path import fast_path
-from tests.impls.judgements import judged
 from tests.impls.mla_trial import CHECKS, drawn, trial
 from tests.impls.torch_case import operators, run
 
@@ -32,14 +29,6 @@ def test_in_f32_both_are_one_program(seq):
     assert any(name.startswith("aten._softmax") for name, _ in after)
 
 
-@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "f32"])
-def test_only_the_lines_before_run_in_other_dtypes(dtype):
-    w = MlaWorkload(seq=40, causal=False, dtype=dtype)
-    assert judged(FAMILY, under("before"), w).passed
-    with pytest.raises(Unsupported, match=f"in {dtype} torch raises: expected"):
-        run(as_printed(w), drawn(w))
-
-
 def test_an_error_of_another_kind_is_not_taken_for_it():
     w = MlaWorkload(seq=9, causal=False)
     inputs = drawn(w)
@@ -58,13 +47,6 @@ def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
     assert bool(as_printed.fails(w, {"lines": lines})) == (lines == "after")
     failed = {name for name in DTYPES if f"{name}: as printed" in verdict.reason}
     assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
-
-
-@pytest.mark.parametrize("fields", [{}, {"causal": False, "batch": 2}, {"input_scale": 16.0}])
-def test_the_described_path_holds_it(fields):
-    w = MlaWorkload(seq=40, **fields)
-    assert CHECKS["dtypes"].concerns("dense", "fwd", (), w, name="fast_path")
-    assert CHECKS["dtypes"].judge(trial(w, fast_path)).passed
 
 
 def test_it_concerns_those_named_alone():

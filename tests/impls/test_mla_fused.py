@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.mla.family import FAMILY, MlaWorkload
+from impls.mla.flex import causal_blocks
 from tests.impls.judgements import assert_failed, judged
 from tests.impls.mla_trial import attend_of, drawn
-from tests.impls.test_mla import DECODING, reference
-from tests.impls.torch_case import Option, gradients, operators, run
+from tests.impls.torch_case import Option, operators, run
 from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
@@ -31,22 +30,6 @@ def test_scores_are_stored_in_part_or_not_at_all():
     assert (4, 44, 300) in shapes_seen(Option(V.naive_chunked, chunk=64), w)  # 300 = 4 · 64 + 44
 
 
-def test_what_is_not_there_is_refused():
-    decode = MlaWorkload(seq=9, phase="decode")
-    with pytest.raises(Unsupported, match="use naive"):
-        V.naive_chunked(decode)
-    with pytest.raises(Unsupported, match="chunk=0"):
-        V.naive_chunked(MlaWorkload(seq=9), chunk=0)
-    with pytest.raises(Unsupported, match="fast_path"):
-        V.claimed_fast_path(decode)
-    for build in (*DECODING, reference):
-        with pytest.raises(Unsupported, match="phase=decode"):
-            gradients(build(decode), drawn(decode), np.ones((1, 1, 96)))
-    w = MlaWorkload(seq=9)
-    with pytest.raises(Unsupported, match="no cudnn kernel for f32"):
-        run(V.naive_sdpa(w, backend="cudnn"), drawn(w))
-
-
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("fields", [{"seq": 1}, {"seq": 2, "causal": False}, {"seq": 256, "causal": False}])
 def test_the_claimed_fast_path_is_wrong_where_it_is_taken(config, fields):
@@ -64,6 +47,16 @@ def test_elsewhere_the_claimed_fast_path_is_naive(fields):
     w = MlaWorkload(**fields)
     assert not V.claimed_fast_path.expect.when(w)
     assert attend_of(V.claimed_fast_path(w)) is attend_of(V.naive(w))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("seq", [1, 127, 128, 129, 300, 700])
+def test_flexs_list_of_blocks_is_the_causal_mask(seq):
+    """What torch finds by evaluating the mask everywhere covers what the variant writes down."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    found = create_block_mask(lambda _b, _h, i, j: i >= j, None, None, seq, seq, device="cpu")
+    assert (causal_blocks(seq, "cpu").to_dense() == found.to_dense()).all()
 
 
 def test_content_has_no_say_in_the_claimed_scores():

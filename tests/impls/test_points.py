@@ -44,12 +44,15 @@ def cases(*kinds):
 
 @pytest.fixture
 def surroundings(monkeypatch, one_thread):
-    """What an entry says of its surroundings: other widths of mla, FlexAttention by plain operators."""
+    """What an entry says of its surroundings: widths of mla, single steps, plain operators, a package."""
 
     def arrange(entry):
         widths = {"model": {}, "uneven": UNEVEN}.get(entry.get("widths"), NARROW)
         for name, config in widths.items():
             monkeypatch.setitem(CONFIGS, name, config)
+        pytest.importorskip(entry.get("needs", "numpy"))
+        if entry.get("single_steps"):
+            monkeypatch.setattr("impls.attention.mslk._torch.STEP_TILES", 1)
         if entry.get("uncompiled"):
             monkeypatch.setattr("torch.compile", lambda function, **_: function)
 

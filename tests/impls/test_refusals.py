@@ -4,17 +4,20 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from harness import Unsupported
 from harness.catalog.discovery import builtin
 from impls.attention.workload import STAGES
+from tests.impls.judgements import drawn
+from tests.impls.torch_case import gradients, run
 from tests.impls.variants import ATTENTION, FAMILIES, TOPK, labelled, parsed
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 REFUSALS = [
-    pytest.param(family, *row, id=f"{family}/{row[0]}-{row[2]}")
+    pytest.param(family, *row[:3], row[3] if row[3:] else "", id=f"{family}/{row[0]}-{row[2]}")
     for family, rows in yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text()).items()
     for row in rows
 ]
@@ -26,18 +29,41 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "label", "fields", "says"), REFUSALS)
-def test_what_is_refused(name, label, fields, says):
+def pull(build, family, w):
+    inputs = drawn(family, w)
+    gradients(
+        build(w), inputs, np.ones(next(iter(inputs.values())).shape)
+    )  # as long as the queries, or a token
+
+
+CALLS = {
+    "": lambda build, family, w: build(w),
+    "forward": lambda build, family, w: run(build(w), drawn(family, w)),
+    "backward": pull,
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on its first compile
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize(("name", "label", "fields", "says", "called"), REFUSALS)
+def test_what_is_refused(name, label, fields, says, called):
     if label.startswith("triton_") and find_spec("triton") is None:
         pytest.skip("the extra triton is not installed")
-    family = FAMILIES[name]
-    if label.startswith("<"):
-        build = family.shapes if label == "<shapes>" else partial(family.shapes_of, label.strip("<>"))
+    if called and label.startswith("nsa_mslk_tiles"):
+        pytest.importorskip("numba")
+    family, w = FAMILIES[name], parsed(name, fields)
+    if label == "<shapes>":
+        build = family.shapes
+    elif label.startswith("<"):
+        meaning = label.strip("<>")
+        build = partial(family.shapes_of, meaning)
+        if called:
+            build = partial(family.semantics[meaning].reference, rows=None)
     else:
         variant, options = labelled(name, label)
         build = partial(variant, **options)
     with pytest.raises(Unsupported, match=says):
-        build(parsed(name, fields))
+        CALLS[called](build, family, w)
 
 
 @pytest.mark.parametrize(("info", "option"), SIZES, ids=[f"{info.id}-{option}" for info, option in SIZES])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from impls.topk._expected_recall import expected_recall
-from impls.topk.family import FAMILY, TopkWorkload
+from impls.topk.family import TopkWorkload
 from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import DTYPES, draw, judged, on_jax, on_torch
 from tests.impls.variants import TOPK as V
@@ -112,13 +112,3 @@ def test_approx_falls_back_to_the_exact_result_on_cpu(dtype):
     result = on_jax(V.approx, w, scores)
     assert judged("exact", w, scores, result).passed
     assert judged("recall", w, scores, result).figures["recall"] == 1.0
-
-
-def test_two_stage_shows_its_options():
-    assert {field.name: field.default for field in V.two_stage.options} == {"buckets": 4096, "keep": 2}
-
-
-def test_cost_reads_scores_and_writes_the_selection():
-    w = TopkWorkload(batch=2, rows=3, seq=100, topk=10, dtype="bf16")
-    assert FAMILY.cost(w).bytes == 6 * (100 * 2 + 10 * (2 + 4))
-    assert FAMILY.cost(w).flops is None

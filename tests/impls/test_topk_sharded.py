@@ -37,14 +37,6 @@ def test_sharding_splits_rows_and_keys_evenly():
     assert sharding.outputs == (None, "context", None)
 
 
-def test_cost_is_one_devices():
-    cost = FAMILY.cost_of("indexer", PRODUCTION)
-    assert cost == FAMILY.cost_of("indexer_recall", PRODUCTION)
-    assert cost.flops == 2 * 1024 * 131072 * 64 * 129
-    assert cost.bytes == 2 * (1024 * 64 * 129 + 131072 * 128) + 1024 * 2048 * 8
-    assert FAMILY.cost_of("indexer", replace(PRODUCTION, devices=1)).flops == 128 * cost.flops
-
-
 @pytest.mark.jax
 @pytest.mark.skipif(find_spec("libtpu") is None, reason="compiles for TPUs: pip install libtpu")
 @pytest.mark.long
