@@ -1,1 +1,1 @@
-"""YAML as values that know their line: bench.yaml and claims.yaml are read alike, and err alike."""
+"""YAML as values that know their line: a bench.yaml and flags are read alike, and err alike."""
