@@ -1,6 +1,29 @@
 """Claims: published numbers checked against what this project counts, compiles and runs.
 
-From a family's `claims.yaml` (read_yaml) to the needs of its expressions (needs), the evidence for them
-(evidence, evaluate), the verdict (verdict, wording), and the terminal, JSON and pages (report, page).
-Nothing here measures time, and only the command `claims` imports this package.
+A family's `claims.py` is read (claims_file). Its functions run twice: without evidence, for what they ask
+(answers), and with what was gathered (gather). Their figures decide the verdict (verdict, wording), for the
+terminal, JSON and pages (report, page). Nothing here measures time, and only the command `claims` and the
+files of claims import this package. A claim is this, where `e` answers:
+
+    @Claim("reproduced", PULL_7["30"], on="any", seq=128 * Ki)
+    def temporaries(e):
+        \"\"\"The scatter needs 64 MiB.
+
+        It holds one mask.\"\"\"
+        yield Figure("temp", "B", published="64Mi", found=e.temp_bytes("scatter", "tpu:v5p"))
 """
+
+from harness.claims.documents import Source as Source
+from harness.claims.model import Claim as Claim
+from harness.claims.model import Figure as Figure
+from harness.claims.quantity import Gi as Gi
+from harness.claims.quantity import Ki as Ki
+from harness.claims.quantity import Mi as Mi
+from harness.claims.quantity import ceil as ceil
+from harness.claims.quantity import every as every
+from harness.claims.quantity import floor as floor
+from harness.claims.quantity import largest as largest
+from harness.claims.quantity import log as log
+from harness.claims.quantity import log2 as log2
+from harness.claims.quantity import number as number
+from harness.claims.quantity import smallest as smallest

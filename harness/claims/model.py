@@ -1,14 +1,19 @@
 """The claim: a published statement as data, the documents that state it, and its verdict."""
 
-from collections.abc import Mapping
+import inspect
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from harness.claims.expression import Expression
-from harness.claims.expression import Value as ExpressionValue
+from harness.claims.documents import Citation, Source, Table
+from harness.claims.quantity import Quantity, number
 from harness.core.case import Case
-from harness.core.record import STATUSES, Cost
-from harness.core.workload import Value
+from harness.core.errors import UsageError
+from harness.core.record import Cost
+from harness.core.units import format_count
+from harness.core.workload import Value as FieldValue
 from harness.run.compile.request import CompileResult
 
 
@@ -31,38 +36,10 @@ AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest 
 
 ANY = "any"  # the hardware of a claim that no hardware can change
 
-VARIES = "≈\u202f"  # marks a number of the host's compiler, which may differ on another processor
-
-STATUS_WORDS: Mapping[str, ExpressionValue] = {status: status for status in STATUSES}
-
-
-@dataclass(frozen=True)
-class Source:
-    """A document that published the numbers.
-
-    `of` names the pull request that it belongs to; empty for context. `kept` is the id of the stored text
-    that quoted numbers are checked against; empty where no text was kept.
-    """
-
-    id: str
-    title: str
-    of: str = ""
-    version: str = ""
-    url: str = ""
-    kept: str = ""
-
-
-@dataclass(frozen=True)
-class Citation:
-    """A source, and the lines of its stored text that have the number (`46,51` or `28-39`; may be empty)."""
-
-    source: Source
-    lines: str = ""
-
 
 @dataclass(frozen=True)
 class Need:
-    """Evidence that an expression needs: a compiled case, its cost, contract or check.
+    """Evidence that a claim's function asks for: a compiled case, its cost, contract or check.
 
     `target` is the compilation target, `check` the id of the check.
     """
@@ -79,154 +56,148 @@ class Need:
         return f"{self.case.id} for {self.target}" if self.target else self.case.id
 
 
-@dataclass(frozen=True)
-class Table:
-    """A published table. A cell without a number has None, or its word (`OOM`).
-
-    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
-    """
-
-    id: str
-    sources: tuple[Citation, ...]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[float | str | None, ...], ...]
-    written: tuple[tuple[str, ...], ...]
-    units: str = "ms"
-
-    def numbers(self, row: tuple[float | str | None, ...]) -> dict[str, float]:
-        """The columns of a row that hold a number."""
-        return {
-            name: cell for name, cell in zip(self.columns, row, strict=True) if isinstance(cell, int | float)
-        }
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Figure:
     """One number of a claim: compared, bounded, or only shown.
 
-    Its three columns never mix: `published`, as the document has it (two expressions are both ends of a
-    range); `follows`, arithmetic on published numbers; `found`, counted, compiled or run by this project.
-    Two or three columns are compared, and may differ by the share `within`, for the reason `why`. One column
-    with `at_most` or `at_least` is bounded. One column alone is shown and decides nothing.
-    A `premise` must hold for the claim to show anything. `each`: evaluated for every row of the table.
+    Its three columns never mix: `published`, as the document has it (of two both ends of a range);
+    `follows`, arithmetic on published numbers; `found`, counted, compiled or run by this project. Two or
+    three columns are compared, and may differ by `within`, a share and its reason. One column with
+    `at_most` or `at_least` is bounded. One column alone is shown and decides nothing. A `premise` must hold
+    for the claim to show anything. `holds` is a condition, published as true and found so or not. `row` is
+    that of the table that it was made for: figures of one name are one figure at several rows.
     """
 
     name: str
-    where: str
     unit: str = ""
-    published: tuple[Expression, ...] = ()
-    follows: Expression | None = None
-    found: Expression | None = None
-    within: float = 0.0
-    why: str = ""
-    at_most: Expression | None = None
-    at_least: Expression | None = None
+    published: Any = ()
+    follows: Any = None
+    found: Any = None
+    within: Any = (0.0, "")
+    at_most: Any = None
+    at_least: Any = None
+    holds: Any = None
     premise: bool = False
-    each: bool = False
+    row: Any = ""
+    where: str = ""
 
-    @property
-    def sides(self) -> int:
-        """How many of the three columns the figure has."""
-        return sum((bool(self.published), self.follows is not None, self.found is not None))
+    def __post_init__(self) -> None:
+        """Make quantities of plain numbers, and note the place in the claims.py."""
+        caller = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its author's line
+        self.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        if self.holds is not None:
+            self.published, self.found = True, self.holds
+        ends = self.published if isinstance(self.published, tuple) else (self.published,)
+        self.published = tuple(map(number, ends))
+        for column in ("follows", "found", "at_most", "at_least"):
+            if (given := getattr(self, column)) is not None:
+                setattr(self, column, number(given))
+        label = number(self.row).value
+        self.row = format_count(label) if isinstance(label, int) else label
 
     @property
     def bounded(self) -> bool:
         return self.at_most is not None or self.at_least is not None
 
     @property
+    def columns(self) -> int:
+        """How many of the three it has."""
+        return sum((bool(self.published), self.follows is not None, self.found is not None))
+
+    @property
     def compared(self) -> bool:
-        return self.sides > 1
+        return self.columns > 1
 
     @property
     def decides(self) -> bool:
         """Whether the figure counts for the claim's verdict; else it is only shown."""
         return self.bounded or self.compared
 
-    def expressions(self) -> tuple[Expression, ...]:
-        single = (self.follows, self.found, self.at_most, self.at_least)
-        return (*self.published, *(expression for expression in single if expression is not None))
+    def quantities(self) -> list[Quantity]:
+        given = (*self.published, self.follows, self.found, self.at_most, self.at_least)
+        return [quantity for quantity in given if quantity is not None]
 
 
-@dataclass(frozen=True)
 class Claim:
-    """A published statement, and the figures that decide its verdict.
+    """A published statement, and the function that yields the figures which decide its verdict.
 
-    `shape` has every known field of the family's workload; `given` names those that the file writes out.
-    `targets` are those that the published hardware may have been. `because` is the reasoning behind the
-    expected verdict, `needs` the question that only the hardware would settle, `not_checkable` what is
-    missing for a verdict, `headline` the claim's sentence at the head of the page. `context`: it belongs to
-    none of the pull requests, so it is shown on a page of its own and not counted.
+    It decorates that function. The first paragraph of the docstring is what was published; the rest is the
+    reasoning behind the verdict `expect`, which for "not checkable here" is what is missing. `on` is the
+    hardware that the numbers were published for, "any" where none can change them, and `target` what that
+    may have been here. `needs` is the question that only the hardware would settle, `headline` the claim's
+    sentence at the head of the page, `given` the fields of the family's workload that are not its defaults.
     """
 
-    family: str
-    id: str
-    where: str
-    says: str
-    sources: tuple[Citation, ...]
-    hardware: str
-    expect: str
-    shape: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    given: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    table: Table | None = None
-    targets: tuple[str, ...] = ()
-    because: str = ""
-    needs: str = ""
-    not_checkable: str = ""
-    headline: str = ""
-    context: bool = False
+    def __init__(
+        self,
+        expect: str,
+        *sources: Source | Citation,
+        on: str,
+        table: Any = None,
+        target: Any = (),
+        needs: Any = "",
+        headline: Any = "",
+        **given: Any,
+    ) -> None:
+        self.expect, self.hardware = expect, on
+        self.table: Table | None = table
+        self.sources = tuple(each if isinstance(each, Citation) else Citation(each) for each in sources)
+        self.targets: tuple[str, ...] = (target,) if isinstance(target, str) else target
+        self.needs: str = needs
+        self.headline: str = headline
+        self.given: Mapping[str, FieldValue] = given
+        self.shape: Mapping[str, FieldValue] = {}  # every field's value, once the family is known
+        self.family = ""
+
+    def __call__(self, function: Callable[[Any], Any]) -> "Claim":
+        code = function.__code__
+        self.figures, self.file = function, code.co_filename
+        self.id, self.where = function.__name__.replace("_", "-"), f"{code.co_filename}:{code.co_firstlineno}"
+        says, _, because = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+        self.says, self.because = " ".join(says.split()), " ".join(because.split())
+        if isinstance(before := function.__globals__.get(function.__name__), Claim):
+            raise UsageError(f"duplicate id {self.id}; it stands in {before.where} too")
+        return self
 
     @property
     def name(self) -> str:
         return f"{self.family}/{self.id}"
 
-    def names(self) -> dict[str, ExpressionValue]:
-        """The names that its expressions may use, with their values: the shape's fields and the statuses."""
-        return {**STATUS_WORDS, **{name: value for name, value in self.shape.items() if value is not None}}
+    @property
+    def not_checkable(self) -> bool:
+        return self.expect == Word.NOT_CHECKABLE
 
-    def points(self, figure: Figure) -> tuple[tuple[str, dict[str, ExpressionValue]], ...]:
-        """The points where a figure is evaluated, once or at every row of the table: (row, names there)."""
-        if not figure.each or self.table is None:
-            return (("", self.names()),)
-        return tuple((str(row[0]), {**self.names(), **self.table.numbers(row)}) for row in self.table.rows)
-
-
-@dataclass(frozen=True)
-class FigureValue:
-    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`).
-
-    `varies`: the host's compiler decided it, so that another processor may give another number.
-    """
-
-    value: ExpressionValue
-    arithmetic: str = ""
-    varies: bool = False
+    @property
+    def context(self) -> bool:
+        """Whether it is of no pull request, so that it stands on a page of its own and is not counted."""
+        return not any(citation.source.of for citation in self.sources)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A figure's values at the row that disagrees most.
+    """A figure at the row that disagrees most.
 
     `agrees` None: the figure is only shown, or undecided for the reason `missing`. `against` is the verdict
-    that a disagreement leads to. `rows` counts the decided rows; `by` names where the found value comes
-    from; `targets` are those compiled for or run on; `tested`: something was compiled or run for it.
+    that a disagreement leads to. `rows` counts the decided rows; `by` names where the values come from, and
+    `targets` those compiled for or run on.
     """
 
     figure: Figure
-    published: FigureValue | None = None
-    upto: FigureValue | None = None
-    follows: FigureValue | None = None
-    found: FigureValue | None = None
-    at_most: FigureValue | None = None
-    at_least: FigureValue | None = None
     agrees: bool | None = None
     against: str = ""
-    row: str = ""
     rows: int = 0
     missing: str = ""
     by: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-    tested: bool = False
+
+    def side(self, column: str) -> Quantity | None:
+        """The value in a column, if it has one; `upto` is the other end of what is published."""
+        ends = {"published": self.figure.published[:1], "upto": self.figure.published[1:]}
+        held = ends[column] if column in ends else (getattr(self.figure, column),)
+        return next((each for each in held if each is not None and not each.missing), None)
+
+    def has(self, column: str) -> bool:
+        return self.side(column) is not None
 
 
 @dataclass(frozen=True)
@@ -252,18 +223,6 @@ class Verdict:
         return not self.incomplete and self.judged != self.claim.expect
 
 
-class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
-    """Why there is no value; `incomplete`: another machine, or this one later, may be able to give it."""
-
-    def __init__(self, reason: str, *, incomplete: bool = False) -> None:
-        super().__init__(reason)
-        self.incomplete = incomplete
-
-
-class OutsideTableError(Missing):
-    """A row without its counterpart in the table: growth has no value at the first row."""
-
-
 @dataclass(frozen=True)
 class Judged:
     """The result of a case's contract on this machine; `status` is None where it did not run.
@@ -276,10 +235,4 @@ class Judged:
     checks: Mapping[str, bool | None] = field(default_factory=dict[str, "bool | None"])
 
 
-@dataclass(frozen=True)
-class ClaimEvidence:
-    """The evidence for the needs of all claims."""
-
-    compiled: Mapping[Need, CompileResult] = field(default_factory=dict[Need, CompileResult])
-    costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])
-    judged: Mapping[Need, Judged] = field(default_factory=dict[Need, Judged])
+ClaimEvidence = Mapping[Need, CompileResult | Cost | Judged | str]  # a text is why there is no cost

@@ -17,7 +17,8 @@ from rich.text import Text
 
 from harness.catalog.accelerators import HOST, target
 from harness.claims import wording
-from harness.claims.model import AGAINST, VARIES, VERDICTS, Claim, Reading, Verdict, Word
+from harness.claims.model import AGAINST, VERDICTS, Claim, Reading, Verdict, Word
+from harness.claims.quantity import VARIES
 from harness.claims.wording import column_texts, tolerance_text
 from harness.core.grouped import collected, grouped
 from harness.core.shown_text import clean_text
@@ -55,7 +56,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         readings = _grid()
         for reading in verdict.readings:
-            where = f" at {reading.row}" if reading.row else ""
+            where = f" at {reading.figure.row}" if reading.figure.row else ""
             readings.add_row(f"{reading.figure.name}{where}", *column_texts(reading))
         table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
     return table
@@ -104,7 +105,7 @@ def _claim_data(verdict: Verdict) -> dict[str, Any]:
         "sources": sources,
         "hardware": claim.hardware,
         "targets": claim.targets,
-        "shape": {name: claim.shape[name] for name in claim.given},
+        "shape": claim.given,
         "verdict": verdict.word,
         **_fields_of(verdict, "judged", "sentence"),
         **_fields_of(claim, "headline", "needs"),
@@ -125,19 +126,20 @@ def _fields_of(thing: object, *names: str) -> dict[str, Any]:
 
 def _figure_data(reading: Reading) -> dict[str, Any]:
     figure = reading.figure
-    sides = {
-        name: getattr(reading, name) for name in ("published", "follows", "found", "at_least", "at_most")
-    }
-    values = {name: side and side.value for name, side in sides.items()}
-    if reading.published and reading.upto:
-        values["published"] = [reading.published.value, reading.upto.value]
+    columns = ("published", "follows", "found", "at_least", "at_most")
+    values = {name: None if (side := reading.side(name)) is None else side.value for name in columns}
+    if (upto := reading.side("upto")) is not None:
+        values["published"] = [values["published"], upto.value]
     return {
         "name": figure.name,
         "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",
         "unit": figure.unit or None,
         **values,
-        **_fields_of(figure, "within", "premise"),
-        **_fields_of(reading, "agrees", "row", "rows"),
+        "within": figure.within[0],
+        "premise": figure.premise,
+        **_fields_of(reading, "agrees"),
+        **_fields_of(figure, "row"),
+        **_fields_of(reading, "rows"),
         "method": reading.by or ["arithmetic"],
         **_fields_of(reading, "targets", "missing"),
         "tolerance": tolerance_text(reading) or None,
@@ -165,10 +167,11 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     shown = [verdict for verdict in verdicts if verdict.claim.context == context]
     doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Word.VACUOUS)]
     headlined = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
-    others = [verdict for verdict in shown if verdict not in headlined]
+    named = {verdict.claim.name for verdict in headlined}
+    others = [verdict for verdict in shown if verdict.claim.name not in named]
     text = fill(
         TEMPLATE,
-        str,  # the texts of a claims.yaml are Markdown
+        str,  # the texts of a claims.py are Markdown
         context=context,
         verdicts=shown,
         exact_for=", ".join(f"{name} {version}" for name, version in versions.items()),
@@ -192,7 +195,9 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
 def _open_question(verdict: Verdict) -> str:
     """The question that would settle a claim; empty where it is settled."""
     is_open = verdict.word == Word.NOT_CHECKABLE
-    return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
+    claim = verdict.claim
+    open_question = claim.because if claim.not_checkable else verdict.sentence
+    return claim.needs or (open_question if is_open else "")
 
 
 def _anchor(name: str) -> str:
@@ -201,10 +206,9 @@ def _anchor(name: str) -> str:
 
 
 def _shape(claim: Claim) -> str:
-    values = {name: claim.shape[name] for name in claim.given}
     return ", ".join(
         f"{name} {format_count(value) if type(value) is int else canonical(value)}"
-        for name, value in values.items()
+        for name, value in claim.given.items()
     )
 
 
@@ -216,7 +220,7 @@ def _extras(verdict: Verdict) -> str:
 
 def _cells(reading: Reading) -> tuple[str, ...]:
     figure = reading.figure
-    name = f"{figure.name}, at {reading.row}" if reading.row else figure.name
+    name = f"{figure.name}, at {figure.row}" if figure.row else figure.name
     columns = [*wording.column_texts(reading)]
     if reading.missing:
         columns[2] = f"none: {reading.missing}"

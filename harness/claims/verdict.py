@@ -1,39 +1,88 @@
-"""The verdict on a claim: a reading of each of its figures, and one word for all of them."""
+"""The verdict on a claim: its figures, a reading of each, and one word for all of them."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from harness.catalog.catalog import Catalog
-from harness.claims.evaluate import Evaluator
-from harness.claims.expression import Value
-from harness.claims.model import (
-    AGAINST,
-    ANY,
-    Claim,
-    ClaimEvidence,
-    Figure,
-    FigureValue,
-    Missing,
-    OutsideTableError,
-    Reading,
-    Verdict,
-    Word,
-)
-from harness.claims.wording import arithmetic_text, sentence, varies
+from harness.claims.answers import Answers
+from harness.claims.claims_file import placed
+from harness.claims.model import AGAINST, ANY, Claim, ClaimEvidence, Figure, Need, Reading, Verdict, Word
+from harness.claims.quantity import TABLE, Quantity
+from harness.claims.wording import sentence
 from harness.core.errors import UsageError
-from harness.core.units import format_count
+from harness.core.grouped import grouped
 
 ROUNDING = 1e-12  # relative: the error that floating-point arithmetic may add to equal figures
-NO_ROW = "no row of the table holds the numbers that it needs"
+
+
+def figures_of(
+    claim: Claim, catalog: Catalog, evidence: ClaimEvidence
+) -> tuple[list[Figure], tuple[Need, ...]]:
+    """(a claim's figures for the evidence that was gathered, the needs of them all).
+
+    UsageError, with its line, for whatever its function asks that does not exist, and for figures that
+    contradict themselves or each other.
+    """
+    answers = Answers(claim, catalog, evidence)
+    with placed(claim.file, claim.where):
+        figures: list[Figure] = list(claim.figures(answers) or ())
+    known: set[tuple[str, str]] = set()
+    for figure in figures:
+        problem = _problem(figure, claim) or "stands there twice" * ((figure.name, figure.row) in known)
+        if problem:
+            raise UsageError(f"{figure.where}: figure {figure.name} {problem}")
+        known.add((figure.name, figure.row))
+    deciding = [figure for figure in figures if figure.decides]
+    if not deciding and not claim.not_checkable:
+        raise UsageError(
+            f"{claim.where}: {claim.id} has no figure that decides; add one with two of published, follows "
+            f'and found, or with a bound, or expect "{Word.NOT_CHECKABLE}"'
+        )
+    if deciding and all(figure.premise for figure in deciding):
+        raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
+    return figures, tuple(answers.needs)
+
+
+def _problem(figure: Figure, claim: Claim) -> str:
+    """Why a figure's columns do not fit each other or the claim; empty where they do."""
+    cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
+    documents = list(dict.fromkeys(each.source.of or each.source.title for each in cited))
+    published, follows, found = figure.published, figure.follows, figure.found
+    foreign = {by for each in (*published, follows) if each is not None for by in each.by} - {TABLE[0]}
+    held = published and follows is not None
+    if found is None:
+        arithmetic = all({*quantity.by} <= {TABLE[0]} for quantity in figure.quantities())
+        held = figure.compared or (figure.bounded and arithmetic)
+    literal = published and found is not None and not found.origins and claim.hardware != ANY
+    share, why = figure.within
+    if not figure.columns:
+        return "has neither published, follows nor found"
+    if len(published) > 2:
+        return "has a published number, or both ends of a range: (50, 800)"
+    if figure.bounded and figure.compared:
+        return "has a bound, which is of one of published, follows and found, not of several"
+    if figure.premise and not figure.compared:
+        return "is a premise, which is compared; give what it has to be and what it is"
+    if share and not (figure.compared and 0 < share <= 1 and why):
+        return 'has within, which is for figures that are compared: a share and its reason, (0.05, "as ~1.5")'
+    if foreign:
+        return f"has what is found here ({', '.join(sorted(foreign))}) where it is published or follows"
+    if held and len(documents) > 1:
+        texts = " and ".join(documents)
+        return f"holds numbers of {texts} to each other; what another document says is found"
+    if literal:
+        return f"is found by a number written down, which says nothing against {claim.hardware}; compute it"
+    return ""
 
 
 def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
-    results = [_read_figure(figure, claim, catalog, evidence) for figure in claim.figures]
-    readings = tuple(reading for reading, _ in results)
+    figures, _ = figures_of(claim, catalog, evidence)
+    by_name = grouped(figures, lambda figure: figure.name).values()
+    readings = tuple(_read(rows) for rows in by_name)
     word = _word(claim, readings)
-    incomplete = next((lacking for _, lacking in results if lacking), "")
+    missing = [quantity.missing for figure in figures for quantity in figure.quantities() if quantity.missing]
+    incomplete = next((str(why) for why in missing if why.incomplete), "")
     return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
 
 
@@ -47,7 +96,7 @@ def _word(claim: Claim, readings: Sequence[Reading]) -> Word:
     compared = [reading for reading in decided if reading.figure.compared]
     if claim.not_checkable or not compared or any(reading.agrees is None for reading in decided):
         return Word.NOT_CHECKABLE
-    if claim.needs or not any(reading.tested for reading in decided):
+    if claim.needs or not any(reading.targets for reading in decided):
         return Word.ADDS_UP
     targets = {target for reading in decided for target in reading.targets}
     published_hardware = claim.hardware == ANY or targets == set(claim.targets)
@@ -78,104 +127,67 @@ def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
     return bool(claim.targets) and targets >= set(claim.targets)
 
 
-def _read_figure(
-    figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidence
-) -> tuple[Reading, str]:
-    """(a figure at the row that disagrees most, what this machine lacks for any of its rows; empty: nothing).
+def _read(rows: Sequence[Figure]) -> Reading:
+    """The reading of a figure at the row that disagrees most.
 
     A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
-    evaluator = Evaluator(claim, catalog, evidence)
-    known: list[tuple[bool, float, Reading]] = []
-    blank: list[Reading] = []
-    lacking = ""
-    for row, names in claim.points(figure):
-        if not all(expression.names() <= names.keys() for expression in figure.expressions()):
+    known: list[tuple[bool, float, Figure, bool | None]] = []
+    blank: list[tuple[Figure, str]] = []
+    for figure in rows:
+        if missing := next((each.missing for each in figure.quantities() if each.missing), None):
+            blank.append((figure, str(missing)))
             continue
         try:
-            reading, missing = _reading_at(figure, names, evaluator)
-            reading = replace(reading, row=format_count(int(row)) if row.isdigit() else row)
-            if missing is not None:
-                blank.append(reading)
-                lacking = lacking or (str(missing) if missing.incomplete else "")
-            else:
-                distance, agrees = _judge_reading(reading)
-                known.append((agrees is False, distance, replace(reading, agrees=agrees)))
-        except OutsideTableError:
-            continue
-        except (ValueError, UsageError) as error:
+            distance, agrees = _judge_figure(figure)
+        except ValueError as error:
             raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
-    chosen = Reading(figure, missing=NO_ROW if figure.decides else "")
+        known.append((agrees is False, distance, figure, agrees))
+    figure, missing, agrees, against = rows[0], "", None, ""
     if known:
-        chosen = max(known, key=lambda row: row[:2])[2]
-    if blank and chosen.agrees is not False:
-        chosen = blank[0]
-    found = replace(
-        chosen,
-        rows=len(known),
-        against=_stands_for(figure, chosen, evaluator) if chosen.agrees is False else "",
-        by=tuple(evaluator.by),
-        targets=tuple(evaluator.targets),
-        tested=evaluator.tested,
-    )
-    return found, lacking
+        _, _, figure, agrees = max(known, key=lambda row: row[:2])
+    if blank and agrees is not False:
+        (figure, missing), agrees = blank[0], None
+    quantities = [each for row in rows for each in row.quantities()]
+    by = tuple(dict.fromkeys(by for each in quantities for by in each.by))
+    if agrees is False:
+        against = _stands_for(figure, by)
+    targets = tuple(dict.fromkeys(target for each in quantities for target in each.targets))
+    return Reading(figure, agrees, against, len(known), missing, by, targets)
 
 
-def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
-    """The verdict that a figure's disagreement stands for."""
+def _stands_for(figure: Figure, by: Sequence[str]) -> Word:
+    """The verdict that a figure's disagreement stands for: the document's own numbers differ, or ours do."""
     if figure.bounded:
-        verdict = Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
-        return Word.IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
-    published, follows = reading.published, reading.follows
-    own = published and follows and _distance(published, reading.upto, follows) > figure.within + ROUNDING
-    return Word.INCONSISTENT if own else Word.CONTRADICTED  # the document's own numbers differ, or ours do
+        if {*by} - {TABLE[0]}:  # a device, a count of work, or what was compiled
+            return Word.IMPLAUSIBLE
+        return Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
+    own, limit = figure.follows, figure.within[0] + ROUNDING
+    differs = figure.published and own is not None and _distance(figure.published, own) > limit
+    return Word.INCONSISTENT if differs else Word.CONTRADICTED
 
 
-def _reading_at(
-    figure: Figure, names: Mapping[str, Value], evaluator: Evaluator
-) -> tuple[Reading, Missing | None]:
-    """(the values of a figure at one row, why any of them is missing: the others are still shown)."""
-    single = ((name, getattr(figure, name)) for name in ("follows", "found", "at_most", "at_least"))
-    expressions = dict(zip(("published", "upto"), figure.published, strict=False)) | dict(single)
-    sides: dict[str, FigureValue] = {}
-    missing: Missing | None = None
-    for name, expression in expressions.items():
-        try:
-            if expression is not None:
-                text = arithmetic_text(expression, names, evaluator.value)
-                value = evaluator.value(expression, names)
-                sides[name] = FigureValue(value, text, varies(expression.text))
-        except OutsideTableError:
-            raise
-        except Missing as reason:
-            missing = missing or reason
-    return replace(Reading(figure, missing=str(missing or "")), **sides), missing
-
-
-def _judge_reading(reading: Reading) -> tuple[float, bool | None]:
+def _judge_figure(figure: Figure) -> tuple[float, bool | None]:
     """(distance as a share or a multiple of a bound; whether it agrees, None where nothing is decided)."""
-    if reading.figure.bounded:
-        return _judge_bound(reading)
-    if not reading.figure.compared:
+    if figure.bounded:
+        return _judge_bound(figure)
+    if not figure.compared:
         return 0.0, None
-    distance = max(_distances(reading))
-    return distance, distance <= reading.figure.within + ROUNDING
+    distance = max(_distances(figure))
+    return distance, distance <= figure.within[0] + ROUNDING
 
 
-def _distances(reading: Reading) -> Iterator[float]:
+def _distances(figure: Figure) -> Iterator[float]:
     """The distance of each pair of columns, relative to the first of the pair."""
-    published, follows, found = reading.published, reading.follows, reading.found
-    if published is not None:
-        for side in (follows, found):
-            if side is not None:
-                yield _distance(published, reading.upto, side)
-    elif follows is not None and found is not None:
-        yield _distance(follows, None, found)
+    sides = [side for side in (figure.follows, figure.found) if side is not None]
+    measure = figure.published or (sides.pop(0),)
+    for side in sides:
+        yield _distance(measure, side)
 
 
-def _distance(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
-    """The distance of a value from a range, as a share of the nearer end; infinite for unequal words."""
-    low, high, value = measure.value, (upto or measure).value, other.value
+def _distance(measure: Sequence[Quantity], other: Quantity) -> float:
+    """The distance of a value from a number, or from both ends of a range; infinite for unequal words."""
+    low, high, value = measure[0].value, measure[-1].value, other.value
     if any(isinstance(side, bool | str) for side in (low, high, value)):
         if {type(low), type(high)} != {type(value)}:
             raise ValueError(f"{low} is compared with {value}: a number is compared with a number")
@@ -188,13 +200,11 @@ def _distance(measure: FigureValue, upto: FigureValue | None, other: FigureValue
     return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
 
 
-def _judge_bound(reading: Reading) -> tuple[float, bool]:
+def _judge_bound(figure: Figure) -> tuple[float, bool]:
     """(the number as a multiple of its bound, whether it keeps to it)."""
-    side = reading.published or reading.follows or reading.found
-    if side is None:
-        raise ValueError("there is no number to hold to its bound")
-    number = _number(side)
-    most, least = (None if bound is None else _number(bound) for bound in (reading.at_most, reading.at_least))
+    sides = [side for side in (*figure.published[:1], figure.follows, figure.found) if side is not None]
+    number = _number(sides[0])
+    most, least = (None if bound is None else _number(bound) for bound in (figure.at_most, figure.at_least))
     over = number / most if most else -math.inf if most is None else math.inf
     under = -math.inf if least is None else (least / number if number else math.inf)
     keeps = (most is None or number <= most + abs(most) * ROUNDING) and (
@@ -203,7 +213,7 @@ def _judge_bound(reading: Reading) -> tuple[float, bool]:
     return max(over, under), keeps
 
 
-def _number(side: FigureValue) -> float:
+def _number(side: Quantity) -> float:
     if isinstance(side.value, bool | str):
         why = f"{side.value} is not a number, so it bounds nothing"
         raise ValueError(why)  # noqa: TRY004 - of the file, not of a caller

@@ -1,86 +1,11 @@
 """The wording of figures and verdicts: numbers, arithmetic with numbers in the place of names, sentences."""
 
-import ast
-import copy
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from harness.catalog.accelerators import HOST
-from harness.claims.expression import MATHS, Expression, Value
-from harness.claims.model import AGAINST, VARIES, Citation, Claim, FigureValue, Reading, Verdict, Word
+from harness.claims.model import AGAINST, Citation, Claim, Reading, Verdict, Word
+from harness.claims.quantity import ATOM, VARIES, Quantity, Value, grouped_digits, short_exponent, short_hash
 from harness.core.units import format_bytes
-
-LARGE = 1e9  # literals from here on keep an exponent
-LONG = 10**6  # whole ones from here on are grouped
-_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact)\(""")
-Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
-
-
-def arithmetic_text(expression: Expression, names: Mapping[str, Value], evaluate: Evaluate) -> str:
-    """`dense / nsa` → `7.61 / 1.73`; empty where there is no operation to follow."""
-    filled = _Substitution(names, evaluate).visit(copy.deepcopy(expression.tree))
-    if isinstance(filled, ast.Name | ast.Constant):
-        return ""
-    return ast.unparse(filled).replace(" ** ", "^").replace(" * ", " · ")
-
-
-class _Substitution(ast.NodeTransformer):
-    """Puts values in the place of names and calls; mathematics stays as it is written."""
-
-    def __init__(self, names: Mapping[str, Value], evaluate: Evaluate) -> None:
-        self.names, self.evaluate = names, evaluate
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return _name_node(self.names[node.id]) if node.id in self.names else node
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """`1e12` stays that, and is not written out."""
-        value = node.value
-        if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
-            return ast.Name(short_exponent(f"{value:.6g}"))
-        if isinstance(value, int) and value >= LONG:
-            return _name_node(value)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Name) and node.func.id not in MATHS:
-            value = self.evaluate(Expression("", node), self.names)
-            return _name_node(value, mark=VARIES if varies(ast.unparse(node)) else "")
-        node.args = [self.visit(argument) for argument in node.args]
-        return node
-
-
-def varies(text: str) -> bool:
-    """Whether an expression depends on the host's compiler, and so may differ on another processor."""
-    return _HOST.search(text) is not None
-
-
-def _name_node(value: Value, mark: str = "") -> ast.Name:
-    """A name node that is unparsed to a value's usual notation: `549 755 813 888`, `7.61`, `true`."""
-    if isinstance(value, bool):
-        return ast.Name("true" if value else "false")
-    if isinstance(value, str):
-        return ast.Name(short_hash(value))
-    whole = value == int(value) and abs(value) < 1e15
-    text = grouped_digits(value) if whole else short_exponent(f"{value:.6g}")
-    return ast.Name(f"{mark}{text}")
-
-
-def short_hash(text: str) -> str:
-    """The beginning of a program's hash; any other word as it is."""
-    return f"{text[:15]}…" if text.startswith("sha256:") else text
-
-
-def grouped_digits(whole: float) -> str:
-    """A whole number with narrow spaces between thousands."""
-    return f"{whole:,.0f}".replace(",", "\u202f")
-
-
-def short_exponent(text: str) -> str:
-    """A number's text whose exponent has no padding: `1e9`."""
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
-
 
 BYTES = "B"
 EXPONENTS = 10**7  # from here on other numbers have one
@@ -114,43 +39,37 @@ def _number(value: float) -> str:
 
 def published_text(reading: Reading) -> str:
     """The published number with all its digits, or range; empty where nothing was published."""
-    figure = reading.figure
-    if reading.published is None:
-        return ""
     ends = [
-        _published_number(side, figure.unit, expression)
-        for side, expression in zip((reading.published, reading.upto), figure.published, strict=False)
-        if side is not None
+        _published_number(side, reading.figure.unit) for side in reading.figure.published if not side.missing
     ]
     return " to ".join(ends)
 
 
-def _published_number(side: FigureValue, unit: str, expression: Expression) -> str:
+def _published_number(side: Quantity, unit: str) -> str:
     """A number written out, or in a cell, keeps its digits (`26581.04`); arithmetic has four."""
-    value = side.value
-    if isinstance(value, bool | str) or unit == BYTES:
-        return value_text(value, unit)
-    digits = _PLAIN.fullmatch(f"{value:.10g}" if expression.text.isidentifier() else expression.text)
+    digits = _PLAIN.fullmatch(side.text) if side.binds == ATOM and side.is_number and unit != BYTES else None
     if not digits:
-        return value_text(value, unit)
+        return value_text(side.value, unit)
     whole, fraction = digits.groups("")
     return _with_unit(f"{grouped_digits(int(whole))}{fraction}", unit)
 
 
 def follows_text(reading: Reading) -> str:
     """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
-    return _with_arithmetic(reading.follows, reading.figure.unit)
+    return _with_arithmetic(reading.side("follows"), reading.figure.unit)
 
 
 def found_text(reading: Reading) -> str:
     """The value found here, with its arithmetic; marked ≈ where it depends on the host's compiler."""
-    return _with_arithmetic(reading.found, reading.figure.unit)
+    return _with_arithmetic(reading.side("found"), reading.figure.unit)
 
 
 def bound_text(reading: Reading) -> str:
     """The bounds of a figure: `≥ 4 and ≤ 56.87`."""
-    bounds = (("≥", reading.at_least), ("≤", reading.at_most))
-    return " and ".join(f"{sign} {_short(side, reading.figure.unit)}" for sign, side in bounds if side)
+    bounds = (("≥", reading.side("at_least")), ("≤", reading.side("at_most")))
+    return " and ".join(
+        f"{sign} {_short(side, reading.figure.unit)}" for sign, side in bounds if side is not None
+    )
 
 
 def column_texts(reading: Reading) -> tuple[str, str, str]:
@@ -161,16 +80,15 @@ def column_texts(reading: Reading) -> tuple[str, str, str]:
     return published_text(reading), follows_text(reading), found
 
 
-def _with_arithmetic(side: FigureValue | None, unit: str) -> str:
+def _with_arithmetic(side: Quantity | None, unit: str) -> str:
     if side is None:
         return ""
-    shown = 0 < len(side.arithmetic) <= LONGEST and not isinstance(side.value, bool | str)
-    return f"{side.arithmetic} = {_short(side, unit)}" if shown else _short(side, unit)
+    shown = side.binds < ATOM and len(side.text) <= LONGEST and side.is_number
+    return f"{side.text} = {_short(side, unit)}" if shown else _short(side, unit)
 
 
-def _short(side: FigureValue, unit: str) -> str:
-    marked = side.varies and not isinstance(side.value, bool | str)
-    return f"{VARIES if marked else ''}{value_text(side.value, unit)}"
+def _short(side: Quantity, unit: str) -> str:
+    return f"{VARIES if side.varies else ''}{value_text(side.value, unit)}"
 
 
 def tolerance_text(reading: Reading) -> str:
@@ -178,9 +96,8 @@ def tolerance_text(reading: Reading) -> str:
     figure = reading.figure
     if not figure.compared:
         return ""
-    if not figure.within:
-        return "exact"
-    return f"{100 * figure.within:g} %{f' ({figure.why})' if figure.why else ''}"
+    share, why = figure.within
+    return f"{100 * share:g} % ({why})" if share else "exact"
 
 
 def method_text(reading: Reading) -> str:
@@ -200,7 +117,7 @@ def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     parts = [_evidence(claim, word, readings)]
     if word == Word.NOT_CHECKABLE:
         missing = next((reading.missing for reading in readings if reading.missing), "")
-        parts.append(claim.not_checkable or missing or claim.because)
+        parts.append(claim.because if claim.not_checkable else missing or claim.because)
     elif word == claim.expect:
         parts.append(claim.because)
     return " ".join(_end_sentence(part) for part in parts if part)
@@ -221,7 +138,9 @@ def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
     if word == Word.VACUOUS:
         return against
     if word == Word.NOT_CHECKABLE:
-        return against or [reading for reading in readings if reading.published or reading.follows]
+        return against or [
+            reading for reading in readings if reading.has("published") or reading.has("follows")
+        ]
     return [reading for reading in deciding if reading.figure.compared]
 
 
@@ -239,14 +158,14 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
 
 def _in_words(reading: Reading, claim: Claim) -> str:
     text = _statement(reading)
-    by = f"{method_text(reading)}; " if reading.found is not None and reading.by else ""
+    by = f"{method_text(reading)}; " if reading.has("found") and reading.by else ""
     if reading.figure.premise:
         text = f"It shows something only where this holds. {text}"
     return f"{text} ({by}{source_text(claim.sources)})"
 
 
 def _statement(reading: Reading) -> str:
-    where = f" at {reading.row}" if reading.row else ""
+    where = f" at {reading.figure.row}" if reading.figure.row else ""
     name = reading.figure.name
     text = f"{name[:1].upper()}{name[1:]}{where}: {', '.join(_phrases(reading))}"
     if reading.figure.bounded:
@@ -257,11 +176,11 @@ def _statement(reading: Reading) -> str:
 
 def _phrases(reading: Reading) -> Iterator[str]:
     """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
-    own = "its own numbers" if reading.published else "what is published"
+    own = "its own numbers" if reading.has("published") else "what is published"
     columns = (
-        (reading.published, published_text, "is published", "by what is published"),
-        (reading.follows, follows_text, f"follows from {own}", "by its own numbers"),
-        (reading.found, found_text, "is found here", "here"),
+        (reading.side("published"), published_text, "is published", "by what is published"),
+        (reading.side("follows"), follows_text, f"follows from {own}", "by its own numbers"),
+        (reading.side("found"), found_text, "is found here", "here"),
     )
     truths = any(side is not None and isinstance(side.value, bool) for side, *_ in columns)
     for side, text_of, phrase, by in columns:
@@ -274,7 +193,7 @@ def _how_many(first: Reading, rest: int) -> str:
     others = f"{rest} more {'figure' if rest == 1 else 'figures'}" if rest else ""
     parts = " and ".join(part for part in (rows, others) if part)
     verb = "agrees" if parts == "1 more figure" else "agree"
-    share = f" within {100 * first.figure.within:g} %" if first.figure.within and not rest else ""
+    share = f" within {100 * first.figure.within[0]:g} %" if first.figure.within[0] and not rest else ""
     return f"; {parts} {verb}{share}"
 
 

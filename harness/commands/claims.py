@@ -6,11 +6,11 @@ from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
-from harness.claims.evidence import Workplace, gather, needs
+from harness.claims.claims_file import claims_of
+from harness.claims.gather import Workplace, gather
 from harness.claims.model import AGAINST, Claim, Need, Verdict
-from harness.claims.read_yaml import claims_of
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
-from harness.claims.verdict import judge
+from harness.claims.verdict import figures_of, judge
 from harness.commands.exit_codes import STALE
 from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import UsageError, nearest
@@ -46,7 +46,7 @@ def claims(
     With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
     They are not written where a compiler is missing, or something took too long or crashed, because they
     would lose figures that they have. `say` is called with a line before a slow step. UsageError for a
-    claims.yaml that cannot be understood, and for a name that is no family or claim.
+    claims.py that cannot be understood, and for a name that is no family or claim.
     """
     catalog = project.catalog
     selected = _select_claims(names, catalog)
@@ -78,7 +78,7 @@ def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
     None where the families have no claims.
     """
     present = sorted({*families} & {*catalog.families})
-    known = [claim for name in present for claim in claims_of(catalog.family(name), catalog)]
+    known = [claim for name in present for claim in claims_of(catalog.family(name))]
     if not known:
         return None
     against = [claim for claim in known if claim.expect in AGAINST and not claim.context]
@@ -89,7 +89,9 @@ def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:
-    return list(dict.fromkeys(need for claim in claims for need in needs(claim, catalog)))
+    """What the claims' figures ask for: each function runs once without any evidence."""
+    asked = (figures_of(claim, catalog, {})[1] for claim in claims)
+    return list(dict.fromkeys(need for needs in asked for need in needs))
 
 
 def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
@@ -107,7 +109,7 @@ def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) ->
 def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
     """The claims that `names` selects, in the order of the files; all of them without a name."""
     families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
-    known = [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
+    known = [claim for name in families for claim in claims_of(catalog.family(name))]
     for name in names:
         if "/" in name and name not in {claim.name for claim in known}:
             raise UsageError(f'unknown claim "{name}"{nearest(name, [claim.name for claim in known])}')

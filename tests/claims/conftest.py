@@ -1,11 +1,12 @@
 """Planted documents, read and judged."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from harness.catalog import discovery
-from harness.claims.read_yaml import claims_of, load
+from harness.claims.claims_file import claims_of
+from harness.claims.verdict import figures_of
 from tests.claims import planted
 
 
@@ -17,7 +18,13 @@ def catalog():
 @pytest.fixture(scope="session")
 def claims(catalog):
     """Every claim of every family, by name."""
-    return {claim.name: claim for family in catalog.families.values() for claim in claims_of(family, catalog)}
+    return {claim.name: claim for family in catalog.families.values() for claim in claims_of(family)}
+
+
+@pytest.fixture(scope="session")
+def figures(catalog, claims):
+    """The figures of every claim, before anything is compiled or run."""
+    return {name: figures_of(claim, catalog, {})[0] for name, claim in claims.items()}
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +34,11 @@ def seeds(claims):
 
 
 @pytest.fixture
-def read(tmp_path, monkeypatch):
+def read(tmp_path):
     """The claims of a text."""
-    monkeypatch.chdir(tmp_path)
 
     def claims(text, family=planted.FAMILY):
-        Path("claims.yaml").write_text(text)
-        return load(Path("claims.yaml"), family, planted.CATALOG)
+        (tmp_path / "claims.py").write_text(text)
+        return claims_of(replace(family, file=str(tmp_path / "family.py")))
 
     return claims

@@ -2,51 +2,46 @@
 
 from typing import Any
 
-from harness.claims.expression import parse
-from harness.claims.model import Citation, Claim, Figure, FigureValue, Reading, Source, Table, Verdict, Word
+from harness.claims.documents import Citation, Source, Table
+from harness.claims.model import Claim, Figure, Reading, Verdict, Word
+from harness.claims.quantity import Missing, Quantity
 
-PULL = Source("pull", "Pull #1, description", "Pull #1", "1a2b3c4", "https://example.org/1", "000")
-PAPER = Source("paper", "A paper")
+PULL = Source("Pull #1, description", "https://example.org/1", "Pull #1", "1a2b3c4", "000")
+PAPER = Source("A paper")
 TARGET = "tpu:v5p"
 
 
-def claim(name: str, expect: str = Word.REPRODUCED, **more: Any) -> Claim:
-    values = {"sources": (Citation(PULL, "46"),), "hardware": "a TPU", "says": f"What {name} says", **more}
-    return Claim("mask", name, "claims.yaml:2", expect=expect, **values)
+def claim(name: str, expect: str = Word.REPRODUCED, source: Any = PULL["46"], because: str = "", **more: Any):
+    def function(_: Any) -> None: ...
+
+    function.__name__, function.__doc__ = name, f"What {name} says\n\n{because}"
+    given = Claim(expect, source, **{"on": "a TPU", **more})(function)
+    given.family = "mask"
+    return given
 
 
-def figure(name: str, **more: Any) -> Figure:
-    columns = {key: parse(text) for key, text in more.items() if isinstance(text, str) and key in COLUMNS}
-    published = more.pop("published", ())
-    ends = tuple(map(parse, (published,) if isinstance(published, str) else published))
-    return Figure(name, "claims.yaml:9", **{**more, **columns, "published": ends})
+def arithmetic(value: float, text: str) -> Quantity:
+    return Quantity(value, text, binds=1)
 
-
-COLUMNS = ("follows", "found", "at_most", "at_least")
 
 ROWS = Table(
-    "b200",
     (Citation(PULL, "3-6"),),
     ("n", "dense"),
     ((65536, 3.7), (131072, "OOM"), (1000, None), (10**6, 26581.04)),
-    (("64Ki", "3.70"), ("128Ki", "OOM"), ("1000", "null"), ("1_000_000", "26581.04")),
+    (("64Ki", "3.70"), ("128Ki", "OOM"), ("1000", "-"), ("1_000_000", "26581.04")),
+    id="b200",
 )
-TEMP = figure(
-    "temp", unit="B", published="2Gi", found='temp_bytes("a", "tpu:v5p")', within=0.05, why="rounded"
-)
+TEMP = Figure("temp", "B", published="2Gi", found=2**31 + 2**20, within=(0.05, "rounded"))
 MEMORY = Verdict(
-    claim("memory", shape={"rows": 1024, "seq": 131072}, given=("rows", "seq"), targets=(TARGET,)),
+    claim("memory", rows=1024, seq=131072, target=TARGET),
     Word.REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
         Reading(
-            TEMP, published=FigureValue(2**31), found=FigureValue(2**31 + 2**20), agrees=True, rows=1,
-            by=("compiled for tpu:v5p",), targets=(TARGET,), tested=True,
+            TEMP, agrees=True, rows=1, by=("compiled for tpu:v5p",), targets=(TARGET,),
         ),
         Reading(
-            figure("ratio", unit="×", published=("50", "800"), follows="16Gi / 256Mi"),
-            published=FigureValue(50), upto=FigureValue(800),
-            follows=FigureValue(64.0, "17179869184 / 268435456"), agrees=True, rows=1,
+            Figure("ratio", "×", (50, 800), arithmetic(64.0, "17179869184 / 268435456")), agrees=True, rows=1,
         ),
     ),
 )  # fmt: skip
@@ -56,22 +51,20 @@ RATE = Verdict(
     "It is above the peak.",
     (
         Reading(
-            figure("rate", unit="TFLOP/s", follows="n / dense", at_most='peak("cuda:b200")', each=True),
-            follows=FigureValue(4990.0, "65536 / 3.7"), at_most=FigureValue(2250), agrees=False,
-            against=Word.IMPLAUSIBLE, row="64Ki", rows=2, by=("the device's file",),
+            Figure("rate", "TFLOP/s", follows=arithmetic(4990.0, "65536 / 3.7"), at_most=2250, row=2**16),
+            agrees=False, against=Word.IMPLAUSIBLE, rows=2, by=("the device's file",),
         ),
     ),
 )  # fmt: skip
 TIME = Verdict(
-    claim("time", Word.NOT_CHECKABLE, not_checkable="It takes a TPU."),
+    claim("time", Word.NOT_CHECKABLE, because="It takes a TPU."),
     Word.NOT_CHECKABLE,
     "It takes a TPU.",
     (
-        Reading(figure("time", unit="ms", published="153"), published=FigureValue(153), rows=1),
+        Reading(Figure("time", "ms", 153), rows=1),
         Reading(
-            figure("seen", unit="×", found='flops("a", "tpu:v5p") / 2'),
-            found=FigureValue(2.4321, "4.8642 / 2"), rows=1, by=("compiled for tpu:v5p",), targets=(TARGET,),
-            tested=True,
+            Figure("seen", "×", found=arithmetic(2.4321, "4.8642 / 2")), rows=1, by=("compiled for tpu:v5p",),
+            targets=(TARGET,),
         ),
     ),
 )  # fmt: skip
@@ -81,13 +74,13 @@ LACKING = Verdict(
     claim("lacking"),
     Word.NOT_CHECKABLE,
     f"{LIBTPU}.",
-    (Reading(figure("temp", published="1", found="1"), published=FigureValue(1), missing=LIBTPU),),
+    (Reading(Figure("temp", published=1, found=Quantity(None, missing=Missing(LIBTPU))), missing=LIBTPU),),
     incomplete=LIBTPU,
 )
 SUM = Verdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
 FOREIGN = Verdict(claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees.")
 BESIDE = Verdict(
-    claim("beside", Word.CONTRADICTED, context=True, sources=(Citation(PAPER),)),
+    claim("beside", Word.CONTRADICTED, PAPER),
     Word.CONTRADICTED,
     "It is more.",
 )

@@ -1,4 +1,4 @@
-"""Planted documents: a small catalog, claims written as YAML, and evidence made by hand."""
+"""Planted documents: a small catalog, a claims.py of one claim, and evidence made by hand."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,43 +30,30 @@ WIDE = FamilyInfo("wide", "?", FIELDS, ("exact",), ("fwd",), "wide/family.py")
 PLANTED = ("mask/a", "mask/b", "mask/t", "wide/a")
 CATALOG = Catalog({"mask": FAMILY, "wide": WIDE}, {name: implementation(name) for name in PLANTED})
 
-SOURCES = """\
-sources:
-  paper: {title: "Paper #1", of: "Paper #1", version: 1a2b3c4, url: "https://example.org/1", kept: paper}
-  letter: {title: "Paper #1, a letter", of: "Paper #1", url: "https://example.org/1/letter"}
-  other: {title: "Paper #2", of: "Paper #2", url: "https://example.org/2"}
-  blog: {title: "A blog", url: "https://example.org/blog"}
-  notes: {title: "Someone's notes"}
+HEAD = """\
+from harness.claims import *
+
+PAPER = Source("Paper #1", "https://example.org/1", of="Paper #1", version="1a2b3c4", kept="paper")
+LETTER = Source("Paper #1, a letter", "https://example.org/1/letter", of="Paper #1")
+OTHER = Source("Paper #2", "https://example.org/2", of="Paper #2")
+BLOG = Source("A blog", "https://example.org/blog")
 """
-CLAIM = """\
-{section}:
-  - id: one
-    says: It is so
-    source: {source}
-    hardware: {hardware}
-    expect: {expect}
-"""
-BESIDES = """\
-claims:
-  - {id: besides, says: x, source: paper, hardware: any, expect: adds up,
-     figures: [{name: a, published: 1, follows: 1}]}
-"""  # a file has claims, whatever stands under context
 
 
 def document(
     *figures: str,
-    source: str = '"paper:3"',
-    hardware: str = "any",
+    source: str = 'PAPER["3"]',
+    on: str = "any",
     expect: str = "reproduced",
+    because: str = "",
+    table: str = "",
     more: str = "",
-    tables: str = "",
-    section: str = "claims",
 ) -> str:
-    """A claims.yaml with one claim; `more` is a further key of it, `tables` the file's."""
-    text = SOURCES + (f"tables:\n  {tables}\n" if tables else "") + (BESIDES if section == "context" else "")
-    text += CLAIM.format(section=section, source=source, hardware=hardware, expect=expect)
-    text += f"    {more}\n" if more else ""
-    return text + ("    figures:\n" + "".join(f"      - {{{one}}}\n" for one in figures) if figures else "")
+    """A claims.py with one claim; `more` are further arguments of it, `table` is its own."""
+    given = [repr(expect), source, f"on={on!r}", *(["table=T"] if table else []), *([more] if more else [])]
+    text = f"{HEAD}T = {table}\n" if table else HEAD
+    text += f'\n@Claim({", ".join(given)})\ndef one(e):\n    """It is so\n\n    {because}"""\n'
+    return text + "".join(f"    {one if 'yield' in one else f'yield Figure({one})'}\n" for one in figures)
 
 
 def static(program: str | None = None, calls: tuple[str, ...] = (), **figures: Any) -> Static:
@@ -87,20 +74,18 @@ def evidence(
     lost: tuple[int, ...] = (),
 ) -> ClaimEvidence:
     """One answer to everything; `temp` may be by target or by length, and `lost` lengths take too long."""
-    compiled: dict[Need, CompileResult] = {}
+    answers: dict[Need, Any] = {}
     for need in wanted:
-        if need.kind != Need.COMPILE:
-            continue
-        if absent and need.target != "host":
-            compiled[need] = CompileResult.failed("unsupported", absent, transient=True)
+        if need.kind == Need.COST:
+            answers[need] = cost
+        elif need.kind == Need.JUDGE:
+            answers[need] = Judged(status, "", {need.check: passed} if need.check else {})
+        elif absent and need.target != "host":
+            answers[need] = CompileResult.failed("unsupported", absent, transient=True)
         elif need.case.seq in lost:
-            compiled[need] = CompileResult.failed("timeout", "60 s")
+            answers[need] = CompileResult.failed("timeout", "60 s")
         else:
             bytes_ = temp if not isinstance(temp, Mapping) else temp.get(need.target, temp.get(need.case.seq))
             told = static("sha256:0", ("TopK",), temp_bytes=bytes_, flops=flops, opcodes={"sort": 1})
-            compiled[need] = CompileResult("ok", told, facts={"path": "fast"})
-    return ClaimEvidence(
-        compiled,
-        {need: cost for need in wanted if need.kind == Need.COST},
-        {n: Judged(status, "", {n.check: passed} if n.check else {}) for n in wanted if n.kind == Need.JUDGE},
-    )
+            answers[need] = CompileResult("ok", told, facts={"path": "fast"})
+    return answers

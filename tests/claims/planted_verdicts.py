@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 from harness.claims import wording
-from harness.claims.evidence import needs
-from harness.claims.read_yaml import load
-from harness.claims.verdict import judge
+from harness.claims.claims_file import claims_of
+from harness.claims.verdict import figures_of, judge
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 from tests.claims import planted
@@ -28,22 +27,18 @@ def stored():
 def said_of(given):
     """What is said of a claim: its verdict, or why its file is refused; read from the current folder."""
     given = dict(given)
-    figures, change = given.pop("figures"), given.pop("change", None)
+    figures = given.pop("figures")
     answers = {name: given.pop(name) for name in ANSWERS if name in given}
     if "cost" in answers:
         answers["cost"] = Cost(**answers["cost"])
     if isinstance(answers.get("temp"), dict):  # by target, or by length
         temp = answers["temp"]
         answers["temp"] = {int(key) if key.isdigit() else key: value for key, value in temp.items()}
-    text = planted.document(*figures, **given)
-    if change:
-        assert change[0] in text
-        text = text.replace(*change, 1)
-    Path("claims.yaml").write_text(text)
+    Path("claims.py").write_text(planted.document(*figures, **given))
     try:
-        claim = load(Path("claims.yaml"), planted.FAMILY, planted.CATALOG)[-1]
-        found = planted.evidence(needs(claim, planted.CATALOG), **answers)
-        return _verdict(judge(claim, planted.CATALOG, found))
+        (claim,) = claims_of(planted.FAMILY)
+        _, needs = figures_of(claim, planted.CATALOG, {})
+        return _verdict(judge(claim, planted.CATALOG, planted.evidence(needs, **answers)))
     except UsageError as error:
         return {"error": str(error)}
 
@@ -62,7 +57,7 @@ def _reading(reading):
     cells = (wording.tolerance_text(reading), wording.method_text(reading))
     return {
         "cells": [reading.figure.name, *wording.column_texts(reading), *cells],
-        **_present(row=reading.row, against=str(reading.against), tested=reading.tested),
+        **_present(row=reading.figure.row, against=str(reading.against)),
         **_present(targets=list(reading.targets), missing=reading.missing, rows=reading.rows - 1),
         "agrees": reading.agrees,
     }

@@ -15,37 +15,35 @@ from harness.sweep.project import Project
 from tests.claims.planted import implementation
 
 BENCH = "suites:\n  mask: {family: mask, seq: 8}\n"
-CLAIMS = """\
-sources:
-  pull: {title: "Pull #1", of: "Pull #1"}
-  paper: {title: A paper}
-claims:
-  - id: arithmetic
-    says: Two and two
-    source: pull
-    hardware: any
-    figures: [{name: sum, published: 4, follows: 2 + 2}]
-    expect: adds up
-  - id: host
-    says: Seven bytes on the host
-    source: pull
-    hardware: any
-    figures: [{name: temp, published: 7, found: 'temp_bytes("FAMILY/a", "host")'}]
-    expect: reproduced
-  - id: tpu
-    says: Eight bytes on a TPU
-    source: pull
-    hardware: any
-    figures: [{name: temp, published: 8, found: 'temp_bytes("FAMILY/a", "tpu:v5p")'}]
-    expect: reproduced
-context:
-  - id: beside
-    says: Nobody asked
-    source: paper
-    hardware: any
-    figures: [{name: sum, published: 4, follows: 1 + 3}]
-    expect: adds up
-"""
+CLAIMS = '''\
+from harness.claims import Claim, Figure, Source, number
+
+PULL, PAPER = Source("Pull #1", of="Pull #1"), Source("A paper")
+
+
+@Claim("adds up", PULL, on="any")
+def arithmetic(e):
+    """Two and two"""
+    yield Figure("sum", published=4, follows=number(2) + 2)
+
+
+@Claim("reproduced", PULL, on="any")
+def host(e):
+    """Seven bytes on the host"""
+    yield Figure("temp", published=7, found=e.temp_bytes("a", "host"))
+
+
+@Claim("reproduced", PULL, on="any")
+def tpu(e):
+    """Eight bytes on a TPU"""
+    yield Figure("temp", published=8, found=e.temp_bytes("a", "tpu:v5p"))
+
+
+@Claim("adds up", PAPER, on="any")
+def beside(e):
+    """Nobody asked"""
+    yield Figure("sum", published=4, follows=number(1) + 3)
+'''
 LIBTPU = "libtpu is not installed; pip install -e '.[tpu]'"
 
 
@@ -83,7 +81,7 @@ class Place:
         for name in ("mask", "topk"):
             home = folder / name
             home.mkdir()
-            (home / "claims.yaml").write_text(CLAIMS.replace("FAMILY", name))
+            (home / "claims.py").write_text(CLAIMS)
             fields = (Field("seq", "int", required=False, default=8),)
             families[name] = FamilyInfo(name, "?", fields, ("exact",), ("fwd",), str(home / "family.py"))
             implementations[f"{name}/a"] = implementation(f"{name}/a")
@@ -97,7 +95,7 @@ class Place:
         self.compiler.missing["tpu:v5p"] = reason
 
     def edit(self, name, old, new):
-        path = self.folder / name / "claims.yaml"
+        path = self.folder / name / "claims.py"
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
 
@@ -205,7 +203,7 @@ def test_a_check_names_the_claims_that_differ(place):
 
 def test_a_check_sees_claims_that_are_new_or_gone(place):
     place.run()
-    place.edit("mask", "id: arithmetic", "id: sum")
+    place.edit("mask", "def arithmetic", "def sum")
     (problem,) = place.run("mask", check=True).problems
     assert "mask/sum" in problem
     (problem,) = place.run(check=True).problems
@@ -249,7 +247,7 @@ def test_another_verdict_than_expected_fails_a_check_and_only_that(place):
 
 
 def test_context_is_held_to_what_its_figures_give(place):
-    place.edit("mask", "follows: 1 + 3", "follows: 1 + 4")
+    place.edit("mask", "number(1) + 3", "number(1) + 4")
     (problem,) = place.run().problems
     assert problem.startswith("mask/beside is inconsistent, expected adds up (")
     assert words(place.run())["mask/beside"] == Word.CONTEXT
@@ -309,7 +307,7 @@ def test_what_a_compiler_refuses_everywhere_is_written_down(place):
 
 def test_another_processor_makes_no_document_stale(place):
     for name in ("mask", "topk"):
-        place.edit(name, "published: 7, found", "published: 7, within: 30%, why: planned, found")
+        place.edit(name, "published=7,", "published=7, within=(0.3, 'planned'),")
     place.run()
     assert "| temp | 7 | – | ≈\u202f7 | 30 % (planned) | compiled for host |" in place.page.read_text()
     place.compiler.bytes["host"] = 8
@@ -327,8 +325,8 @@ def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
 
 
 def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):
-    place.edit("mask", "follows: 2 + 2", "follows: 2 + tow")
-    with pytest.raises(UsageError, match=r'claims.yaml:9: unknown name "tow"'):
+    place.edit("mask", "number(2) + 2", "number(2) + e.tow")
+    with pytest.raises(UsageError, match=r'claims.py:9: unknown name "tow"'):
         place.run()
 
 
@@ -346,7 +344,7 @@ def test_an_outcome_is_printed_as_json_and_as_a_table(place, capfd):
 
 
 def test_findings_list_the_claims_that_do_not_hold(place):
-    place.edit("mask", "expect: reproduced", "expect: contradicted")
+    place.edit("mask", "reproduced", "contradicted")
     part = claims_part({"mask", "topk", "gone"}, place.catalog)
     assert [tuple(slot.text for slot in row) for row in part.table.rows] == [
         ("mask/host", "Seven bytes on the host", "contradicted"),

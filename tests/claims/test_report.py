@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.claims.model import Citation, FigureValue, Reading, Source, Verdict, Word
+from harness.claims.documents import Source
+from harness.claims.model import Figure, Reading, Verdict, Word
+from harness.claims.quantity import known
 from harness.claims.report import HEADLINES, PAGES, alike, claims_data, page, parts, print_claims, totals
 from harness.claims.wording import value_text
-from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, PULL, RATE, SUM, SURPRISE, claim, figure
+from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, RATE, SUM, SURPRISE, claim
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -66,7 +68,7 @@ def test_the_pages_of_claims_and_of_context(name):
 
 
 def test_claims_that_the_same_would_settle_share_a_line():
-    twin = replace(FOREIGN, claim=replace(FOREIGN.claim, id="twin"))
+    twin = replace(FOREIGN, claim=claim("twin", Word.ELSEWHERE, needs="the time, on a TPU"))
     both = section("What only the hardware would settle", page([FOREIGN, twin], VERSIONS))
     assert "| the time, on a TPU | [mask/foreign](#maskforeign), [mask/twin](#masktwin) |" in both
 
@@ -93,20 +95,15 @@ def test_headlines_are_ten_at_most_and_only_of_what_does_not_hold():
 @pytest.mark.parametrize(
     ("source", "line"),
     [
-        (Source("a", "A thread", version="1a2b3c4"), "A thread @ 1a2b3c4"),
-        (Source("a", "A thread"), "A thread"),
-        (Source("a", "arXiv 2506.04165, abstract", version="2506.04165"), "arXiv 2506.04165, abstract"),
-        (Source("a", "A thread", version="9f", url="https://a.org"), "[A thread](https://a.org) @ 9f"),
+        (Source("A thread", version="1a2b3c4"), "A thread @ 1a2b3c4"),
+        (Source("A thread"), "A thread"),
+        (Source("arXiv 2506.04165, abstract", version="2506.04165"), "arXiv 2506.04165, abstract"),
+        (Source("A thread", version="9f", url="https://a.org"), "[A thread](https://a.org) @ 9f"),
     ],
 )
 def test_a_version_stands_beside_its_source_where_it_adds_something(source, line):
-    one = Verdict(claim("one", sources=(Citation(source, "3"),)), Word.CONTRADICTED, "x")
-    assert f"\n- source: {line}\n" in page([one], VERSIONS)
-
-
-def test_a_source_cited_twice_is_named_once():
-    one = Verdict(claim("one", sources=(Citation(PULL, "3"), Citation(PULL, "5"))), Word.CONTRADICTED, "x")
-    assert page([one], VERSIONS).count("[Pull #1, description]") == 1
+    one = Verdict(claim("one", source=source), Word.CONTRADICTED, "x")
+    assert f"\n- source: {line}\n" in page([one], VERSIONS, context=True)
 
 
 def test_a_page_without_claims_or_compilers_has_its_head():
@@ -116,7 +113,7 @@ def test_a_page_without_claims_or_compilers_has_its_head():
 
 
 def test_a_bar_or_a_line_break_in_a_text_does_not_break_a_table():
-    told = Reading(figure("a|b", published="1"), published=FigureValue(1), missing="one\ntwo")
+    told = Reading(Figure("a|b", published=1), missing="one\ntwo")
     text = page([Verdict(claim("bar"), Word.CONTRADICTED, "x", (told,))], VERSIONS)
     assert "| a\\|b | 1 | – | none: one two | – | – |" in text
 
@@ -176,9 +173,8 @@ def test_only_what_another_processor_may_change_may_differ(known, new, same):
 
 def test_what_the_document_marks_is_what_may_differ():
     def of(flops):
-        counted = figure("flops", published="8", found='flops("a", "host")', within=0.5, why="x")
-        found = FigureValue(flops, varies=True)
-        told = Reading(counted, published=FigureValue(8), found=found, agrees=True, by=(HOST,))
+        found = known(flops, (HOST, "host"))
+        told = Reading(Figure("flops", "", 8, found=found, within=(0.5, "x")), agrees=True, by=(HOST,))
         return page([Verdict(claim("one"), Word.REPRODUCED, "x", (told,))], {})
 
     assert "| flops | 8 | – | ≈\u202f9 | 50 % (x) | compiled for host |" in of(9)

@@ -12,12 +12,10 @@ from base64 import b64decode, b64encode
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 
 from harness import Array
 from harness.catalog import discovery
-from harness.claims.read_yaml import load
 from harness.core import workload_files
 from harness.core.errors import Unsupported, UsageError
 from harness.findings.receipt import receipt_of
@@ -26,7 +24,7 @@ from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.worker.captured_inputs import read_captured
 from tests.findings.kept import store_kept_run, sweep
 from tests.fuzz.mutate import mutated, other_value
-from tests.fuzz.test_fuzz import ROOT, answer_or_refusal, examples, randoms
+from tests.fuzz.test_fuzz import answer_or_refusal, examples, randoms
 
 WANTED = {"x": Array((2, 3), "f32"), "n": Array((4,), "i32")}
 ARRAYS = {"x": np.arange(12, dtype="f4").reshape(3, 4), "n": np.arange(6, dtype="i4")}
@@ -128,39 +126,6 @@ def test_a_table_of_lengths_is_read_or_refused(tmp_path, tried, random):
 @pytest.fixture(scope="module")
 def catalog():
     return discovery.builtin()
-
-
-def yaml_of(plain):
-    return yaml.dump(plain, Dumper=yaml.CSafeDumper, allow_unicode=True, sort_keys=False).encode()
-
-
-@pytest.fixture(scope="module")
-def small_claims(catalog):
-    """(family, its file of claims) cut down to one claim and what it cites, for each claim."""
-    small = []
-    for path in sorted(ROOT.glob("impls/*/claims.yaml")):
-        family = catalog.family(path.parent.name)
-        whole = json.loads(json.dumps(yaml.load(path.read_bytes(), yaml.CSafeLoader), default=str))
-        for claim in whole["claims"]:
-            tables = {name: whole["tables"][name] for name in [claim.get("table")] if name}
-            cited = json.dumps([claim, tables])
-            sources = {name: source for name, source in whole["sources"].items() if name in cited}
-            small.append((family, {"sources": sources, "tables": tables, "claims": [claim]}))
-    return small
-
-
-@examples(10)
-@given(randoms)
-def test_claims_are_read_or_refused(tmp_path, catalog, small_claims, tried, random):
-    path = tmp_path / "claims.yaml"
-    family, plain = random.choice(small_claims)
-    path.write_bytes(yaml_of(plain))
-    assert load(path, family, catalog)
-    for _ in range(10):
-        changed = yaml_of(other_value(random, plain))
-        path.write_bytes(changed if random.random() < 0.6 else mutated(random, yaml_of(plain)))
-        tried()
-        answer_or_refusal(lambda: load(path, family, catalog))
 
 
 @pytest.fixture(scope="module")

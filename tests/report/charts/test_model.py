@@ -1,9 +1,9 @@
-"""The published curves that charts draw: implementations exist, and claims.yaml has the same numbers."""
+"""The published curves that charts draw: implementations exist, and claims.py has the same numbers."""
 
 from itertools import permutations
 
 from harness.catalog import discovery
-from harness.claims.read_yaml import claims_of
+from harness.claims.claims_file import claims_of
 from harness.report.charts.model import published_curves
 
 
@@ -22,7 +22,7 @@ def test_every_curve_is_of_known_implementations_and_a_table_of_the_claims_has_i
         family = catalog.family(catalog.implementation(curve.implementation).family)
         assert catalog.implementation(curve.baseline).family == family.name
         assert curve.mode in family.modes
-        tables = [claim.table for claim in claims_of(family, catalog) if claim.table]
+        tables = [claim.table for claim in claims_of(family) if claim.table]
         assert any(set(curve.points) <= speedups(table) for table in tables), curve.source
 
 
