@@ -39,7 +39,6 @@ from harness.report.tables.targets import (
     program_lines,
     targets_table,
 )
-from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
 
 BOUND = 1.25  # times its time on the device that a call takes from dispatch to result
 MOST = 4  # implementations that a sentence names
@@ -147,15 +146,14 @@ def _print_targets(
             print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
             lines = collective_lines(panel)
             _print_lines(console, lines)
-            for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
-                equal = collected(
-                    (_without(target, lines_of(panel, target), table_of(panel, target)), target)
-                    for target in compiled
-                )
-                _print_lines(console, [line for on in equal.values() for line in lines_of(panel, *on)])
-                kernels = [table for on in equal.values() if (table := table_of(panel, *on)).rows]
-                if kernels:
-                    print_tables(console, *kernels)
+            equal = collected(
+                (_without(target, kernel_lines(panel, target), kernels_table(panel, target)), target)
+                for target in compiled
+            )
+            _print_lines(console, [line for on in equal.values() for line in kernel_lines(panel, *on)])
+            kernels = [table for on in equal.values() if (table := kernels_table(panel, *on)).rows]
+            if kernels:
+                print_tables(console, *kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))

@@ -38,7 +38,6 @@ from harness.report.tables.targets import (
     program_lines,
     targets_table,
 )
-from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernel_page, tpu_kernels_table
 from tests.goldens import assert_golden, scenes
 from tests.records import FAILED, kernel_of, timing_of
 from tests.records import record_of as bare_record
@@ -384,7 +383,7 @@ def test_tpu_kernels():
     def shown(*kernels, flops=1e12, mode="fwd"):
         record = with_kernels(64 * K, kernels, V5P, "tpu_kernels", mode=mode, cost=Cost(flops=flops))
         panel = panel_of(record)
-        return [*tpu_kernel_lines(panel, V5P), tpu_kernels_table(panel, V5P), *tpu_kernel_page(record, V5P)]
+        return [*kernel_lines(panel, V5P), kernels_table(panel, V5P), *kernel_page(record, V5P)]
 
     assert_printed("tpu_kernels.txt", {
         "the fullest": shown(replace(FLASH, kernel="other", vmem_bytes=1 << 10), FLASH, flops=None),
