@@ -22,13 +22,7 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.listing import origin
-from harness.report.tables.max_seq import (
-    largest_table,
-    longest_context_lines,
-    longest_context_table,
-    longest_lines,
-    planned_lengths,
-)
+from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
@@ -87,10 +81,9 @@ def print_run(
     legend = Legend()
     for note in quick_notes(info):
         console.print(Text(note, style="yellow"))
-    largest = planned_lengths(info)
-    _print_lines(console, longest_context_lines(suites, largest))
-    if (table := longest_context_table(suites, largest)).rows:
-        print_tables(console, table)
+    if fits := fits_of(suites, info):
+        _print_lines(console, longest_lines(fits))
+        print_tables(console, longest_table(fits))
     for suite in suites:
         _print_host(console, suite, columns, None if notes else legend)
         _print_targets(console, info, suite, columns)
@@ -136,13 +129,12 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
 def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
-    """Print targets side by side, every other figure of a single target, kernels, and longest lengths."""
-    compiled, largest = suite.compiled_targets, planned_lengths(info)
+    """Print targets side by side, kernels, and every other figure of a single target."""
+    compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
-            _print_lines(console, [] if suite.models else longest_lines(panel, largest))
             print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
             lines = collective_lines(panel)
             _print_lines(console, lines)
@@ -157,10 +149,6 @@ def _print_targets(
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    if not suite.models:  # whose longest contexts stand in front
-        table = largest_table(suite.name, largest, suite.bounds)
-        if table.rows:
-            print_tables(console, table)
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.report.memory_limit import limit_of
-from harness.report.tables.max_seq import planned_lengths
 from harness.report.tables.render import print_tables
 from harness.report.tables.targets import (
     targets_table,
@@ -64,15 +63,6 @@ def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timi
     records = [record("broadcast", 4096, timing=timing([1.0] * 6), static=both)]
     text = page({**static_info(describe, records, ["host", "tpu:v5e"]), "depth": "run"}, records)
     assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")
-
-
-K = 1024
-GIB = 2**30
-
-
-def test_lengths_that_were_tried_are_no_result_of_a_plan():
-    found = {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": "host", "seq": 26 * K}
-    assert planned_lengths({"largest": [{**found, "trials": [{"seq": 26 * K}]}, found]}) == [found]
 
 
 def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
