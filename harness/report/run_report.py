@@ -17,7 +17,7 @@ from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
-from harness.report.tables.bounds_table import bounds_table
+from harness.report.tables.bounds_table import bound_lines
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
@@ -135,9 +135,8 @@ def _print_targets(
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
-            print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
-            lines = collective_lines(panel)
-            _print_lines(console, lines)
+            print_tables(console, targets_table(panel, memory), growth_table(panel))
+            _print_lines(console, [*bound_lines(panel), *collective_lines(panel)])
             equal = collected(
                 (_without(target, kernel_lines(panel, target), kernels_table(panel, target)), target)
                 for target in compiled

@@ -13,7 +13,7 @@ from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Collective, Static
 from harness.report.console import TextConsole
 from harness.report.run_report import launch_lines
-from harness.report.tables.bounds_table import bound_lines, bounds_table, print_roofline, sentences
+from harness.report.tables.bounds_table import bound_lines, print_roofline, sentences
 from harness.report.tables.checks import print_checks
 from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
 from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
@@ -254,7 +254,7 @@ def test_bounds_and_ceilings():
     small = [costing("small", seq, 989e9) for seq in lengths]
 
     def shown(*records):
-        return [bounds_table(suite_on_machine(*records)), *bound_lines(suite_on_machine(*records))]
+        return bound_lines(suite_on_machine(*records))
 
     def roofline(console):
         facts = {"gpu": {"name": "NVIDIA H100 80GB HBM3"}, "cores": 2}
