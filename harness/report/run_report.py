@@ -85,11 +85,9 @@ def print_run(
         _print_lines(console, longest_lines(fits))
         print_tables(console, longest_table(fits))
     for suite in suites:
-        _print_host(console, suite, columns, None if notes else legend)
+        _print_host(console, suite, columns, legend, notes=notes)
         _print_targets(console, info, suite, columns)
-    if not notes and any(record.timing is not None for record in records):
-        legend.missing.clear()
-        legend.print(console)
+    if legend.print(console):
         console.print()
     print_checks(console, records)
     if overhead := info.get("overhead"):
@@ -103,11 +101,10 @@ def print_run(
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], shared: Legend | None) -> None:
-    """The host's tables where something ran or only the host was compiled for, each below what it says.
-
-    Footnotes are few where all suites have a `shared` legend.
-    """
+def _print_host(
+    console: Console, suite: SuiteResults, columns: Sequence[str], legend: Legend, *, notes: bool
+) -> None:
+    """The host's tables where something ran or only the host was compiled for, each below what it says."""
     timed = any(record.timing is not None for record in suite.records)
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
@@ -115,15 +112,10 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
         Page(tables, tuple(filter(None, (*answer(panel), winner_line(panel)))))
         for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns), strict=True)
     ]
-    legend = shared if shared is not None and timed else Legend()
-    few = legend is shared
-    any_noted = print_pages(console, pages, legend, few=few)
+    if print_pages(console, pages, legend, few=timed and not notes):
+        console.print()
     if any(OTHER in line for page in pages for line in page.lines):
         legend.captions[OTHER_CAPTION] = None
-    if not few:
-        legend.print(console)
-    if not few or any_noted:
-        console.print()
 
 
 def _print_targets(
