@@ -3,10 +3,12 @@
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import StepModel
+from harness.core.errors import UsageError
 from harness.core.kernel_figures import OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.core.peak_owners import Owner, OwnerChange, Owners
 from harness.core.record import Checked, Correctness, Cost
@@ -25,7 +27,7 @@ from harness.report.tables.owners_table import (
     reservations,
 )
 from harness.report.tables.render import print_tables
-from harness.report.tables.suite import suite_tables
+from harness.report.tables.suite import CHOICES, check_columns, suite_tables
 from harness.report.tables.targets import (
     collective_lines,
     detail_table,
@@ -106,6 +108,12 @@ def rated(cost, facts=None, **more):
     ]
 
 
+def test_an_unknown_column_lists_those_that_exist():
+    check_columns(CHOICES)
+    with pytest.raises(UsageError, match='unknown column "GFLOP/s"; nearest: "FLOP/s"; known: time, 95 %'):
+        check_columns(["time", "GFLOP/s"])
+
+
 def growing(**more):
     figures = [(seq, {"host": static_of(bytes_accessed=3.0 * seq)}) for seq in (4 * K, 8 * K)]
     return tables_of(*(record_of("broadcast", seq, static=own, **more) for seq, own in figures))
@@ -153,6 +161,10 @@ def test_suites():
         "a documented peak": rated(Cost(flops=4e11, bytes=1e9), H100, device="cuda",
             workload={"dtype": "bf16"}),
         "shares of a roof": [t for ts in suite_tables(roofs, requested=("roof",)) for t in ts],
+        "columns that are asked for": tables_of(*(
+            record_of(name, 4 * K, timing=timing_of([1.0] * 6), static={"host": static_of(temp_bytes=size)})
+            for name, size in (("broadcast", 4 * MIB), ("scatter", MIB))
+        ), requested=("temp/base", "peak", "95 %")),
         "no roof": [t for ts in suite_tables(suite_on_machine(half), requested=("roof",)) for t in ts],
     })  # fmt: skip
 
