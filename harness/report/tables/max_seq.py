@@ -21,7 +21,7 @@ CAPTION = (
 )
 
 
-class Fit(NamedTuple):
+class LongestFit(NamedTuple):
     """The longest length of one implementation on a target (`--max-seq`); in tokens of a model's context."""
 
     suite: SuiteResults
@@ -61,12 +61,12 @@ class Fit(NamedTuple):
         return Cell(f"{format_count(self.length)}, not {format_count(self.beyond)}", why)
 
 
-def fits_of(suites: Sequence[SuiteResults], info: Mapping[str, Any]) -> list[Fit]:
+def fits_of(suites: Sequence[SuiteResults], info: Mapping[str, Any]) -> list[LongestFit]:
     """The lengths that run.json says were found by compiling the suites' implementations."""
     return [fit for suite in suites for fit in _fits(suite, info.get("largest") or ())]
 
 
-def _fits(suite: SuiteResults, largest: Sequence[Mapping[str, Any]]) -> Iterator[Fit]:
+def _fits(suite: SuiteResults, largest: Sequence[Mapping[str, Any]]) -> Iterator[LongestFit]:
     for model in suite.models or (None,):
         cases = [own for case, own in suite.by_case.items() if model is None or case in model.cases]
         panels, tokens = {(own.label, own.panel) for own in cases}, model.tokens if model else 1
@@ -75,10 +75,10 @@ def _fits(suite: SuiteResults, largest: Sequence[Mapping[str, Any]]) -> Iterator
             # An earlier version also tried lengths on a device.
             if entry["suite"] == suite.name and place in panels and "trials" not in entry:
                 lengths = (each and each * tokens for each in (entry["seq"], entry["beyond"]))
-                yield Fit(suite, model, *place, entry["target"], *lengths, entry["reason"])
+                yield LongestFit(suite, model, *place, entry["target"], *lengths, entry["reason"])
 
 
-def longest_table(fits: Sequence[Fit]) -> TableData:
+def longest_table(fits: Sequence[LongestFit]) -> TableData:
     """A row per model or suite, implementation and workload, a column per target."""
     targets = list(dict.fromkeys(fit.target for fit in fits))
     by_row = grouped(fits, lambda fit: (fit.of, fit.suite.family, fit.implementation, fit.panel))
@@ -103,7 +103,7 @@ def longest_table(fits: Sequence[Fit]) -> TableData:
     )
 
 
-def longest_lines(fits: Sequence[Fit]) -> list[str]:
+def longest_lines(fits: Sequence[LongestFit]) -> list[str]:
     """Per target the longest lengths whose plans fit; per model the longest context, and what limits it."""
     of_suites = [fit for fit in fits if not fit.model]
     of_models = [fit for fit in fits if fit.model]
@@ -116,7 +116,7 @@ def longest_lines(fits: Sequence[Fit]) -> list[str]:
     ]
 
 
-def _suite_lines(fits: Sequence[Fit]) -> Iterator[str]:
+def _suite_lines(fits: Sequence[LongestFit]) -> Iterator[str]:
     """`mask on host: the longest length whose plan fits: flex: ≥ 8Ki; dense, plain: 2Ki, not 3Ki.`"""
     for (panel, target), own in grouped(fits, lambda fit: (fit.panel, fit.target)).items():
         known = sorted((fit for fit in own if fit.length), key=lambda fit: -fit.reach)
@@ -127,7 +127,7 @@ def _suite_lines(fits: Sequence[Fit]) -> Iterator[str]:
             yield f"{of} on {target}: the longest length whose plan fits: {lengths}."
 
 
-def _context_sentences(fits: Sequence[Fit]) -> list[str]:
+def _context_sentences(fits: Sequence[LongestFit]) -> list[str]:
     """The longest context with the best of every family, and which family limits it."""
     best = [
         max(own, key=lambda fit: fit.reach) for own in grouped(fits, lambda fit: fit.suite.family).values()
