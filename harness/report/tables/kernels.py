@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from harness.analysis.kernel_warnings import warning_sentences
 from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
+from harness.core.grouped import grouped
 from harness.core.kernel_figures import (
     ALL_PATHS,
     KernelFigures,
@@ -65,19 +66,23 @@ def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
 
     It is of the first target, and named after all: the others have the same. No row where no code was read.
     """
-    cases = list(_figures(panel, targets[0]))
-    on_tpu = any(static.tpu_kernels for _, static in cases)
+    by_length = grouped(_figures(panel, targets[0]), lambda case: format_count(case[0].seq))
+    on_tpu = any(static.tpu_kernels for cases in by_length.values() for _, static in cases)
     return TableData.of_sections(
         f"{heading(panel)}: kernels on {', '.join(targets)}",
         (*CASE, *(TPU_COLUMNS if on_tpu else COLUMNS)),
         [
-            (
-                (format_count(record.seq), short_label(record.as_case.label)),
-                map(_tpu_cells, static.tpu_kernels) if on_tpu else map(_cells, static.kernels),
-            )
-            for record, static in cases
+            ((length,), [row for record, static in cases for row in _rows(record, static)])
+            for length, cases in by_length.items()
         ],
     )
+
+
+def _rows(record: Record, static: Static) -> Iterator[list[Cell | str]]:
+    """The rows of a case, the first of which names it."""
+    rows = [*map(_cells, static.kernels), *map(_tpu_cells, static.tpu_kernels)]
+    for place, row in enumerate(rows):
+        yield ["" if place else short_label(record.as_case.label), *row]
 
 
 def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
@@ -155,10 +160,8 @@ def kernel_page(record: Record, target: str) -> list[str]:
     figures = record.static.get(target)
     if figures is None or not figures.all_kernels:
         why = figures.unavailable.get("program") if figures is not None else record.reason
-        return [
-            f"{record.case} launches no kernel whose machine code is read for {target}"
-            + (f": {why}" if why else "")
-        ]
+        none = f"{record.case} launches no kernel whose machine code is read for {target}"
+        return [f"{none}: {why}" if why else none]
     lines = [
         line for kernel in figures.kernels for line in kernel_paragraph(kernel, target, str(record.case))
     ]
@@ -168,11 +171,8 @@ def kernel_page(record: Record, target: str) -> list[str]:
 def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list[str]:
     """All about one kernel on a target, as a call of a case launches it."""
     classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
-    tensor = (
-        f", {kernel.tensor_memory_columns or 'some'} columns of tensor memory"
-        if kernel.tensor_memory_columns != 0
-        else ""
-    )
+    columns = kernel.tensor_memory_columns
+    tensor = "" if columns == 0 else f", {columns or 'some'} columns of tensor memory"
     shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
     launches = f"{kernel.launches}× in a call of {case}, " if case else ""
     return [
@@ -222,9 +222,8 @@ def _matrix_text(kernel: KernelFigures) -> str:
 
 def _resources_text(kernel: KernelFigures) -> str:
     """`takes 255 registers a thread, spills 1 080 B and leaves one block an SM: registers`."""
-    spills = (
-        f"spills {format_bytes(kernel.spilled_bytes)} a thread" if kernel.spilled_bytes else "spills nothing"
-    )
+    spilled = kernel.spilled_bytes
+    spills = f"spills {format_bytes(spilled)} a thread" if spilled else "spills nothing"
     blocks = "1 block" if kernel.blocks_per_sm == 1 else f"{kernel.blocks_per_sm} blocks"
     return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
 

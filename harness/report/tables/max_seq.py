@@ -74,8 +74,8 @@ def _fits(suite: SuiteResults, largest: Sequence[Mapping[str, Any]]) -> Iterator
             place = entry["implementation"], entry["panel"]
             # An earlier version also tried lengths on a device.
             if entry["suite"] == suite.name and place in panels and "trials" not in entry:
-                lengths = (each and each * tokens for each in (entry["seq"], entry["beyond"]))
-                yield LongestFit(suite, model, *place, entry["target"], *lengths, entry["reason"])
+                length, beyond = (each and each * tokens for each in (entry["seq"], entry["beyond"]))
+                yield LongestFit(suite, model, *place, entry["target"], length, beyond, entry["reason"])
 
 
 def longest_table(fits: Sequence[LongestFit]) -> TableData:

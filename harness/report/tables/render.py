@@ -159,7 +159,7 @@ class _Block:
         for text, style in self.texts:
             yield Text(text if len(text) <= self.width else text.replace("[", "\n["), style)
 
-    def __rich_console__(self, console: Console, _: ConsoleOptions) -> Iterator[Segment]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         for text, style in self.texts:
             room = " " * (self.width - _width([text])) if self.right else ""
             yield Segment(room + text, console.get_style(style) if style else None)
