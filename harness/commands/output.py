@@ -254,11 +254,8 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 def print_kernels(records: Sequence[Record], targets: Sequence[str]) -> None:
     """Print all about the kernels of every case on every target, or why there is none."""
     from harness.report.tables.kernels import kernel_page
-    from harness.report.tables.tpu_kernels import tpu_kernel_page
 
     for record in records:
         for target in targets:
-            figures = record.static.get(target)
-            page = tpu_kernel_page if figures is not None and figures.tpu_kernels else kernel_page
-            for line in page(record, target):
+            for line in kernel_page(record, target):
                 print_line(line)

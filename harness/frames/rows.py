@@ -46,15 +46,11 @@ class FrameBuilder:
 
     def __init__(self, name: str) -> None:
         self._columns = COLUMNS[name]
-        sources = [source.split(".", 1) for _, source, _ in self._columns.values() if source]
-        self._fields = {part: [field for other, field in sources if other == part] for part, _ in sources}
-        # The first field stands at the end once more: a getter of a single field would give no tuple.
-        self._getters: dict[str, Any] = {
-            part: (itemgetter if part == COMPUTED else attrgetter)(*names, names[0])
-            for part, names in self._fields.items()
-        }
-        self._blanks = {part: (None,) * (len(names) + 1) for part, names in self._fields.items()}
-        self._rows: dict[str, list[tuple[Any, ...]]] = {part: [] for part in self._fields}
+        sources = [source.partition(".") for _, source, _ in self._columns.values() if source]
+        self._getters = [
+            (part, itemgetter(field) if part == COMPUTED else attrgetter(field)) for part, _, field in sources
+        ]
+        self._rows: list[list[Any]] = []
         self._further: list[Mapping[str, Any]] = []
 
     def append(self, further: Mapping[str, Any], **parts: Any) -> None:
@@ -62,18 +58,16 @@ class FrameBuilder:
 
         `further` are the values of further columns, by name.
         """
-        for part, get in self._getters.items():
-            self._rows[part].append(self._blanks[part] if parts[part] is None else get(parts[part]))
+        self._rows.append([None if parts[part] is None else get(parts[part]) for part, get in self._getters])
         self._further.append(further)
 
     def frame(self) -> pd.DataFrame:
         """The table. Columns without a source are NaN; further ones of a taken name are `workload_NAME`."""
-        data: dict[str, pd.Series] = {}
-        for name, (kind, source, _) in self._columns.items():
-            part, _, field = source.partition(".")
-            place = self._fields[part].index(field) if part else 0
-            values = [row[place] for row in self._rows[part]] if part else [None] * len(self._further)
-            data[name] = _series(values, kind)
+        known = iter(zip(*self._rows, strict=True) if self._rows else [()] * len(self._getters))
+        data = {
+            name: _series(next(known) if source else [None] * len(self._rows), kind)
+            for name, (kind, source, _) in self._columns.items()
+        }
         for name in sorted({name for further in self._further for name in further}):
             values = [further.get(name) for further in self._further]
             data[f"workload_{name}" if name in data else name] = _infer(values)

@@ -17,18 +17,12 @@ from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
-from harness.report.tables.bounds_table import bounds_table
+from harness.report.tables.bounds_table import bound_lines
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.listing import origin
-from harness.report.tables.max_seq import (
-    largest_table,
-    longest_context_lines,
-    longest_context_table,
-    longest_lines,
-    planned_lengths,
-)
+from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.table_data import TableData
@@ -39,7 +33,6 @@ from harness.report.tables.targets import (
     program_lines,
     targets_table,
 )
-from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernels_table
 
 BOUND = 1.25  # times its time on the device that a call takes from dispatch to result
 MOST = 4  # implementations that a sentence names
@@ -88,16 +81,13 @@ def print_run(
     legend = Legend()
     for note in quick_notes(info):
         console.print(Text(note, style="yellow"))
-    largest = planned_lengths(info)
-    _print_lines(console, longest_context_lines(suites, largest))
-    if (table := longest_context_table(suites, largest)).rows:
-        print_tables(console, table)
+    if fits := fits_of(suites, info):
+        _print_lines(console, longest_lines(fits))
+        print_tables(console, longest_table(fits))
     for suite in suites:
-        _print_host(console, suite, columns, None if notes else legend)
+        _print_host(console, suite, columns, legend, notes=notes)
         _print_targets(console, info, suite, columns)
-    if not notes and any(record.timing is not None for record in records):
-        legend.missing.clear()
-        legend.print(console)
+    if legend.print(console):
         console.print()
     print_checks(console, records)
     if overhead := info.get("overhead"):
@@ -111,11 +101,10 @@ def print_run(
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], shared: Legend | None) -> None:
-    """The host's tables where something ran or only the host was compiled for, each below what it says.
-
-    Footnotes are few where all suites have a `shared` legend.
-    """
+def _print_host(
+    console: Console, suite: SuiteResults, columns: Sequence[str], legend: Legend, *, notes: bool
+) -> None:
+    """The host's tables where something ran or only the host was compiled for, each below what it says."""
     timed = any(record.timing is not None for record in suite.records)
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
@@ -123,46 +112,34 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
         Page(tables, tuple(filter(None, (*answer(panel), winner_line(panel)))))
         for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns), strict=True)
     ]
-    legend = shared if shared is not None and timed else Legend()
-    few = legend is shared
-    any_noted = print_pages(console, pages, legend, few=few)
+    if print_pages(console, pages, legend, few=timed and not notes):
+        console.print()
     if any(OTHER in line for page in pages for line in page.lines):
         legend.captions[OTHER_CAPTION] = None
-    if not few:
-        legend.print(console)
-    if not few or any_noted:
-        console.print()
 
 
 def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
-    """Print targets side by side, every other figure of a single target, kernels, and longest lengths."""
-    compiled, largest = suite.compiled_targets, planned_lengths(info)
+    """Print targets side by side, kernels, and every other figure of a single target."""
+    compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
     if abroad:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
-            _print_lines(console, [] if suite.models else longest_lines(panel, largest))
-            print_tables(console, targets_table(panel, memory), growth_table(panel), bounds_table(panel))
-            lines = collective_lines(panel)
-            _print_lines(console, lines)
-            for lines_of, table_of in ((kernel_lines, kernels_table), (tpu_kernel_lines, tpu_kernels_table)):
-                equal = collected(
-                    (_without(target, lines_of(panel, target), table_of(panel, target)), target)
-                    for target in compiled
-                )
-                _print_lines(console, [line for on in equal.values() for line in lines_of(panel, *on)])
-                kernels = [table for on in equal.values() if (table := table_of(panel, *on)).rows]
-                if kernels:
-                    print_tables(console, *kernels)
+            print_tables(console, targets_table(panel, memory), growth_table(panel))
+            _print_lines(console, [*bound_lines(panel), *collective_lines(panel)])
+            equal = collected(
+                (_without(target, kernel_lines(panel, target), kernels_table(panel, target)), target)
+                for target in compiled
+            )
+            _print_lines(console, [line for on in equal.values() for line in kernel_lines(panel, *on)])
+            kernels = [table for on in equal.values() if (table := kernels_table(panel, *on)).rows]
+            if kernels:
+                print_tables(console, *kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    if not suite.models:  # whose longest contexts stand in front
-        table = largest_table(suite.name, largest, suite.bounds)
-        if table.rows:
-            print_tables(console, table)
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:

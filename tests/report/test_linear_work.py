@@ -1,15 +1,12 @@
 """The work of printing a run grows no faster than the run: counted in bytecodes and calls, never in time."""
 
 import io
-import statistics
 import sys
 from functools import partial
 
 import pytest
 from rich.console import Console
 
-from harness.analysis import compare, suite_results
-from harness.analysis.scaling import fit
 from harness.report.run_report import print_run
 
 
@@ -61,49 +58,3 @@ def test_a_panel_twice_as_long_takes_twice_the_work(of_lengths):
     printed(*of_lengths(4))  # what is computed once for all runs
     short, middle, long = (bytecodes(partial(printed, *of_lengths(count))) for count in (20, 40, 80))
     assert long - middle <= 2.1 * (middle - short)
-
-
-def test_every_case_is_compared_and_timed_once(of_lengths, monkeypatch):
-    info, records = of_lengths(12)
-    calls = []
-
-    def counted(module, name):
-        original = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *arguments: calls.append(name) or original(*arguments))
-
-    counted(suite_results, "time_of")
-    counted(compare, "unanimous_ratio")
-    printed(info, records)
-    assert calls.count("time_of") == len(records)
-    assert calls.count("unanimous_ratio") == 6  # the lengths at which both were timed
-
-
-@pytest.mark.parametrize("lengths", [8, 64])
-def test_a_fit_takes_the_mean_of_its_lengths_once(lengths, monkeypatch):
-    calls = []
-    original = statistics.fmean
-    monkeypatch.setattr(statistics, "fmean", lambda values: calls.append(len(values)) or original(values))
-    fit({64 * (1 + i): 1.0 + i for i in range(lengths)})
-    assert sum(calls) <= 4 * lengths
-
-
-def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
-    from harness.report.tables import table_data
-    from harness.report.tables.cells import Cell
-
-    compared = 0
-
-    class Sentence(str):
-        __slots__ = ()
-        __hash__ = str.__hash__
-
-        def __eq__(self, other):
-            nonlocal compared
-            compared += 1
-            return str.__eq__(self, other)
-
-    monkeypatch.setattr(table_data, "shorten", Sentence)
-    cells = [Cell("", (f"reason {i}",)) for _ in range(2) for i in range(500)]
-    notes = table_data.Footnotes(cells)
-    assert [notes.numbers_of(cell) for cell in cells] == 2 * [[i + 1] for i in range(500)]
-    assert compared <= 4 * 500

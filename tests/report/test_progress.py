@@ -58,13 +58,6 @@ def test_elsewhere_a_finished_group_is_one_plain_line(out, record):
     assert out.getvalue() == f"[1/3] {GROUP}: 1 ok, 1 oom, about 1 m 20 s left\n"
 
 
-def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
-    terminal.group_started(1, GROUP, CASES, 42.0)
-    text = read_new(out)
-    assert f"[2/3] {GROUP}, about 42 s left" in text
-    assert "mask/scatter  waiting" in text
-
-
 def test_a_case_may_be_added_while_the_others_are_drawn(terminal, out):
     class Added(str):
         """Adds another case when it is drawn, as the thread of a gate's other side may."""
@@ -79,40 +72,30 @@ def test_a_case_may_be_added_while_the_others_are_drawn(terminal, out):
     assert "mask/broadcast  waiting" in read_new(out)
 
 
-def test_nothing_is_drawn_while_a_sample_is_taken(terminal, out, clock):
-    terminal.group_started(0, GROUP, CASES, None)
-    terminal.pause()
-    read_new(out)
-    clock.now = 10.0
-    terminal.case_state(CASES[0], "round 1")
-    assert read_new(out) == ""
-    terminal.resume()
-    assert "mask/broadcast  round 1" in read_new(out)
-
-
-def test_states_are_drawn_at_most_every_tenth_of_a_second(terminal, out, clock):
-    terminal.group_started(0, GROUP, CASES, None)
-    read_new(out)
+def test_a_terminal_shows_the_group_and_never_draws_while_a_sample_is_taken(terminal, out, clock):
+    before = threading.active_count()  # other tests may have left some
+    terminal.group_started(1, GROUP, CASES, 42.0)
+    text = read_new(out)
+    assert f"[2/3] {GROUP}, about 42 s left" in text
+    assert "mask/scatter  waiting" in text
     clock.now = 0.05
     terminal.case_state(CASES[0], "round 1")
-    assert read_new(out) == ""
+    assert read_new(out) == "", "at most every tenth of a second"
     clock.now = 0.15
     terminal.case_state(CASES[1], "round 1")
     assert "mask/broadcast  round 1" in read_new(out)
-
-
-def test_no_thread_draws_behind_the_runners_back(terminal):
-    before = threading.active_count()
-    terminal.group_started(0, GROUP, CASES, None)
-    assert threading.active_count() == before  # other tests may have left some
-
-
-def test_closing_twice_and_events_after_it_are_harmless(out, record):
-    progress = Progress(1, Console(file=out, width=60, force_terminal=True))
-    progress.close()
-    progress.close()
+    terminal.pause()
     read_new(out)
-    progress.case_state(CASES[0], "compile")
+    clock.now = 10.0
+    terminal.case_state(CASES[0], "round 2")
+    assert read_new(out) == ""
+    terminal.resume()
+    assert "mask/broadcast  round 2" in read_new(out)
+    assert threading.active_count() == before, "no thread draws behind the runner's back"
+    for _ in range(2):
+        terminal.close()
+    read_new(out)
+    terminal.case_state(CASES[0], "round 3")
     assert read_new(out) == ""
 
 

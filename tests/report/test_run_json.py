@@ -10,6 +10,12 @@ from tests.rooflines import machine
 
 LISTS = "records comparisons throughput scaling crossovers programs kernel_warnings"
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
+KEYS = {
+    "comparisons": "suite case baseline speedup low high reason",
+    "throughput": "suite case work unit per_second low high share reason no_peak",
+    "scaling": "suite implementation metric exponent low high",
+    "crossovers": "suite implementation first_grid interpolated",
+}
 EMPTY = {
     **dict.fromkeys(HEADER),
     **{name: [] for name in [*LISTS.split(), "largest"]},
@@ -17,19 +23,23 @@ EMPTY = {
 }
 
 
-def test_the_object_has_the_public_keys_and_is_json(info, run):
-    data = json.loads(json.dumps(run_data({**info, "overhead": OVERHEAD}, run)))
+def test_the_object_has_the_public_keys_and_all_that_is_stored(info, run):
+    header = {"schema": 1, "version": "0.1.0", "settings": {"seed": 0}, "fingerprints": {"sha256:1": {}}}
+    data = json.loads(json.dumps(run_data({**info, **header, "overhead": OVERHEAD}, run)))
     assert list(data) == [*EMPTY]
-    assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
-    rate = {"suite", "case", "work", "unit", "per_second", "low", "high", "share", "reason", "no_peak"}
-    assert rate <= set(data["throughput"][0])
-    assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
-    assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
+    assert {name: data[name] for name in header} == header
+    assert (data["suites"], data["overhead"]) == (info["suites"], OVERHEAD)
+    assert [Record.from_json(entry) for entry in data["records"]] == run
+    for name, keys in KEYS.items():
+        assert all(set(keys.split()) <= set(entry) for entry in data[name])
     figures = [entry for name in ("comparisons", "scaling", "crossovers") for entry in data[name]]
-    assert not {"cause", "left_out", "baseline_outcome", "lacks_baseline"} & {
-        key for each in figures for key in each
-    }
-    assert data["overhead"] == OVERHEAD
+    hidden = {"cause", "left_out", "baseline_outcome", "lacks_baseline"}
+    assert not [entry for entry in figures if hidden & set(entry)]
+    compared = data["comparisons"]
+    assert len(compared) == 12, "every case but the baseline's"
+    gone = [entry["reason"] for entry in compared if "seq=131072" in entry["case"]]
+    assert gone == ["n/a (baseline oom)", "n/a (incorrect)", "n/a (baseline oom)"]
+    assert run_data({}, []) == EMPTY
 
 
 def test_what_plans_of_kernels_warn_of_is_a_sentence_each():
@@ -40,29 +50,6 @@ def test_what_plans_of_kernels_warn_of_is_a_sentence_each():
     (warned,) = run_data({}, [record])["kernel_warnings"]
     assert (warned["case"], warned["target"]) == (record.case, "cuda:h100")
     assert warned["warning"].startswith("attn uses no warp-group matrix instructions (HGMMA)")
-
-
-def test_the_object_says_what_it_is_of(info, run):
-    header = {"schema": 1, "version": "0.1.0", "settings": {"seed": 0}, "fingerprints": {"sha256:1": {}}}
-    data = run_data({**info, **header}, run)
-    assert {name: data[name] for name in header} == header
-    assert data["suites"] == info["suites"]
-
-
-def test_records_come_back_as_they_were(info, run):
-    data = json.loads(json.dumps(run_data(info, run)))
-    assert [Record.from_json(entry) for entry in data["records"]] == run
-
-
-def test_every_case_but_the_baselines_is_compared(info, run):
-    compared = run_data(info, run)["comparisons"]
-    assert len(compared) == 12
-    gone = [entry["reason"] for entry in compared if "seq=131072" in entry["case"]]
-    assert gone == ["n/a (baseline oom)", "n/a (incorrect)", "n/a (baseline oom)"]
-
-
-def test_no_records_give_empty_lists():
-    assert run_data({}, []) == EMPTY
 
 
 def test_shares_of_roofs_are_there_where_ceilings_are_measured():

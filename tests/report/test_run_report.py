@@ -2,18 +2,19 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from harness.analysis.results import panel_of
 from harness.core.record import Correctness
-from harness.report.run_report import overhead_line, print_run
+from harness.report.memory_limit import limit_of
+from harness.report.run_report import print_run
 from harness.store.runs import RunFolder
 from tests.goldens import assert_golden
 from tests.records import timing_of
-from tests.report.conftest import page
+from tests.report.conftest import GIB, info_of, page, record_of
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
 OVERHEAD = {
@@ -34,12 +35,6 @@ def test_a_terminal_gets_colours(info, run):
     out = io.StringIO()
     print_run(Console(file=out, width=120, force_terminal=True, color_system="standard"), info, run)
     assert "\x1b[32m" in out.getvalue()
-
-
-def test_a_column_is_explained_where_it_is_shown(info, run):
-    narrow, rates = page(info, run, 60), "FLOP/s, B/s: the work"
-    assert "Too narrow for" in narrow
-    assert (rates in narrow, rates in page(info, run, 160)) == (False, True)
 
 
 def test_every_reason_has_its_footnote_and_equal_ones_share_it(record, describe):
@@ -66,7 +61,7 @@ def test_a_kept_run_is_readable_in_80_columns(kept):
     text = page({**stored.info, "fingerprints": folder.fingerprints()}, stored.records, 80)
     tables = text.partition("\nout of memory")[0].partition("\nnext:")[0]
     assert max(map(len, tables.splitlines())) <= 80
-    assert "…" not in re.sub(r"HLO\s+…", "", tables)  # where a footnote cuts a compiler's words
+    assert "…" not in re.sub(r"HLO\s+(module:\s+)?…", "", tables)  # where a footnote cuts a compiler's words
 
 
 def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
@@ -80,27 +75,41 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
     assert text.count("\nFastest at ") == text.count("\nwinner per length: ") == panels == 7
 
 
-def test_time_that_no_part_accounts_for_is_shown_too():
-    assert (
-        overhead_line({"wall_s": 10.0, "samples_s": 7.0, "other_s": 3.0})
-        == "wall 10 s: samples 70 %; rest: other 30 %"
-    )
-    assert overhead_line({"wall_s": None}) == ""
-
-
 def test_a_run_without_records_says_so():
     assert page({"suites": {}}, []) == "nothing was run: seqsweep run --dry-run says why\n"
 
 
-def test_the_longest_contexts_of_models_are_told_once(info, run):
-    (suite,) = info["suites"].values()
-    source = {"repo": "org/configs", "path": "m.json", "commit": "01", "sha256": "0"}
-    model = {"name": "m", "label": "m", "layers": 2, "tokens": 1, "source": source, "longest": 262144}
-    found = {
-        "suite": "mask", "implementation": "mask/scatter", "panel": panel_of(run[1]), "target": "tpu:v5p",
-        "seq": 131072, "beyond": 196608, "reason": None,
-    }  # fmt: skip
-    suite["models"] = [{**model, "cases": suite["cases"]}]
-    text = page({**info, "largest": [found], "targets": ["tpu:v5p"]}, run)
-    assert "longest context that fits" in text
-    assert "largest length that fits" not in text
+def static_info(records, targets, **more):
+    settings = {"memory_bytes": 18 * GIB}
+    return {
+        **info_of(records, "mask/broadcast"),
+        "depth": "static",
+        "targets": targets,
+        "settings": settings,
+        **more,
+    }
+
+
+@pytest.mark.parametrize("width", [70, 140])
+def test_the_page_of_a_run_that_compiled_for_targets(mask, width):
+    """The figures of the mask are design.md's: rows = keys = 16Ki, in round numbers."""
+    text = page(static_info(mask, ["host", "tpu:v5e"]), mask, width)
+    assert_golden(f"static_{width}.txt", text)
+    assert max(map(len, text.partition("\nnext")[0].splitlines())) <= width
+
+
+def test_what_was_timed_keeps_its_times_above_the_targets(plan_static):
+    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
+    records = [record_of("broadcast", 4096, timing=timing_of([1.0] * 6), static=both)]
+    text = page(static_info(records, ["host", "tpu:v5e"], depth="run"), records)
+    assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")
+    alone = [replace(records[0], static={"host": plan_static(8)})]
+    assert "further figures" not in page(static_info(alone, ["host"], depth="run"), alone)
+    assert "further figures of host" in page(static_info(alone, ["host"]), alone)
+
+
+def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
+    info = {"settings": {"memory_bytes": 18}, "suites": {"mask": {"settings": {"memory_bytes": 4}}}}
+    assert (limit_of(info, "mask", "host"), limit_of(info, "topk", "host")) == (4, 18)
+    assert limit_of(info, "mask", "tpu:v5p") == 95 * GIB
+    assert limit_of({}, "mask", "host") is limit_of({}, "mask", "tpu:v99") is None

@@ -125,9 +125,8 @@ def speedup(row: CaseResult) -> Cell:
         if row.time.value is None or comparison.baseline is None:
             return Cell(ABSENT)
         reason = comparison.reason or "n/a"
-        if len(reason) <= LONGEST_REASON:
-            return Cell(reason, comparison.notes)
-        return Cell("n/a", (reason, *comparison.notes))
+        short = len(reason) <= LONGEST_REASON
+        return Cell(reason if short else "n/a", (*(() if short else (reason,)), *comparison.notes))
     notes, kinds = list(state_bound(row.record.bound)), list(_kinds(state_bound(row.record.bound)))
     if comparison.low is None and row.time.low is not None:
         kinds.append((NO_INTERVAL, required(comparison.unit)))

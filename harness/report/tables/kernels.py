@@ -1,115 +1,46 @@
-"""The kernels of a suite on each target: registers, spills, shared memory, and the occupancy they leave."""
+"""The kernels of a suite on each target: what each takes of the device, and what that leaves.
 
-from __future__ import annotations
+On a GPU registers, spills, shared memory and occupancy; on a TPU VMEM, the grid, and unaligned blocks.
+"""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from harness.analysis.kernel_warnings import warning_sentences
 from harness.analysis.results import static_of
 from harness.analysis.suite_results import SuiteResults
-from harness.core.kernel_figures import ALL_PATHS, KernelFigures, by_need
-from harness.core.record import Record
-from harness.core.static_figures import AnyKernel
-from harness.core.units import format_bytes, format_count
+from harness.core.grouped import grouped
+from harness.core.kernel_figures import (
+    ALL_PATHS,
+    KernelFigures,
+    OperandBlock,
+    TpuKernelFigures,
+    by_need,
+    vmem_share,
+)
+from harness.core.record import COUNTED_MODE, Record
+from harness.core.static_figures import Static
+from harness.core.units import format_big, format_bytes, format_count, format_ratio
 from harness.report.format import short_bytes, short_label
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import CASE, Column, TableData
 
-Kernel = TypeVar("Kernel", bound=AnyKernel)
-Lines = list[tuple[Cell, ...]]  # one per kernel of a call
-
-
-def kernels_of(panel: SuiteResults, target: str, kind: type[Kernel]) -> Iterator[tuple[Record, list[Kernel]]]:
-    """The kernels of this kind of each case that has any."""
-    for records in panel.by_case.values():
-        figures = static_of(records, target)
-        kernels = [kernel for kernel in (figures.all_kernels if figures else ()) if isinstance(kernel, kind)]
-        if kernels:
-            yield records[0], kernels
-
-
-def longest(cases: Iterable[tuple[Record, list[Kernel]]]) -> dict[str, tuple[Record, list[Kernel]]]:
-    """Implementation → its longest case, which comes last."""
-    return {record.as_case.label: (record, kernels) for record, kernels in cases}
-
-
-def kernel_rows(
-    panel: SuiteResults,
-    targets: Sequence[str],
-    kind: type[Kernel],
-    columns: Sequence[Column],
-    cells: Callable[[Kernel], Sequence[Cell | str]],
-) -> TableData:
-    """A row per kernel of this kind, of the first of `targets`: the others have the same.
-
-    Lengths whose kernels differ in nothing but the columns that are `ranged` share their rows; where none was
-    read there are none.
-    """
-    alike: dict[tuple[object, ...], list[tuple[Record, Lines]]] = {}
-    for record, kernels in kernels_of(panel, targets[0], kind):
-        lines: Lines = [
-            tuple(Cell(text) if isinstance(text, str) else text for text in cells(kernel))
-            for kernel in kernels
-        ]
-        fixed = tuple(
-            tuple(cell for cell, column in zip(line, columns, strict=True) if not column.ranged)
-            for line in lines
-        )
-        alike.setdefault((record.as_case.label, fixed), []).append((record, lines))
-    return TableData.of_sections(
-        f"{heading(panel)}: kernels on {', '.join(targets)}",
-        (*CASE, *columns),
-        [
-            (
-                (
-                    _span([format_count(record.seq) for record, _ in cases]),
-                    short_label(cases[0][0].as_case.label),
-                ),
-                [_join_lengths(rows) for rows in zip(*(lines for _, lines in cases), strict=True)],
-            )
-            for cases in alike.values()
-        ],
-    )
-
-
-def owner(record: Record) -> str:
-    """` of triton_flash at 64Ki`: the case that a kernel belongs to, for behind its name."""
-    return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
-
-
-def _join_lengths(rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
-    """Join the rows of one kernel at several lengths: columns that differ show the first and the last."""
-    return [
-        column[0]._replace(text=_span([cell.text for cell in column])) for column in zip(*rows, strict=True)
-    ]
-
-
-def _span(texts: Sequence[str]) -> str:
-    return texts[0] if len(set(texts)) == 1 else f"{texts[0]}–{texts[-1]}"
-
-
+UNALIGNED = "unaligned: blocks of no whole tiles of their dtype, which VMEM is filled up to."
+FAR = 2.0  # an estimate this many times the family's formula, or the formula the estimate
 COLUMNS = (
     Column("kernel", right=False, rank=2, folds=True),
-    Column("grid", rank=9, ranged=True),
+    Column("grid", rank=9),
     Column("warps", rank=6),
     Column("registers", caption="registers: a thread's; 255 at most."),
     Column("spilled", caption="spilled: local memory a thread, in its machine code."),
     Column("shared", rank=3, caption="shared: memory a block, without the 1 KiB that the system takes."),
     Column("tensor", rank=8),
-    Column(
-        "blocks/SM",
-        caption="blocks/SM: blocks that one multiprocessor holds at once, and what allows no more.",
-    ),
+    Column("blocks/SM", caption="blocks/SM: blocks that one multiprocessor holds, and what allows no more."),
     Column("limit", right=False),
     Column(
-        "waves",
-        rank=4,
-        ranged=True,
-        caption="waves: how often the grid fills all multiprocessors; idle: of the last wave.",
+        "waves", rank=4, caption="waves: how often the grid fills all multiprocessors; idle: of the last."
     ),
-    Column("idle", rank=7, ranged=True),
+    Column("idle", rank=7),
     Column(
         "matrix",
         rank=5,
@@ -117,29 +48,68 @@ COLUMNS = (
         "once; general: products without any.",
     ),
 )
+TPU_COLUMNS = (
+    Column("kernel", right=False, rank=4, folds=True),
+    Column("grid", rank=5),
+    Column("steps", rank=1, caption="steps: of the grid, one after the other on a core."),
+    Column("VMEM", caption="VMEM: blocks with their second buffers, and scratch; of: what a kernel gets."),
+    Column("of"),
+    Column("scratch", rank=3),
+    Column("semaphores", rank=6),
+    Column("unaligned", right=False, rank=2, folds=True, caption=UNALIGNED),
+    Column("author's FLOPs", rank=7, caption="author's FLOPs: the kernel's own cost_estimate."),
+)
 
 
 def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
-    """A row per kernel and configuration that a call launches; lengths with the same machine code share it.
+    """A row per kernel and configuration that a call launches.
 
     It is of the first target, and named after all: the others have the same. No row where no code was read.
     """
-    return kernel_rows(panel, targets, KernelFigures, COLUMNS, _cells)
+    by_length = grouped(_figures(panel, targets[0]), lambda case: format_count(case[0].seq))
+    on_tpu = any(static.tpu_kernels for cases in by_length.values() for _, static in cases)
+    return TableData.of_sections(
+        f"{heading(panel)}: kernels on {', '.join(targets)}",
+        (*CASE, *(TPU_COLUMNS if on_tpu else COLUMNS)),
+        [
+            ((length,), [row for record, static in cases for row in _rows(record, static)])
+            for length, cases in by_length.items()
+        ],
+    )
+
+
+def _rows(record: Record, static: Static) -> Iterator[list[Cell | str]]:
+    """The rows of a case, the first of which names it."""
+    rows = [*map(_cells, static.kernels), *map(_tpu_cells, static.tpu_kernels)]
+    for place, row in enumerate(rows):
+        yield ["" if place else short_label(record.as_case.label), *row]
+
+
+def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
+    """A row per configuration of one kernel, or of several that belong to no case."""
+    return TableData.of_sections(title, COLUMNS, [((), map(_cells, kernels))])
 
 
 def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
-    """The answer before the table: `cuda:h100: attn of triton_flash spills 1 080 B …` or that none spills."""
-    cases = kernels_of(panel, targets[0], KernelFigures)
-    called = [(owner(record), kernel) for record, kernels in cases for kernel in kernels]
-    return [*answer_lines(", ".join(targets), called), *warning_lines(panel, *targets)]
+    """The answer before the table: what the neediest kernel takes, and what does not run or is far off."""
+    cases, target = list(_figures(panel, targets[0])), ", ".join(targets)
+    kernels = [(_owner(record), kernel) for record, static in cases for kernel in static.kernels]
+    tpu_kernels = [(_owner(record), kernel) for record, static in cases for kernel in static.tpu_kernels]
+    return [
+        *answer_lines(target, kernels),
+        *warning_lines(panel, *targets),
+        *_tpu_answer_lines(target, tpu_kernels),
+        *(f"{target}: {said}" for record, static in cases for said in _far_estimates(record, static)),
+    ]
 
 
 def warning_lines(panel: SuiteResults, *targets: str) -> list[str]:
     """What the plan warns of at the longest length of each implementation."""
+    longest = {record.as_case.label: (record, static) for record, static in _figures(panel, targets[0])}
     return [
         f"{', '.join(targets)}: {sentence}."
-        for record, kernels in longest(kernels_of(panel, targets[0], KernelFigures)).values()
-        for sentence in warning_sentences(kernels, targets[0], owner(record))
+        for record, static in longest.values()
+        for sentence in warning_sentences(static.kernels, targets[0], _owner(record))
     ]
 
 
@@ -157,37 +127,58 @@ def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> l
     ]
 
 
-def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
-    """A row per configuration of one kernel, or of several that belong to no case."""
-    return TableData.of_sections(title, COLUMNS, [((), map(_cells, kernels))])
+def _tpu_answer_lines(target: str, kernels: Sequence[tuple[str, TpuKernelFigures]]) -> list[str]:
+    """The kernels that do not fit, and the fullest of those that do."""
+    refused = [
+        f"{target}: {kernel.label}{owner} {kernel.refused}." for owner, kernel in kernels if kernel.refused
+    ]
+    fitting = [pair for pair in kernels if pair[1].vmem_bytes is not None and not pair[1].refused]
+    lines = list(dict.fromkeys(refused))
+    if fitting:
+        owner, fullest = max(fitting, key=lambda pair: vmem_share(pair[1]))
+        every = "" if refused else "every kernel fits; "
+        lines.append(f"{target}: {every}{fullest.label}{owner} {_vmem_text(fullest)}.")
+    return lines
+
+
+def _far_estimates(record: Record, static: Static) -> Iterator[str]:
+    """A sentence where the authors' FLOPs of a case are twice the family's, or half of them."""
+    estimates = [kernel.calls * (kernel.author_flops or 0) for kernel in static.tpu_kernels]
+    formula = record.cost.flops
+    if not estimates or not all(estimates) or not formula or record.mode != COUNTED_MODE:
+        return
+    ratio = sum(estimates) / formula
+    if not 1 / FAR < ratio < FAR:
+        yield (
+            f"by its author {short_label(record.as_case.label)} at {format_count(record.seq)} "
+            f"computes {format_big(sum(estimates))} FLOPs, {format_ratio(ratio)} the family's formula."
+        )
 
 
 def kernel_page(record: Record, target: str) -> list[str]:
     """All about the kernels of one case on one target, a paragraph each."""
     figures = record.static.get(target)
-    if figures is None or not figures.kernels:
+    if figures is None or not figures.all_kernels:
         why = figures.unavailable.get("program") if figures is not None else record.reason
-        return [
-            f"{record.case} launches no kernel whose machine code is read for {target}"
-            + (f": {why}" if why else "")
-        ]
-    return [line for kernel in figures.kernels for line in kernel_paragraph(kernel, target, str(record.case))]
+        none = f"{record.case} launches no kernel whose machine code is read for {target}"
+        return [f"{none}: {why}" if why else none]
+    lines = [
+        line for kernel in figures.kernels for line in kernel_paragraph(kernel, target, str(record.case))
+    ]
+    return lines + [line for kernel in figures.tpu_kernels for line in _tpu_paragraph(kernel, target, record)]
 
 
 def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list[str]:
     """All about one kernel on a target, as a call of a case launches it."""
     classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
-    tensor = (
-        f", {kernel.tensor_memory_columns or 'some'} columns of tensor memory"
-        if kernel.tensor_memory_columns != 0
-        else ""
-    )
+    columns = kernel.tensor_memory_columns
+    tensor = "" if columns == 0 else f", {columns or 'some'} columns of tensor memory"
     shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
     launches = f"{kernel.launches}× in a call of {case}, " if case else ""
     return [
         f"{kernel.label} ({kernel.source}), {launches}on {target}",
         f"  {_resources_text(kernel)}",
-        f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
+        f"  grid {_sizes(kernel.grid)} of {kernel.warps} warps{tensor}; {shared} shared a block",
         f"  {_waves_text(kernel)}",
         f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
         *(f"  {sentence}" for sentence in warning_sentences([kernel], target)),
@@ -199,22 +190,26 @@ def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list
 
 
 def _cells(kernel: KernelFigures) -> list[Cell | str]:
-    known, why = kernel.waves is not None, kernel.unavailable.get("waves")
-    waves = Cell(f"{kernel.waves:.3g}") if known else Cell(ABSENT, sentences(why))
     return [
         kernel.label,
-        _grid(kernel),
+        _sizes(kernel.grid),
         str(kernel.warps),
         str(kernel.registers),
         Cell(short_bytes(kernel.spilled_bytes), style="red" if kernel.spilled_bytes else ""),
         short_bytes(kernel.shared_bytes),
-        _tensor_cell(kernel),
+        _cell(kernel, "tensor_memory_columns"),
         Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,
-        waves,
+        _cell(kernel, "waves"),
         ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",
         _matrix_text(kernel),
     ]
+
+
+def _cell(kernel: KernelFigures, name: str) -> Cell:
+    """A figure that may be missing, with its reason."""
+    value = getattr(kernel, name)
+    return Cell(ABSENT, sentences(kernel.unavailable[name])) if value is None else Cell(f"{value:.3g}")
 
 
 def _matrix_text(kernel: KernelFigures) -> str:
@@ -225,17 +220,10 @@ def _matrix_text(kernel: KernelFigures) -> str:
     return ", ".join(f"{count} {path}" for path, count in paths.items()) or none
 
 
-def _tensor_cell(kernel: KernelFigures) -> Cell:
-    if kernel.tensor_memory_columns is None:
-        return Cell(ABSENT, sentences(kernel.unavailable["tensor_memory_columns"]))
-    return Cell(str(kernel.tensor_memory_columns))
-
-
 def _resources_text(kernel: KernelFigures) -> str:
     """`takes 255 registers a thread, spills 1 080 B and leaves one block an SM: registers`."""
-    spills = (
-        f"spills {format_bytes(kernel.spilled_bytes)} a thread" if kernel.spilled_bytes else "spills nothing"
-    )
+    spilled = kernel.spilled_bytes
+    spills = f"spills {format_bytes(spilled)} a thread" if spilled else "spills nothing"
     blocks = "1 block" if kernel.blocks_per_sm == 1 else f"{kernel.blocks_per_sm} blocks"
     return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
 
@@ -246,9 +234,68 @@ def _waves_text(kernel: KernelFigures) -> str:
     return f"{kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle"
 
 
-def _grid(kernel: KernelFigures) -> str:
-    return "×".join(map(format_count, kernel.grid))
-
-
 def _spills(kernel: KernelFigures) -> list[tuple[str, int]]:
     return sorted(((place, count) for place, count in kernel.spilled_at.items()), key=lambda pair: -pair[1])
+
+
+def _tpu_paragraph(kernel: TpuKernelFigures, target: str, record: Record) -> list[str]:
+    author = "no estimate" if kernel.author_flops is None else f"{format_big(kernel.author_flops)} FLOPs"
+    formula = format_big(record.cost.flops) if record.cost.flops is not None else "none"
+    return [
+        f"{kernel.label} ({kernel.source}), {kernel.calls}× in a call of {record.case}, on {target}",
+        f"  {kernel.refused or _vmem_text(kernel)}",
+        f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps",
+        f"  {short_bytes(kernel.scratch_bytes)} of scratch, {kernel.semaphores} semaphores",
+        *(f"  {_block(block)}" for block in kernel.blocks),
+        f"  its author's cost_estimate: {author}; the family's formula, forward: {formula}",
+        f"  {kernel.program}",
+        "",
+    ]
+
+
+def _figures(panel: SuiteResults, target: str) -> Iterator[tuple[Record, Static]]:
+    """The figures of each case that has kernels on a target, shortest first."""
+    for records in panel.by_case.values():
+        figures = static_of(records, target)
+        if figures is not None and figures.all_kernels:
+            yield records[0], figures
+
+
+def _owner(record: Record) -> str:
+    """` of triton_flash at 64Ki`: the case that a kernel belongs to, for behind its name."""
+    return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
+
+
+def _tpu_cells(kernel: TpuKernelFigures) -> list[Cell | str]:
+    refused = (kernel.refused,) if kernel.refused else ()
+    return [
+        kernel.label,
+        _sizes(kernel.grid),
+        _steps(kernel),
+        Cell(short_bytes(kernel.vmem_bytes), refused, "red" if refused else ""),
+        short_bytes(kernel.vmem_limit_bytes),
+        short_bytes(kernel.scratch_bytes),
+        str(kernel.semaphores),
+        ", ".join(f"{block.operand} {_sizes(block.block)}" for block in kernel.blocks if block.is_padded),
+        ABSENT if kernel.author_flops is None else format_big(kernel.author_flops),
+    ]
+
+
+def _vmem_text(kernel: TpuKernelFigures) -> str:
+    used, limit = short_bytes(kernel.vmem_bytes), short_bytes(kernel.vmem_limit_bytes)
+    return f"takes {used} of the {limit} of VMEM that it gets, in {_steps(kernel)} steps"
+
+
+def _block(block: OperandBlock) -> str:
+    """`k_ref: bf16 blocks of 128×128 from 8×64Ki×128 in vmem`, and whether they are whole tiles."""
+    where = f"{block.operand}: {block.dtype} blocks of {_sizes(block.block)} from {_sizes(block.array)}"
+    off = f", not whole tiles of {_sizes(block.tile)}" if block.is_padded else ""
+    return f"{where} in {block.memory}{off}"
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    return "×".join("?" if size < 0 else format_count(size) for size in sizes) or "1"
+
+
+def _steps(kernel: TpuKernelFigures) -> str:
+    return "?" if kernel.steps < 0 else format_count(kernel.steps)

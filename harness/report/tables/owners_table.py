@@ -66,13 +66,12 @@ def change_sentence(change: OwnerChange) -> str:
     """`came: 4 MiB, copy at scatter.py:14, f32[1024,1024]`; likewise `went`, `grew` or `shrank`."""
     owner = change.now or change.before
     assert owner
-    shape = f", {owner.shape}" if owner.shape else ""
-    if change.before is None:
-        return f"came: {short_bytes(owner.bytes)}, {place_of(owner)}{shape}"
-    if change.now is None:
-        return f"went: {short_bytes(owner.bytes)}, {place_of(owner)}{shape}"
-    sizes = f"{short_bytes(change.before.bytes)} -> {short_bytes(change.now.bytes)}"
-    return f"{'grew' if change.bytes > 0 else 'shrank'}: {sizes}, {place_of(owner)}{shape}"
+    sizes = " -> ".join(short_bytes(side.bytes) for side in (change.before, change.now) if side)
+    if change.before and change.now:
+        verb = "grew" if change.bytes > 0 else "shrank"
+    else:
+        verb = "came" if change.now else "went"
+    return f"{verb}: {sizes}, {place_of(owner)}{f', {owner.shape}' if owner.shape else ''}"
 
 
 def change_sentences(changes: Sequence[OwnerChange]) -> list[str]:

@@ -159,7 +159,7 @@ class _Block:
         for text, style in self.texts:
             yield Text(text if len(text) <= self.width else text.replace("[", "\n["), style)
 
-    def __rich_console__(self, console: Console, _: ConsoleOptions) -> Iterator[Segment]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         for text, style in self.texts:
             room = " " * (self.width - _width([text])) if self.right else ""
             yield Segment(room + text, console.get_style(style) if style else None)
@@ -175,7 +175,7 @@ class Legend:
     narrow: dict[Column, None] = field(default_factory=dict[Column, None])
     left_out: int = 0
 
-    def add(self, page: Page, fitted: Sequence[FittedTable]) -> None:
+    def add(self, page: Page, fitted: Sequence[FittedTable], *, few: bool) -> None:
         self.captions.update({table.caption: None for table in page.tables if table.caption and table.rows})
         for each in fitted:
             for i, measure in enumerate(each.columns):
@@ -184,15 +184,18 @@ class Legend:
                     self.captions.update({measure.column.caption: None} if measure.column.caption else {})
                 elif not measure.empty:
                     self.narrow[measure.column] = None
-                elif notes:
+                elif notes and not few:
                     self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
-    def print(self, console: Console) -> None:
+    def print(self, console: Console) -> bool:
+        """Print it, and return whether there was anything to print."""
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
         left_out = f"--notes shows {self.left_out} more footnotes." if self.left_out else ""
         narrow = f"Too narrow for: {_titles(self.narrow)}; --json has them." if self.narrow else ""
-        for line in filter(None, (*self.captions, *missing, left_out, narrow)):
+        lines = [line for line in (*self.captions, *missing, left_out, narrow) if line]
+        for line in lines:
             console.print(Text(line, style="dim"))
+        return bool(lines)
 
 
 def print_tables(console: Console, *tables: TableData) -> None:
@@ -206,11 +209,10 @@ def print_tables(console: Console, *tables: TableData) -> None:
 def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few: bool = False) -> bool:
     """Print panels one below the other, then their footnotes, or with `few` one for each kind of them.
 
-    Adds what belongs into the legend to it. Returns whether any cell has a footnote.
+    Adds what belongs into the legend to it. Returns whether there are footnotes.
     """
     every = (cell for page in pages for table in page.tables for row in table.rows for cell in row)
     notes = Footnotes(every, few=few)
-    any_noted = bool(notes.numbers)
     drawn: list[list[FittedTable]] = []
     for page in pages:
         fitted = [FittedTable(console, table, notes) for table in page.tables if table.rows]
@@ -225,11 +227,11 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
                 console.print()
             console.print(each.draw(notes))
             console.print()
-        legend.add(page, fitted)
+        legend.add(page, fitted, few=few)
     legend.left_out += len(notes.left_out)
     if notes.numbers:
         console.print(_note_table(notes))
-    return any_noted
+    return bool(notes.numbers)
 
 
 def _note_table(notes: Footnotes) -> Table:

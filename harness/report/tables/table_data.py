@@ -17,8 +17,7 @@ class Column:
 
     `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
     The `caption` stands below the tables where the column is shown, the lines of a `group` above the
-    first of the columns side by side that have it. What is `ranged` grows with the length, so that rows of
-    several lengths may share it as `first–last`.
+    first of the columns side by side that have it.
     """
 
     title: str
@@ -28,7 +27,6 @@ class Column:
     folds: bool = False
     caption: str = ""
     group: str = ""
-    ranged: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from harness.analysis.results import HOST, static_of
 from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
-from harness.core.static_figures import WORDS
-from harness.core.units import FLOPS, TEMP_BYTES, Metric, format_bytes, format_count, format_seconds
+from harness.core.static_figures import WORDS, Static
+from harness.core.units import FLOPS, Metric, format_bytes, format_count, format_seconds
 from harness.report import format as fmt
 from harness.report.format import ABSENT, first_few, short_label
 from harness.report.tables import cells
@@ -32,10 +32,12 @@ def targets_table(panel: SuiteResults, limits: Limits) -> TableData:
     rows = panel.cases_on(compiled[0])
     columns = [(column, [write(row) for row in rows]) for column, write in NAMES]
     for place, target in enumerate(compiled):
-        group = "" if alone else f"{target}\n{_memory(limits.get(target))}"
+        limit = limits.get(target)
+        group = "" if alone else f"{target}\n{_memory(limit)}"
+        lines = [_target_cells(row, limit) for row in panel.cases_on(target)]
         columns += [
-            (replace(column, group=group), cells)
-            for column, cells in _target_columns(panel, target, limits.get(target), place)
+            (replace(column, group=group), list(own))
+            for column, own in zip(_target_columns(place), zip(*lines, strict=True), strict=True)
             if panel.baseline or not column.relative
         ]
     if any(row.record.status != "ok" for row in rows):
@@ -55,79 +57,47 @@ def _memory(limit: int | None) -> str:
     return fmt.short_bytes(limit) if limit else ""
 
 
-def _target_columns(
-    panel: SuiteResults, target: str, limit: int | None, place: int
-) -> list[tuple[Column, list[Cell]]]:
+def _target_columns(place: int) -> tuple[Column, ...]:
     """The columns of one target: the later it is, the sooner it loses one; temporaries stay longest."""
-    rows = panel.cases_on(target)
-    overflow = _overflows(rows, limit)
-    lines = [_target_cells(row, overflow.get(row.label, "")) for row in rows]
-    columns = (
+    return (
         Column("temp", rank=1 + place),
         Column("temp/base", rank=100 + place, relative=True),
         Column("fits", rank=200 + place, right=False),
         Column("FLOPs", rank=300 + place),
     )
-    return [(column, [line[column.title] for line in lines]) for column in columns]
 
 
-def _target_cells(row: CaseResult, overflow: str) -> dict[str, Cell]:
-    """The cells of a case by column. Temporaries or status note why there is no figure at all."""
-    failed = row.record.status != "ok"
-    if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
+def _target_cells(row: CaseResult, limit: int | None) -> tuple[Cell, Cell, Cell, Cell]:
+    """The cells of a case. Temporaries or status note why there is no figure at all.
+
+    Temporaries also note that they do not fit, as a narrow terminal drops the column for that.
+    """
+    static, failed = row.static, row.record.status != "ok"
+    if static is None or (failed and static.planned_bytes is None and static.fits is None):
         why = sentences(None if failed else "not compiled")
-        return {"temp": Cell(ABSENT, why), **dict.fromkeys(("temp/base", "fits", "FLOPs"), Cell(ABSENT))}
-    known = row.static.temp_bytes is not None
-    return {
-        "temp": _temp_cell(row, overflow),
-        "temp/base": cells.temp_ratio(row) if known else Cell(ABSENT if row.compared else ""),
-        "fits": _fits_cell(row, overflow),
-        "FLOPs": cells.flops(row),
-    }
+        return Cell(ABSENT, why), Cell(ABSENT), Cell(ABSENT), Cell(ABSENT)
+    temp, ratio = cells.temp(row), cells.temp_ratio(row)
+    if static.temp_bytes is None:
+        ratio = Cell(ABSENT if row.compared else "")
+    fits = Cell(ABSENT) if static.fits is None else Cell("yes", style="green")
+    if static.fits is False:
+        overflow = _overflow(static, limit)
+        memory = f", {static.overflow.memory}" if static.overflow else ""
+        temp = temp._replace(notes=(overflow, *static.warnings))
+        fits = Cell(f"no{memory}", (overflow,), "yellow")
+    return temp, ratio, fits, cells.flops(row)
 
 
-def _temp_cell(row: CaseResult, overflow: str) -> Cell:
-    """The temporaries; also noted here if they do not fit, as a narrow terminal drops the column for that."""
-    if row.static is None or row.static.fits is not False:
-        return cells.temp(row)
-    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES), (overflow, *row.static.warnings))
-
-
-def _fits_cell(row: CaseResult, overflow: str) -> Cell:
-    if row.static is None or row.static.fits is None:
-        return Cell(ABSENT)
-    if row.static.fits:
-        return Cell("yes", style="green")
-    memory = f", {row.static.overflow.memory}" if row.static.overflow else ""
-    return Cell(f"no{memory}", (overflow,), "yellow")
-
-
-def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
-    """Implementation → what its cases that do not fit would need, or the compiler's own words.
+def _overflow(static: Static, limit: int | None) -> str:
+    """What a case that does not fit would need, or the compiler's own words.
 
     A core's own memory is not the target's, which then may be large enough.
     """
-    memory = f"does not fit {_memory(limit) or 'the memory'}"
-    texts: dict[str, tuple[list[str], list[str], list[str]]] = {}
-    for row in rows:
-        if row.static is not None and row.static.fits is False:
-            planned, refused, on_chip = texts.setdefault(row.label, ([], [], []))
-            at, needed = format_count(row.seq), row.static.planned_bytes
-            if needed is None:
-                said = on_chip if row.static.overflow else refused
-                said.append(f"at {at}: {row.static.unavailable['temp_bytes']}")
-            else:
-                planned.append(f"{format_bytes(needed)} at {at}")
-    return {
-        label: "; ".join(
-            [
-                *([f"{memory}: plans {', '.join(planned)}"] if planned else [memory] if refused else []),
-                *refused,
-                *on_chip,
-            ]
-        )
-        for label, (planned, refused, on_chip) in texts.items()
-    }
+    if static.overflow:
+        return static.unavailable["temp_bytes"]
+    planned = static.planned_bytes
+    why = static.unavailable["temp_bytes"] if planned is None else f"plans {format_bytes(planned)}"
+    return f"does not fit {_memory(limit) or 'the memory'}: {why}"
 
 
 def growth_table(panel: SuiteResults) -> TableData:

@@ -19,27 +19,10 @@ from harness.sweep.settings import Settings
 from tests.goldens import assert_golden, scenes
 
 
-def text(renderable, width=120):
+def text(renderable, width):
     out = io.StringIO()
     Console(file=out, width=width).print(renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def catalog():
-    fields = (Field("seq", "int", True), Field("topk", "int", False, 2048))
-    family = FamilyInfo("topk", "Which k columns?", fields, ("exact",), ("fwd", "bwd"), "family.py")
-    shared = {"framework": "jax", "module": "m", "file": "f", "line": 1, "hash": "h"}
-    options = (Field("buckets", "int", False, 4096), Field("keep", "int", True))
-    found = [
-        ImplementationInfo(
-            id=f"topk/{name}", semantics="exact", options=given, sentence=said, expects=why, **shared
-        )
-        for name, given, said, why in (
-            ("two_stage", options, "Two stages.", None),
-            ("literal", (), "As written.", "ties"),
-        )
-    ]
-    return Catalog({"topk": family}, {info.id: info for info in found})
 
 
 FIELDS = (
@@ -65,8 +48,10 @@ INDEXER = {
     "point": None,
     "reason": "use stage=x",
 }
-KEEP = Field("keep", "int", required=True, minimum=0)
-TWO_STAGE = ImplementationInfo("topk/two_stage", "jax", "exact", (KEEP,), "Two.", None, "m", "f", 1, "h")
+OPTIONS = (Field("buckets", "int", False, 4096), Field("keep", "int", required=True, minimum=0))
+TWO_STAGE = ImplementationInfo("topk/two_stage", "jax", "exact", OPTIONS, "Two.", None, "m", "f", 1, "h")
+LITERAL = replace(TWO_STAGE, id="topk/literal", options=(), expects="ties")
+CATALOG = Catalog({"topk": FAMILY}, {info.id: info for info in (TWO_STAGE, LITERAL)})
 
 
 SETTINGS = Settings(budget_s=2.0, memory_bytes=2**30, threads=1)
@@ -79,7 +64,7 @@ def test_lists_are_those_that_were_read():
     missing = SimpleNamespace(what="libtpu", state="optional", says="not installed", remedy="pip install x")
     wordy = [replace(TWO_STAGE, sentence="Two stages " * 20)]
     shown = {
-        "families": families_table(catalog()),
+        "families": families_table(CATALOG),
         "no family": families_table(Catalog()),
         "a dry run": dry_run_table([mask, mla], 40, 80.0),
         "what is missing": findings_table([missing]),

@@ -3,25 +3,22 @@
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import StepModel
+from harness.core.errors import UsageError
 from harness.core.kernel_figures import OnChipOverflow, OperandBlock, TpuKernelFigures
 from harness.core.peak_owners import Owner, OwnerChange, Owners
 from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Collective, Static
 from harness.report.console import TextConsole
 from harness.report.run_report import launch_lines
-from harness.report.tables.bounds_table import bound_lines, bounds_table, print_roofline, sentences
+from harness.report.tables.bounds_table import bound_lines, print_roofline, sentences
 from harness.report.tables.checks import print_checks
 from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
-from harness.report.tables.max_seq import (
-    largest_table,
-    longest_context_lines,
-    longest_context_table,
-    longest_lines,
-)
+from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
 from harness.report.tables.owners_table import (
     change_sentence,
     comparison_lines,
@@ -30,7 +27,7 @@ from harness.report.tables.owners_table import (
     reservations,
 )
 from harness.report.tables.render import print_tables
-from harness.report.tables.suite import suite_tables
+from harness.report.tables.suite import CHOICES, check_columns, suite_tables
 from harness.report.tables.targets import (
     collective_lines,
     detail_table,
@@ -38,7 +35,6 @@ from harness.report.tables.targets import (
     program_lines,
     targets_table,
 )
-from harness.report.tables.tpu_kernels import tpu_kernel_lines, tpu_kernel_page, tpu_kernels_table
 from tests.goldens import assert_golden, scenes
 from tests.records import FAILED, kernel_of, timing_of
 from tests.records import record_of as bare_record
@@ -112,6 +108,12 @@ def rated(cost, facts=None, **more):
     ]
 
 
+def test_an_unknown_column_lists_those_that_exist():
+    check_columns(CHOICES)
+    with pytest.raises(UsageError, match='unknown column "GFLOP/s"; nearest: "FLOP/s"; known: time, 95 %'):
+        check_columns(["time", "GFLOP/s"])
+
+
 def growing(**more):
     figures = [(seq, {"host": static_of(bytes_accessed=3.0 * seq)}) for seq in (4 * K, 8 * K)]
     return tables_of(*(record_of("broadcast", seq, static=own, **more) for seq, own in figures))
@@ -159,6 +161,10 @@ def test_suites():
         "a documented peak": rated(Cost(flops=4e11, bytes=1e9), H100, device="cuda",
             workload={"dtype": "bf16"}),
         "shares of a roof": [t for ts in suite_tables(roofs, requested=("roof",)) for t in ts],
+        "columns that are asked for": tables_of(*(
+            record_of(name, 4 * K, timing=timing_of([1.0] * 6), static={"host": static_of(temp_bytes=size)})
+            for name, size in (("broadcast", 4 * MIB), ("scatter", MIB))
+        ), requested=("temp/base", "peak", "95 %")),
         "no roof": [t for ts in suite_tables(suite_on_machine(half), requested=("roof",)) for t in ts],
     })  # fmt: skip
 
@@ -260,7 +266,7 @@ def test_bounds_and_ceilings():
     small = [costing("small", seq, 989e9) for seq in lengths]
 
     def shown(*records):
-        return [bounds_table(suite_on_machine(*records)), *bound_lines(suite_on_machine(*records))]
+        return bound_lines(suite_on_machine(*records))
 
     def roofline(console):
         facts = {"gpu": {"name": "NVIDIA H100 80GB HBM3"}, "cores": 2}
@@ -384,7 +390,7 @@ def test_tpu_kernels():
     def shown(*kernels, flops=1e12, mode="fwd"):
         record = with_kernels(64 * K, kernels, V5P, "tpu_kernels", mode=mode, cost=Cost(flops=flops))
         panel = panel_of(record)
-        return [*tpu_kernel_lines(panel, V5P), tpu_kernels_table(panel, V5P), *tpu_kernel_page(record, V5P)]
+        return [*kernel_lines(panel, V5P), kernels_table(panel, V5P), *kernel_page(record, V5P)]
 
     assert_printed("tpu_kernels.txt", {
         "the fullest": shown(replace(FLASH, kernel="other", vmem_bytes=1 << 10), FLASH, flops=None),
@@ -421,22 +427,20 @@ def longest(family, modes=("fwd",), **found):
 
 def test_longest_lengths():
     def shown(*families):
-        suites, entries = [own for own, _ in families], [entry for _, own in families for entry in own]
-        return [*longest_context_lines(suites, entries), longest_context_table(suites, entries)]
+        entries = [entry for _, own in families for entry in own]
+        fits = fits_of([own for own, _ in families], {"largest": entries})
+        return [*longest_lines(fits), longest_table(fits)]
 
     results, entries = longest("mask", dense=(2 * K, 3 * K), flex=(8 * K, None), plain=(2 * K, 3 * K))
-    compiled = replace(
-        results, records=tuple(replace(r, static={V5P: static_of(temp_bytes=1)}) for r in results.records)
-    )
+    plain = replace(results, models=())
     bounds = {"host": (26 * K, 28 * K, None), "tpu:v5e": (None, K, "the shortest does not fit"),
               V5P: (K * K, None, "the longest tried"), "cuda:h200": (None, None,
                   "not installed")}  # fmt: skip
     found = [
-        {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": target, "seq": seq,
-            "beyond": beyond, "reason": why}
+        {**entries[0], "target": target, "seq": seq, "beyond": beyond, "reason": why}
         for target, (seq, beyond, why) in bounds.items()
-    ]  # fmt: skip
-    assert largest_table("topk", found, {}).rows == ()
+    ]
+    tried = [{**entry, "trials": [{"seq": K}]} for entry in found]  # on a device, by an earlier version
     assert_printed("longest_lengths.txt", {
         "the family that ends it": shown(
             longest("mask", broadcast=(4 * K, 5 * K), scatter=(32 * K, 36 * K)), longest("topk",
@@ -448,9 +452,8 @@ def test_longest_lengths():
         "no context is known": shown(longest("topk", exact=(None, None))),
         "a family without a plan": shown(longest("topk", exact=(64 * K, None)), longest("mla", naive=(None,
             None))),
-        "no model": shown((replace(results, models=()), entries)),
-        "what goes furthest": longest_lines(compiled, entries),
-        "by target": [largest_table("mask", found, {})],
+        "no model": shown((plain, entries)),
+        "by target": shown((plain, [*tried, *found])),
     })  # fmt: skip
 
 
