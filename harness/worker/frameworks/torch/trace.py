@@ -216,7 +216,8 @@ def figures(
     )
     if totals.log is None or static.planned_bytes is None:
         return static
-    buffers = totals.log.buffers(dict(argument_names(inputs)), returned, totals.memory.peak_at)
+    totals.memory.keep_peak()
+    buffers = totals.log.buffers(dict(argument_names(inputs)), returned)
     peak = sum(owner.bytes for owner in buffers)
     return replace(static, owners=Owners.of(buffers, peak, static.planned_bytes))
 
