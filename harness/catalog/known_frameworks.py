@@ -76,7 +76,7 @@ ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:TRAITS"
 
 # Traits by name, in the order in which versions are listed.
 BUILT_IN = {
-    name: f"harness.worker.frameworks.{name}:TRAITS" for name in ("torch", "jax", "numpy", "pallas", "triton")
+    name.lower(): f"harness.worker.frameworks:{name}" for name in ("TORCH", "JAX", "NUMPY", "PALLAS", "TRITON")
 }
 UNKNOWN_FRAMEWORK = FrameworkTraits(runner="", packages=())
 
