@@ -56,10 +56,8 @@ SHARED = {
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "framework": {
-        "worker/frameworks/numpy": "numpy's face",
         "worker/frameworks/torch": "torch's",
         "worker/frameworks/jax": "jax's",
-        "worker/frameworks/pallas": "Pallas's",
         "worker/frameworks/triton": "Triton's",
     },
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},

@@ -77,9 +77,8 @@ NO_TRITON = "Triton is not installed; pip install -e '.[triton]'"
 ENTRY_POINTS = "seqsweep.frameworks"  # name → "package.module:TRAITS"
 
 # Traits by name, in the order in which versions are listed.
-BUILT_IN = {
-    name: f"harness.worker.frameworks.{name}:TRAITS" for name in ("torch", "jax", "numpy", "pallas", "triton")
-}
+NAMES = ("torch", "jax", "numpy", "pallas", "triton")
+BUILT_IN = {name: f"harness.worker.frameworks:{name.upper()}" for name in NAMES}
 UNKNOWN_FRAMEWORK = FrameworkTraits(runner="", packages=())
 
 

@@ -19,7 +19,6 @@ from harness.catalog.arrays import elements, entries, nbytes, walk
 from harness.core.errors import ScratchFull
 from harness.core.units import format_bytes
 
-PIECE = 1 << 16  # elements of an array that are summed at a time
 PARTS = 1000  # at most, of a result: each becomes a file
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # EFBIG: the shell's limit, `ulimit -f`
 
@@ -55,26 +54,14 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses
 
 
 def checksums(tree: Any) -> list[int]:
-    """A checksum of the values of every array, as `write` would store them, without copying any."""
-    return [_checksum(np.asarray(leaf)) for leaf in leaves(tree)]
+    """A checksum of the values of every array, as `write` would store them."""
+    return [crc32(_raw(np.asarray(leaf))) for leaf in leaves(tree)]
 
 
-def _checksum(array: Any) -> int:
+def _raw(array: Any) -> Any:
+    """An array's bytes in C order and this machine's byte order; copied where they lie in another one."""
     require_numbers(array)
-    nditer: Any = np.nditer  # its stub does not know contig
-    pieces = nditer(
-        array,
-        flags=["external_loop", "buffered", "zerosize_ok"],
-        op_flags=[["readonly", "contig"]],
-        op_dtypes=[array.dtype.newbyteorder("=")],
-        casting="equiv",
-        order="C",
-        buffersize=PIECE,
-    )
-    total = 0
-    for piece in pieces:
-        total = crc32(piece.view(np.uint8).data, total)
-    return total
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(-1).view(np.uint8).data
 
 
 def require_numbers(array: Any) -> None:
@@ -84,17 +71,17 @@ def require_numbers(array: Any) -> None:
 
 
 def write(folder: Path, tree: Any) -> None:
-    """Write a tree of arrays to a folder of its own.
+    """Write a tree of arrays to a folder of its own; nothing of it stays where that fails.
 
     Raises TypeError for a leaf whose dtype has no raw form, such as object or text; ScratchFull where there
-    is not enough space, after removing what was written.
+    is not enough space.
     """
     try:
         _write(folder, tree)
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, OSError) or error.errno not in FULL:
+            raise
         free = shutil.disk_usage(folder.parent).free
         raise ScratchFull(
             f"{folder.parent} (below TMPDIR) cannot take {format_bytes(nbytes(tree))} of arrays "
@@ -109,14 +96,11 @@ def _write(folder: Path, tree: Any) -> None:
     def store(leaf: Any) -> dict[str, Any]:
         nonlocal count
         array = np.asarray(leaf)
-        require_numbers(array)
-        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         name = f"{count}.raw"
         count += 1
         # ndarray.tofile ends a short write with an OSError that has no errno (numpy 2.5).
-        (folder / name).write_bytes(array.reshape(-1).view(np.uint8).data)
-        # The leaf's own shape: ascontiguousarray gives an array without axes one of length 1.
-        return {"file": name, "dtype": array.dtype.name, "shape": list(np.shape(leaf))}
+        (folder / name).write_bytes(_raw(array))
+        return {"file": name, "dtype": array.dtype.name, "shape": list(array.shape)}
 
     form = _describe(tree, store)
     (folder / "tree.json").write_text(json.dumps(form), encoding="utf-8")

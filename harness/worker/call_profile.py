@@ -15,6 +15,7 @@ from harness.worker.frameworks.base import Framework, Prepared
 from harness.worker.stage_recorder import OUTSIDE
 
 MOST_OPERATORS = 20  # that a profile lists
+PARAMETERS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")  # with a function's type among them at most
 LONGEST = 100  # characters of a kernel's name; of a longer one the first stay, and a hash of all
 
 
@@ -68,20 +69,8 @@ def shorten(name: str) -> str:
     >>> shorten("void at::native::unrolled_kernel<4, at::native::FillFunctor<int> >(int, char*)")
     'unrolled_kernel<4, FillFunctor<int>>'
     """
-    short = _without_parameters(name.removeprefix("void "))
+    short = PARAMETERS.sub("", name.removeprefix("void ")).rstrip() or name
     short = re.sub(r"\(anonymous namespace\)::|\b\w+::", "", short).replace(" >", ">")
     if len(short) <= LONGEST:
         return short
     return f"{short[:LONGEST]}…{sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _without_parameters(name: str) -> str:
-    """The name up to the parenthesis that belongs to the last one, where one closes it."""
-    if not name.endswith(")"):
-        return name
-    open_ = 0
-    for place in range(len(name) - 1, -1, -1):
-        open_ += {")": 1, "(": -1}.get(name[place], 0)
-        if open_ == 0:
-            return name[:place].rstrip() or name
-    return name

@@ -6,7 +6,6 @@ process the implementation may have replaced anything.
 
 import gc
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -300,8 +299,4 @@ class CaseWorker:
             handed = {"result": arrays, "inputs": mine}
             if returned:
                 handed[RETURNED] = np.array(returned, np.int64)
-            try:
-                array_files.write(self.folder / name, handed)
-            except BaseException:  # re-raised: only half a result must not stay behind
-                shutil.rmtree(self.folder / name, ignore_errors=True)
-                raise
+            array_files.write(self.folder / name, handed)

@@ -95,11 +95,6 @@ def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable
     return least_s
 
 
-def host_marks() -> tuple[Callable[[], float], Callable[[float, float], float]]:
-    """(mark, span) by the host's clock, for frameworks whose code is synchronous."""
-    return perf_counter, lambda start, end: end - start
-
-
 class RunQueue:
     """How long the threads of this process wait for a core, from its creation on.
 

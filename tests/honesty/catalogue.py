@@ -13,9 +13,7 @@ import yaml
 
 HERE = Path(__file__).parent
 BENCH, DATA, PLUGINS = HERE / "bench.yaml", HERE / "cheats.yaml", HERE / "cheats"
-DETECTIONS = HERE / "detections.yaml"
 HONEST = "honest"  # the plugin that holds no cheat
-OUTCOMES = ("caught", "told", "harmless", "missed")
 
 
 @dataclass(frozen=True)
@@ -34,19 +32,6 @@ class Cheat:
     like: str = "sorts_whole_rows"
     spares: str = ""
 
-    def __post_init__(self) -> None:
-        """ValueError where the data contradict themselves."""
-        wrong = {
-            f"unknown outcome {self.outcome}": self.outcome not in OUTCOMES,
-            "what catches it is missing": self.outcome != "missed" and not self.by,
-            "what it would take is missing": (self.outcome == "missed") != bool(self.takes),
-            "before the clock, and not caught": self.before_the_clock and self.outcome != "caught",
-            "caught, and ok": (self.outcome == "caught") != (self.status != "ok"),
-        }
-        for problem, holds in wrong.items():
-            if holds:
-                raise ValueError(f"{DATA.name}: {self.name}: {problem}")
-
 
 @dataclass(frozen=True)
 class Source:
@@ -54,16 +39,6 @@ class Source:
 
     title: str
     address: str
-
-
-@dataclass(frozen=True)
-class Detection:
-    """What looks for cheats, `where` in `harness/`, in about so many `lines`; `alone` are cheats."""
-
-    what: str
-    where: str
-    lines: int
-    alone: tuple[str, ...]
 
 
 def builders(plugin: Path) -> Mapping[str, str]:
@@ -92,15 +67,6 @@ def cheats() -> tuple[Cheat, ...]:
     for plugin in sorted(PLUGINS.glob("*.py")):
         written |= builders(plugin)
     return tuple(Cheat(name, written[name], **entry) for name, entry in data()["cheats"].items())
-
-
-def detections() -> tuple[Detection, ...]:
-    """All detections, in the order of the data. ValueError where one alone catches what is not caught."""
-    found = {cheat.name for cheat in cheats() if cheat.outcome in {"caught", "told"}}
-    entries = yaml.safe_load(DETECTIONS.read_text(encoding="utf-8"))
-    if missed := {name for entry in entries for name in entry["alone"]} - found:
-        raise ValueError(f"{DETECTIONS.name}: {', '.join(sorted(missed))}: no cheat that is caught")
-    return tuple(Detection(**{**entry, "alone": tuple(entry["alone"])}) for entry in entries)
 
 
 def suites() -> Mapping[str, list[str]]:

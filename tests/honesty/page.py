@@ -1,4 +1,4 @@
-"""docs/HONESTY.md: cheats that were tried, what catches each or would, and what each detection is for.
+"""docs/HONESTY.md: cheats that were tried, and what catches each or would.
 
 python -m tests.honesty.page     write it
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.honesty.catalogue import Cheat, cheats, detections, sources
+from tests.honesty.catalogue import Cheat, cheats, sources
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "HONESTY.md"
 
@@ -37,7 +37,7 @@ def page() -> str:
     counts = ", ".join(f"{len(part)} {SECTIONS[name][0].lower()}" for name, part in parts.items() if part)
     text = [INTRODUCTION.format(count=len(everything), counts=counts)]
     text += [_section(section, part) for section, part in parts.items() if part]
-    return "\n".join([*text, _ledger(), _sources(everything)])
+    return "\n".join([*text, _sources(everything)])
 
 
 def _section(section: str, part: Sequence[Cheat]) -> str:
@@ -48,22 +48,6 @@ def _section(section: str, part: Sequence[Cheat]) -> str:
     ]
     head = [f"## {title}\n", f"{sentence}\n", f"| cheat | what it does | where it is met | {remedy} |"]
     return "\n".join([*head, "| --- | --- | --- | --- |", *rows, ""])
-
-
-def _ledger() -> str:
-    """What each detection costs in lines, and what would come through without it."""
-    rows = [
-        f"| {each.what} | {each.where} | {each.lines} | {', '.join(f'`{name}`' for name in each.alone)} |"
-        for each in detections()
-    ]
-    head = [
-        "## What each detection is for\n",
-        "From `tests/honesty/detections.yaml`; files are those in `harness/`. What each alone catches",
-        "follows from how it works; it was not tried by taking each out. One without any is to be removed.\n",
-        "| detection | where | lines, about | what it alone catches |",
-        "| --- | --- | --- | --- |",
-    ]
-    return "\n".join([*head, *rows, ""])
 
 
 def _linked(met: str) -> str:

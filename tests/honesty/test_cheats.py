@@ -9,7 +9,7 @@ import yaml
 
 from tests.honesty.catalogue import BENCH, HONEST, PLUGINS, builders, cheats, sources, suites
 from tests.honesty.drill import run_all, run_cheats, shortfall, unwell
-from tests.honesty.page import PAGE, page
+from tests.honesty.page import PAGE, SECTIONS, page
 
 LEAST = 32
 
@@ -94,4 +94,5 @@ def test_what_a_cheat_is_compared_with_runs_beside_it():
 def test_every_source_is_used_and_every_cheat_says_what_it_does():
     text = " ".join(cheat.met for cheat in cheats())
     assert [key for key in sources() if key not in text] == []
+    assert {cheat.outcome for cheat in cheats()} == SECTIONS.keys()
     assert all(cheat.does.endswith(".") and cheat.met.endswith(".") for cheat in cheats())

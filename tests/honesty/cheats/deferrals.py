@@ -108,7 +108,7 @@ def answers_when_it_is_fetched(w: TopkWorkload):
     """Returns zeros, and replaces the function that fetches a result by one that computes it first."""
     from rightly import nothing
 
-    from harness.worker.frameworks.numpy.framework import Numpy
+    from harness.worker.frameworks.numpy import Numpy
 
     fetch, last = Numpy.get, []
 

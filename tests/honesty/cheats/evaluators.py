@@ -76,7 +76,7 @@ def forges_its_figures(w: TopkWorkload):
 @implementation(framework="numpy", semantics="exact")
 def reports_no_memory(w: TopkWorkload):
     """Takes 64 MiB in every call, and replaces the function that reads the peak."""
-    from harness.worker.frameworks.numpy.framework import Numpy
+    from harness.worker.frameworks.numpy import Numpy
 
     Numpy.rise = lambda _: lambda: 0
 

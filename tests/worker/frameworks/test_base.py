@@ -110,7 +110,7 @@ class TestNumpy:
 import ctypes, re
 from pathlib import Path
 import numpy as np
-from harness.worker.frameworks.numpy.framework import limit_blas
+from harness.worker.frameworks.numpy import limit_blas
 paths = set(re.findall(r"/\\S*openblas\\S*", Path("/proc/self/maps").read_text()))
 for path in paths:
     for name in ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads"):

@@ -233,29 +233,17 @@ def test_the_flush_writes_every_byte_in_place_under_the_name_that_a_trace_has():
     assert buffer.is_deleted()
 
 
-class Driver:
-    def __init__(self, failed=0, size=50 << 20):
-        self.failed, self.size = failed, size
-
-    def cuDeviceGet(self, device, ordinal):  # noqa: N802 - its name
-        device._obj.value = ordinal
-        return self.failed
-
-    def cuDeviceGetAttribute(self, value, attribute, device):  # noqa: N802 - its name
-        assert (attribute, device.value) == (38, 3)
-        value._obj.value = self.size
-        return 0
-
-
 @pytest.mark.parametrize(
-    ("driver", "size"), [(Driver(), 50 << 20), (Driver(failed=3), None), (Driver(size=0), None), (None, None)]
+    ("failed", "size", "found"), [(0, 1 << 20, 1 << 20), (3, 1 << 20, None), (0, 0, None)]
 )
-def test_the_size_of_l2_is_the_drivers_word(monkeypatch, driver, size):
-    def load(name):
-        assert name == "libcuda.so.1"
-        if driver is None:
-            raise OSError(name)
-        return driver
+def test_the_size_of_l2_is_the_drivers_word(monkeypatch, failed, size, found):
+    def write(pointer, value):
+        pointer._obj.value = value
+        return failed
 
-    monkeypatch.setattr(ctypes, "CDLL", load)
-    assert device_clock.l2_bytes(3) == size
+    def attribute(value, wanted, device):
+        return write(value, size if (wanted, device.value) == (38, 3) else -1)
+
+    driver = SimpleNamespace(cuDeviceGet=write, cuDeviceGetAttribute=attribute)
+    monkeypatch.setattr(ctypes, "CDLL", {"libcuda.so.1": driver}.__getitem__)
+    assert device_clock.l2_bytes(3) == found

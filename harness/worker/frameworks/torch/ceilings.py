@@ -10,7 +10,7 @@ import math
 import os
 import random
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -140,12 +140,6 @@ def sample(
     return rates
 
 
-def cache_sizes(device: torch.device, threads: int) -> Mapping[str, int]:
-    if device.type == "cpu":
-        return caches(sorted(os.sched_getaffinity(0))[:threads])
-    return {"L2": torch.cuda.get_device_properties(device).L2_cache_size}
-
-
 def measure(device_name: str, threads: int) -> dict[str, Any]:
     """All readings of a device. Unsupported where torch does not run on it."""
     framework = Torch()
@@ -154,14 +148,17 @@ def measure(device_name: str, threads: int) -> dict[str, Any]:
     framework.start(device_name, threads, wide=True)
     framework.enter("fwd", wide=True)
     read, device = reader(framework), torch.device(device_name)
-    on_cpu = device.type == "cpu"
-    memory = usable_memory() if on_cpu else torch.cuda.get_device_properties(device).total_memory
+    if device.type == "cpu":
+        memory, cache_sizes = usable_memory(), caches(sorted(os.sched_getaffinity(0))[:threads])
+    else:
+        gpu = torch.cuda.get_device_properties(device)
+        memory, cache_sizes = gpu.total_memory, {"L2": gpu.L2_cache_size}
     kernels = [*matrix_products(device, read), *streams(device, threads, memory)]
     readings = [
         {"kernel": kernel.name, "dtype": kernel.dtype, "size": kernel.size, "per_second": rates}
         for kernel, rates in zip(kernels, sample(kernels, read), strict=True)
     ]
-    return {"caches": cache_sizes(device, threads), "readings": readings}
+    return {"caches": cache_sizes, "readings": readings}
 
 
 if __name__ == "__main__":

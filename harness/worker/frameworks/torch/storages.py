@@ -30,36 +30,32 @@ DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torc
 
 @dataclass
 class Storage:
-    """One storage, alive from step `first` to step `last`; a step is the number of an operator."""
+    """One storage; `before` the timed part, or `saved` for a backward."""
 
     bytes: int
     operator: str
     shape: str
     source: str
-    first: int
-    last: int | None = None
+    before: bool = False
     saved: bool = False
 
 
 class StorageLog:
-    """The storages of a trace, by keys that later storages may reuse."""
+    """The storages of a trace, by keys that later storages may reuse, and those alive at its peak."""
 
     def __init__(self) -> None:
-        self.step = -1
         self.alive: dict[int, Storage] = {}
-        self.gone: list[tuple[int, Storage]] = []
+        self.at_peak: list[tuple[int, Storage]] = []
         self.lines: dict[int, str] = {}  # of the forward, by sequence number of the autograd node
         self.in_backward = False
 
     def begin(self) -> None:
         """Begin the timed part: what is alive now and no argument was saved for it."""
-        self.step, self.gone = 0, []
         for storage in self.alive.values():
-            storage.first, storage.saved = 0, True
+            storage.before = storage.saved = True
 
     def enter(self) -> None:
         """Before an operator runs: note its line by its node, or what a beginning backward finds saved."""
-        self.step += 1
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         if node is not None and not self.in_backward:
             self.in_backward = True
@@ -71,29 +67,23 @@ class StorageLog:
     def add_storage(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
         dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
         shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
-        self.alive[key] = Storage(size, operator, shape, self._line(), max(self.step, 0))
+        self.alive[key] = Storage(size, operator, shape, self._line())
 
     def _line(self) -> str:
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
 
-    def free_storage(self, key: int) -> None:
-        if (storage := self.alive.pop(key, None)) is not None:
-            storage.last = max(self.step, storage.first)
-            self.gone.append((key, storage))
-
-    def buffers(self, arguments: Mapping[int, str], results: Collection[int], peak_at: int) -> list[Owner]:
-        """The buffers that are alive at this step; `arguments` are names by storage key."""
-        buffers: list[Owner] = []
-        for key, each in (*self.gone, *self.alive.items()):
-            if each.bytes and each.first <= peak_at and (each.last is None or peak_at <= each.last):
-                returned = each.last is None and key in results
-                buffers.append(_owner(each, arguments.get(key), returned=returned))
-        return buffers
+    def buffers(self, arguments: Mapping[int, str], results: Collection[int]) -> list[Owner]:
+        """The buffers that were alive at the peak; `arguments` are names by storage key."""
+        return [
+            _owner(each, arguments.get(key), returned=key in results and self.alive.get(key) is each)
+            for key, each in self.at_peak
+            if each.bytes
+        ]
 
 
 def _owner(storage: Storage, argument: str | None, *, returned: bool) -> Owner:
-    if argument is None and storage.saved and not storage.source and not storage.first:
+    if argument is None and storage.before and not storage.source:
         argument = "cotangent"
     if argument is not None:
         return Owner(argument, "argument", storage.bytes, "", storage.shape, "")
@@ -129,11 +119,12 @@ def _inside(file: str) -> bool:
 
 
 class LiveBytes:
-    """Bytes alive `now`, and their `peak`; with a `log`, `peak_at` is the step of the peak."""
+    """Bytes alive `now`, and their `peak`; a `log` gets what is alive there."""
 
     def __init__(self, log: StorageLog | None) -> None:
         self.log = log
-        self.now = self.peak = self.peak_at = 0
+        self.now = self.peak = 0
+        self.at_peak = False  # nothing has been freed since the peak
         self.numbers: dict[int, int] = {}  # storages numbered in order of creation
         self.sizes: dict[int, int] = {}
         self.refs: dict[int, Any] = {}
@@ -141,10 +132,9 @@ class LiveBytes:
 
     def begin(self) -> None:
         """Begin the timed part: the peak and the log count from here."""
-        self.peak = self.now
+        self.peak, self.at_peak = self.now, True
         if self.log:
             self.log.begin()
-            self.peak_at = 0
 
     def hold(self, tree: Any, operator: str = "") -> None:
         """Count a tree's storages until they are freed."""
@@ -155,14 +145,21 @@ class LiveBytes:
                 self.now += self.sizes[key]
                 if self.log:
                     self.log.add_storage(key, tensor, self.sizes[key], operator)
-                    self.peak_at = self.log.step if self.now > self.peak else self.peak_at
-                self.peak = max(self.peak, self.now)
+                if self.now > self.peak:
+                    self.peak, self.at_peak = self.now, True
                 self.refs[key] = weakref.ref(storage, partial(self._release, key))
 
+    def keep_peak(self) -> None:
+        """Keep what is alive at the peak, before anything of it is freed."""
+        if self.log and self.at_peak:
+            self.log.at_peak = list(self.log.alive.items())
+        self.at_peak = False
+
     def _release(self, key: int, _: Any) -> None:
+        self.keep_peak()
         self.now -= self.sizes.pop(key, 0)
         if self.log:
-            self.log.free_storage(key)
+            self.log.alive.pop(key, None)
         self.numbers.pop(key, None)
         self.refs.pop(key, None)
 

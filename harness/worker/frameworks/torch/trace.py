@@ -63,7 +63,6 @@ class TraceTotals(TorchDispatchMode):
         self.log = log
         self.memory = LiveBytes(log)
         self.digest = sha256()
-        self.names: dict[Any, str] = {}
         self.timed = False
         self.patience = patience
         self.deadline = time.process_time() + patience.seconds
@@ -96,8 +95,7 @@ class TraceTotals(TorchDispatchMode):
             self.log.enter()
         result = func(*args, **kwargs)
         if func is not DEVICE:
-            name = self.names.get(func) or self.names.setdefault(func, str(func))
-            self.digest.update(f"{name} {spelled}\n".encode())
+            self.digest.update(f"{func} {spelled}\n".encode())
             self.memory.hold(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
@@ -216,7 +214,8 @@ def figures(
     )
     if totals.log is None or static.planned_bytes is None:
         return static
-    buffers = totals.log.buffers(dict(argument_names(inputs)), returned, totals.memory.peak_at)
+    totals.memory.keep_peak()
+    buffers = totals.log.buffers(dict(argument_names(inputs)), returned)
     peak = sum(owner.bytes for owner in buffers)
     return replace(static, owners=Owners.of(buffers, peak, static.planned_bytes))
 
