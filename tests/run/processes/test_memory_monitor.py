@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness.run.processes import memory_monitor
-from harness.run.processes.memory_monitor import LOOKS, MemoryMonitor
+from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import exit_cause
 
 GIB = 2**30
@@ -103,24 +103,6 @@ def test_address_space_counts_as_taken(memory):
     watched.look(1)
     assert watched.near_limit(1) == "with 9.70 GiB taken of the 10.0 GiB allowed"
     assert watched.near_limit(2) is None
-
-
-@pytest.mark.parametrize(
-    ("size", "grows"),
-    [
-        (lambda look: look * 0.6, True),
-        (lambda look: look * 0.4, False),  # as much again would fit
-        (lambda look: 6.0, False),  # at rest
-        (lambda look: 9.0 - look * 0.1, False),
-    ],
-)
-def test_a_hang_that_never_stopped_growing_was_on_its_way(memory, size, grows):
-    watched = watching(memory, 1, limit=99 * GIB)
-    for look in range(LOOKS):
-        assert watched.growing(1) is None
-        memory.private = {1: int(size(look) * GIB)}
-        watched.look(1)
-    assert bool(watched.growing(1)) is grows
 
 
 @pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["this one", "one that has ended"])
