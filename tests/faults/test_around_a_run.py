@@ -56,6 +56,17 @@ def resumed(conduct):
     assert len({record.case for record in read.records}) == len(read.records) == CASES
 
 
+def test_results_that_are_read_only_are_told_before_anything_is_measured(conduct, monkeypatch):
+    executor = FakeExecutor()
+    conduct.results.mkdir()
+    with monkeypatch.context() as patch:
+        ReadOnly(patch, conduct.results).begin()
+        with pytest.raises(MachineError, match=r"cannot be written \(Read-only file system\); .* --results"):
+            conduct(executor)
+    assert (executor.asked, executor.closed) == ([], True)
+    assert list(conduct.results.iterdir()) == []
+
+
 @pytest.mark.parametrize("seq", [1024, 2048, 4096])
 def test_results_that_become_read_only_keep_what_was_measured(conduct, monkeypatch, seq):
     patch = pytest.MonkeyPatch()
