@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.core.errors import MachineError, SeqsweepError
 from harness.machines.node import MeasuredShard, MeasuringNode, SweepOrder
+from harness.run.processes.output_log import last_line
 from harness.sweep.config import MachinePool
 
 ASK_SECONDS = 180.0
@@ -42,7 +43,7 @@ class RayCluster:
             self.ray.init(pool.address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
         except Exception as error:  # whatever it raises, the address is what the user can mend
             raise MachineError(
-                f"machines {pool.name}: no Ray cluster answers at {pool.address} ({_last_line(error)}); "
+                f"machines {pool.name}: no Ray cluster answers at {pool.address} ({last_line(str(error))}); "
                 "start one with ray start --head, or mend its address in bench.yaml"
             ) from None
         self.actors: dict[str, Any] = {}
@@ -136,9 +137,4 @@ def _cause(error: Exception) -> SeqsweepError:
     if isinstance(cause, SeqsweepError):
         return cause
     missing = "No module named 'harness'" in str(error)
-    return MachineError("seqsweep is not installed there" if missing else _last_line(cause or error))
-
-
-def _last_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[-1].strip().rstrip(".") if lines else type(error).__name__
+    return MachineError("seqsweep is not installed there" if missing else last_line(str(cause or error)))

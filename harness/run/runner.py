@@ -218,8 +218,12 @@ WORK = ("compile", "warmup", "contract", "samples")
 
 
 def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
-    """The wall time by activity: compiling, verifying, sampling, and the rest."""
-    spent = {f"{name}_s": max(0.0, seconds) for name, seconds in sorted(context.spent.items())}
+    """The wall time by activity: compiling, verifying, sampling, and the rest.
+
+    What threads did side by side counts for each of them, so all is scaled where it is more than the whole.
+    """
+    factor = min(1.0, wall_s / (sum(context.spent.values()) or 1.0))
+    spent = {f"{name}_s": max(0.0, factor * s) for name, s in sorted(context.spent.items())}
     return totals(wall_s, {**spent, "other_s": max(0.0, wall_s - sum(spent.values()))})
 
 

@@ -128,18 +128,6 @@ def store_empty_shard(results, index, *, second):
     RunFolder.create(results, stored.id, info)
 
 
-def test_a_shard_without_a_case_is_a_part_of_its_sweep(tmp_path):
-    folders = [tmp_path / f"node{index}" for index in range(1, COUNT + 1)]
-    for index, folder in enumerate(folders[:-1], start=1):
-        store_shard(folder, index, second=index)
-    store_empty_shard(folders[-1], COUNT, second=0)
-    for order in (folders, folders[::-1]):
-        (joined,) = collect(order, tmp_path / f"all{order[0].name}").joined
-        assert (joined.shards, joined.absent) == (tuple(range(1, COUNT + 1)), ())
-    (alone,) = collect(folders[-1:], tmp_path / "alone").joined
-    assert alone.absent == tuple(range(1, COUNT))
-
-
 def test_two_kinds_of_machine_with_an_empty_shard_each_are_two_runs(tmp_path):
     """The empty ones begin first: they name neither run, and begin no repetition."""
     kinds = {"here": FACTS, "there": {**FACTS, "cpu": "another"}}

@@ -20,7 +20,7 @@ from harness.run.case import case_state
 from harness.run.processes.worker_process import Processes
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
-from tests.run.fakes import Act, FakeExecutor
+from tests.run.fakes import Act, FakeExecutor, acting, at
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 CASES = 6  # of the scripted schedule, in three groups
@@ -54,6 +54,17 @@ def resumed(conduct):
     read = run.read()
     assert read.problems == ()
     assert len({record.case for record in read.records}) == len(read.records) == CASES
+
+
+def test_results_that_are_read_only_are_told_before_anything_is_measured(conduct, monkeypatch):
+    executor = FakeExecutor()
+    conduct.results.mkdir()
+    with monkeypatch.context() as patch:
+        ReadOnly(patch, conduct.results).begin()
+        with pytest.raises(MachineError, match=r"cannot be written \(Read-only file system\); .* --results"):
+            conduct(executor)
+    assert (executor.asked, executor.closed) == ([], True)
+    assert list(conduct.results.iterdir()) == []
 
 
 @pytest.mark.parametrize("seq", [1024, 2048, 4096])
@@ -92,6 +103,28 @@ def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(conduct
     assert len(RunFolder(moved).read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
     assert not list(Path(conduct.results).glob("runs/*")), "nothing is made in its place"
     moved.rename(conduct.results / "runs" / moved.name)
+    resumed(conduct)
+
+
+FULL = MachineError("/tmp/x (below TMPDIR) cannot take 64 KiB of arrays; free space there")
+
+
+@pytest.mark.parametrize(
+    ("acts", "reference", "kept"),
+    [
+        ({}, Act(verbs={"inputs": at(2, FULL)}), 2),
+        ({}, Act(verbs={"reference": at(2, FULL)}), 2),
+        ({"scatter": acting("check", FULL)}, None, 0),
+        ({"scatter": Act(seq={2048: acting("judged", FULL)})}, None, 4),  # with its readings
+    ],
+)
+def test_a_tmpdir_that_fills_keeps_what_was_measured_and_blames_no_case(conduct, acts, reference, kept):
+    executor = FakeExecutor(acts, reference)
+    with pytest.raises(MachineError, match="below TMPDIR"):
+        conduct(executor)
+    assert (executor.living, list(conduct.scratch.iterdir())) == ([], [])
+    (run,) = all_runs(conduct.results)
+    assert [record.status for record in run.read().records] == ["ok"] * kept
     resumed(conduct)
 
 

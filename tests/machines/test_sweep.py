@@ -335,13 +335,10 @@ def test_an_actor_takes_a_whole_node_or_its_part_of_it():
     assert [(name, taken, apart) for name, _, taken, apart in seats(nodes, gpus)] == [
         (f"a/{number}", {"num_cpus": 2, "num_gpus": 1}, True) for number in range(4)
     ]
-    with pytest.raises(MachineError, match=f"no node of 2 has rack=b; there are {ACCELERATOR}=H200"):
-        seats(nodes, MachinePool("other", labels={"rack": "b"}))
-
-
-def test_nodes_of_one_host_name_are_told_apart():
     twins = [{**ray_node("a"), "NodeID": number * 8} for number in "12"]
     assert [name for name, *_ in seats(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
+    with pytest.raises(MachineError, match=f"no node of 2 has rack=b; there are {ACCELERATOR}=H200"):
+        seats(nodes, MachinePool("other", labels={"rack": "b"}))
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch):

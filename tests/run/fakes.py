@@ -59,6 +59,8 @@ def at(number: int, exception: BaseException) -> Callable[[Any], Any]:
 
 def acting(verb: str, outcome: Any) -> Act:
     """One whose verb has this outcome; `judged` are the calls under the clock that are judged."""
+    if verb == "spawn":
+        return Act(spawn=outcome)
     if verb != "judged":
         return Act(verbs={verb: outcome})
     return Act(verbs={"sample": lambda arguments: outcome if "fresh" in arguments else {}})

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.core.case import Case
 from harness.run.compile.request import CompileRequest, CompileResult
@@ -10,22 +11,6 @@ from harness.sweep.schedule import Group, Schedule
 
 STEPS = 16  # candidate lengths between a power of two and the next
 LONGEST = 1 << 30
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The result for a series: `seq` is the largest length that fits, `beyond` the smallest that does not.
-
-    `reason` says why one of them is None. `panel` is a case's id without its implementation and length.
-    """
-
-    suite: str
-    implementation: str
-    panel: str
-    target: str
-    seq: int | None
-    beyond: int | None
-    reason: str | None
 
 
 class MaxSeqSearch:
@@ -54,16 +39,27 @@ class MaxSeqSearch:
         """The next length of every series that is still open."""
         requests: list[tuple[CompileRequest, Group]] = []
         for (series, name), search in self.searches.items():
-            length = search.next_length()
-            if length is not None:
+            if (length := search.next_length()) is not None:
                 case, group = self.cases[series]
                 requests.append((CompileRequest(at_length(case, length), name), group))
         return requests
 
-    def fits(self) -> list[Fit]:
-        """One per suite, implementation and target, in the order of the schedule."""
+    def fits(self) -> list[dict[str, Any]]:
+        """For run.json, one per suite, implementation and target, in the order of the schedule.
+
+        `seq` is the largest length that fits, `beyond` the smallest that does not; `reason` says why one of
+        them is None.
+        """
         return [
-            Fit(suite.name, case.label, case.panel, name, search.seq, search.beyond, search.reason)
+            {
+                "suite": suite.name,
+                "implementation": case.label,
+                "panel": case.panel,
+                "target": name,
+                "seq": search.seq,
+                "beyond": search.beyond,
+                "reason": search.reason,
+            }
             for suite in self.schedule.suites
             for case in {case.series: case for case in suite.cases}.values()
             for (series, name), search in self.searches.items()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.stop_signals import terminable
 from harness.core.units import format_count
-from harness.run.compile.max_seq import Fit, MaxSeqSearch
+from harness.run.compile.max_seq import MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
 from harness.run.events import Listener
@@ -91,7 +91,7 @@ class _StaticRun:
                     self.pool.submit(CompileRequest(case, name, self.owners), group.settings)
 
     def run(self, *, longest: bool) -> Done:
-        fits: list[Fit] = []
+        largest: list[dict[str, Any]] = []
         interrupted = False
         schedule = self.request.schedule
         try:
@@ -102,14 +102,13 @@ class _StaticRun:
             self._write(refused)
             self._take_all(self._take)
             if longest:
-                fits = self._search_max_seq()
+                largest = self._search_max_seq()
         except KeyboardInterrupt:
             interrupted = True
             # The interrupt may have come after a write and before `written` was updated.
             self.written = {record.case for record in self.folder.records([])}
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
-        largest = [asdict(fit) for fit in fits]
         self.folder.update_info(finished=finished, overhead=self._account(), largest=largest)
         return Done(self.folder, interrupted)
 
@@ -121,7 +120,7 @@ class _StaticRun:
             self.compiled += not answer.cached and answer.status != "unsupported"
             handle(request, answer)
 
-    def _search_max_seq(self) -> list[Fit]:
+    def _search_max_seq(self) -> list[dict[str, Any]]:
         search = MaxSeqSearch(self.request.schedule, self.answers)
         while requests := search.next_requests():
             lengths = sorted({request.case.seq for request, _ in requests})

@@ -110,16 +110,6 @@ class GroupContext:
         finally:
             self.run.count_seconds(activity, self.run.clock() - start)
 
-    @contextmanager
-    def share_time(self) -> Generator[None]:
-        """Share the time of a block among the activities that its threads count side by side."""
-        before, start = dict(self.run.spent), self.run.clock()
-        yield
-        counted = {name: spent - before.get(name, 0.0) for name, spent in self.run.spent.items()}
-        factor = (self.run.clock() - start) / (sum(counted.values()) or 1.0)
-        for name, seconds in counted.items():
-            self.run.spent[name] = before.get(name, 0.0) + factor * seconds
-
     def reattribute(self, seconds: float, counted_as: str, activity: str) -> None:
         """Move some of the time counted as one activity to another."""
         self.run.count_seconds(counted_as, -seconds)

@@ -158,8 +158,7 @@ class GroupRun:
             works: list[Iterable[object]] = [map(compile_, [state]) for state in traced]
             if not context.group.several_inputs:
                 works.append(map(self.verifier.open, [context.states]))
-            with context.share_time():
-                exhaust_in_threads(works, self._interrupt)
+            exhaust_in_threads(works, self._interrupt)
         elif any(state.side for state in context.states):
             in_order = list(grouped(context.states, lambda state: state.side).values())
         if len(in_order) == 1:
@@ -207,9 +206,8 @@ class GroupRun:
             self._verify_and_sample(others)
         else:
             whole = format_bytes(self.context.needs_together(states))
-            within = self.context.device_memory.describe_processes()
             for state in others:
-                self._measure_alone(state, f"the group together plans {whole}{within}")
+                self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
             if state.living and self._is_near_limit(state):
                 self._empty_group(state)

@@ -36,7 +36,7 @@ def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str
     A case that is refused or settled is left out.
     """
     taken: dict[str, Answers] = {state.id: [] for state in states}
-    spent = dict.fromkeys(taken, 0.0)
+    begun_s = {state.id: state.wall_s for state in states}
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} profile")
     open_ = list(states)
     while open_:
@@ -44,9 +44,7 @@ def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str
         for state in list(open_):
             answers = taken[state.id]
             context.run.listener.case_state(state.id, f"profile {len(answers) + 1}")
-            start = context.run.clock()
             answer = context.ask(state, "profile", "profile")
-            spent[state.id] += context.run.clock() - start
             if answer is not None and (refused := answer.get("refused")):
                 state.warn(f"not profiled: {refused}")
                 answer = None
@@ -54,7 +52,8 @@ def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str
                 del taken[state.id]
             else:
                 answers.append(answer)
-            if answer is None or _enough(len(answers), spent[state.id], context.settings.budget_s):
+            spent_s = state.wall_s - begun_s[state.id]
+            if answer is None or _enough(len(answers), spent_s, context.settings.budget_s):
                 open_.remove(state)
     return taken
 

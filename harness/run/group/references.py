@@ -46,10 +46,9 @@ class References:
         first = living[0]
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
+        home = ReferenceModule(family.module, family.reference_framework)
         try:
-            self._open_reference(
-                ReferenceModule(family.module, family.reference_framework), first, write=True
-            )
+            self._open_reference(home, first, write=True)
         except (Unsupported, Ended) as end:
             self.settle_unverified(living, f"the inputs of family {family.name}", end)
             return
@@ -102,10 +101,6 @@ class References:
         """The description with the contract that a case is held to: in a gate the candidate's."""
         return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
-    def fresh(self, state: CaseState, name: str, result: str) -> dict[str, str | None]:
-        """The arguments of a request for a verified call: inputs, cotangent, and the name for its result."""
-        return {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
-
     def judge(self, state: CaseState, inputs: str, result: str) -> Mapping[str, Any]:
         """The verdict on a result of a case by its contract. Raises as a worker's `ask`."""
         semantics = state.info.semantics
@@ -124,7 +119,7 @@ class References:
             self._close_reference(home)
 
     def _close_reference(self, home: ReferenceModule) -> None:
-        if (reference := self.workers.get(home)) is not None:
+        if (reference := self.workers[home]) is not None:
             reference.close()
         self.workers[home] = None
 

@@ -8,8 +8,9 @@ import math
 import random
 import secrets
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from harness.core.record import MOST_OTHER_LOAD, MOST_QUEUED
 from harness.core.units import format_seconds
@@ -171,16 +172,16 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
     least_s = math.inf
     turns, readings = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, READINGS)
     for _ in range(turns if state.living else 0):
-        answer = context.ask(
-            state,
-            "contract",
-            "sample",
-            readings=readings,
-            inner=state.setup.inner,
-            warm=not state.call.is_long,
-        )
+        answer = _ask_for_turn(context, state, "contract", readings)
         least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
     return least_s
+
+
+def _ask_for_turn(
+    context: GroupContext, state: CaseState, activity: str, readings: int
+) -> Mapping[str, Any] | None:
+    warm = not state.call.is_long
+    return context.ask(state, activity, "sample", readings=readings, inner=state.setup.inner, warm=warm)
 
 
 def finish_case(context: GroupContext, state: CaseState) -> None:
@@ -204,9 +205,8 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
 
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
-    readings, warm = _readings(state), not state.call.is_long
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
-    answer = context.ask(state, "turns", "sample", readings=readings, inner=state.setup.inner, warm=warm)
+    answer = _ask_for_turn(context, state, "turns", _readings(state))
     if answer is None:
         return
     context.reattribute(answer["seconds"], "turns", "samples")

@@ -107,7 +107,7 @@ class Verifier:
         warm = readings > 1 or not state.call.is_long
 
         def ask(result: str) -> Mapping[str, Any] | None:
-            fresh = self.references(state).fresh(state, name, result)
+            fresh = {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )

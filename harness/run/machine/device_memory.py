@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.fingerprint_identity import CACHES
-from harness.core.units import format_bytes, parse_bytes
+from harness.core.units import parse_bytes
 
 CONTEXT_BYTES = 500 << 20  # of one process's CUDA context with its libraries' handles; H100, driver 580
 FLUSHES = 2  # times its L2 cache is the buffer that a process writes to flush it
@@ -37,9 +37,3 @@ class DeviceMemory:
     def limit(self, memory_bytes: int) -> int:
         """The bytes that the cases of a group may take together: of the setting and the device the less."""
         return memory_bytes if self.total_bytes is None else min(memory_bytes, self.total_bytes)
-
-    def describe_processes(self) -> str:
-        """`, in it each process's CUDA context and L2 buffer of 600 MiB`; nothing on the host."""
-        if not self.process_bytes:
-            return ""
-        return f", in it each process's CUDA context and L2 buffer of {format_bytes(self.process_bytes)}"

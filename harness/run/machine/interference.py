@@ -22,11 +22,23 @@ IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): such a clock is low because no
 SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
 GPU_CLOCK = 0.97  # of the highest; NVIDIA's steps of 15 MHz are below one per cent
 CLOCK = 0.90  # of a processor's highest; a lower one is more than ripple
-STEAL = 0.05  # tolerated share of the wanted time that is stolen, or of quota periods that are used up
+SHARE = 0.05  # tolerated share of the wanted time that is stolen, or of quota periods that are used up
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
 LEAST_PERIODS = 10  # the least number of quota periods, mostly of 100 ms, for the same
 LOOK_SECONDS = 5e-3  # that reading clocks may take per round: some kernels take 10 ms for each core
 FREE_LOOKS = 10  # rounds' worth of that time in advance, since the first reads are slow
+STOLEN = (
+    "the host took {:.0f} % of the processor's time away while it was sampled (steal); "
+    "measure on a quieter machine, ratios within rounds suffer less"
+)
+USED_UP = (
+    "a CPU quota was used up in {:.0f} % of its periods while it was sampled, "
+    "and nothing ran till their ends; raise the quota, or give it fewer --threads"
+)
+THROTTLED = (
+    "the processor throttled {} times for heat while it was sampled; "
+    "let it cool and measure again, ratios within rounds suffer less"
+)
 LOCK = "lock it with nvidia-smi --lock-gpu-clocks"
 HOLD = "hold it with sudo cpupower frequency-set -g performance"
 
@@ -163,21 +175,28 @@ class Interference:
         after, passed_s = jiffies(self.machine), self.now() - self.begun
         if self.jiffies is None or after is None or passed_s <= 0:
             return None
-        stolen, wanted = after[0] - self.jiffies[0], after[1] - self.jiffies[1]
+        stolen, wanted = self._since(self.jiffies, after)
         busy_s = (wanted - stolen) / os.sysconf("SC_CLK_TCK")
         return max(0.0, busy_s - (own_seconds() - self.own_s)) / passed_s
 
     def warnings(self) -> list[str]:
         """One sentence with a remedy per kind of interference since the start; reads the GPU once more."""
         self._look_at_gpu()
+        stolen, wanted = self._since(self.jiffies, jiffies(self.machine))
+        used_up, periods = self._since(self.quota_periods, quota_periods(self.machine))
+        throttled = throttles(self.machine) - self.throttles
         sentences = [
-            _steal_warning(self.jiffies, jiffies(self.machine)),
-            _quota_warning(self.quota_periods, quota_periods(self.machine)),
-            _throttling_warning(self.throttles, throttles(self.machine)),
+            _share_warning(stolen, wanted, LEAST_JIFFIES, STOLEN),
+            _share_warning(used_up, periods, LEAST_PERIODS, USED_UP),
+            THROTTLED.format(throttled) if throttled > 0 else None,
             _clock_warning("processor's", self.clocks, CLOCK, HOLD),
             *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
         return [sentence for sentence in sentences if sentence]
+
+    def _since(self, before: tuple[int, int] | None, now: tuple[int, int] | None) -> tuple[int, int]:
+        """What two counters have counted; zeros where they cannot be read."""
+        return (now[0] - before[0], now[1] - before[1]) if before and now else (0, 0)
 
 
 def own_seconds() -> float:
@@ -227,35 +246,8 @@ def throttles(machine: MachineCounters) -> int:
     return sum(filter(None, map(_number, counters)))
 
 
-def _steal_warning(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
-    if before is None or after is None:
-        return None
-    stolen, wanted = after[0] - before[0], after[1] - before[1]
-    if wanted < LEAST_JIFFIES or stolen <= STEAL * wanted:
-        return None
-    return (
-        f"the host took {100 * stolen / wanted:.0f} % of the processor's time away while it was sampled "
-        "(steal); measure on a quieter machine, ratios within rounds suffer less"
-    )
-
-
-def _quota_warning(before: tuple[int, int], after: tuple[int, int]) -> str | None:
-    used_up, periods = after[0] - before[0], after[1] - before[1]
-    if periods < LEAST_PERIODS or used_up <= STEAL * periods:
-        return None
-    return (
-        f"a CPU quota was used up in {100 * used_up / periods:.0f} % of its periods while it was sampled, "
-        "and nothing ran till their ends; raise the quota, or give it fewer --threads"
-    )
-
-
-def _throttling_warning(before: int, after: int) -> str | None:
-    if after <= before:
-        return None
-    return (
-        f"the processor throttled {after - before} times for heat while it was sampled; "
-        "let it cool and measure again, ratios within rounds suffer less"
-    )
+def _share_warning(part: int, whole: int, least: int, says: str) -> str | None:
+    return says.format(100 * part / whole) if whole >= least and part > SHARE * whole else None
 
 
 def _number(path: Path) -> int | None:

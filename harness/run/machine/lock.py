@@ -47,7 +47,7 @@ def device_lock(
     except OSError as error:
         raise _refusal(where, error) from None
     with closing(lock):
-        shown: Holder | None = None
+        shown = None
         while rival := _rival(lock, device, command or " ".join(typed_command()), where):
             if wait is None:
                 raise MachineError(

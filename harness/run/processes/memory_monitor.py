@@ -1,18 +1,15 @@
 """Memory monitor: watches the memory of measuring processes from outside."""
 
-import itertools
 import os
 import resource
 import time
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.process_tree import with_descendants
 from harness.core.units import format_bytes
 
 NEAR = 0.9  # of a limit: close enough to explain a death
-LOOKS = 10  # sizes remembered per process
 PAUSE = 10.0  # times as long as counting shared pages took, before they are counted again
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -21,8 +18,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 class Watched:
     """A process: its private bytes `before`, at its fork, and since; and how many it may take.
 
-    `repeated` are bytes of `private` that parents and children count twice; `taken` are the most so far, and
-    `seen` the latest sizes.
+    `repeated` are bytes of `private` that parents and children count twice; `taken` are the most so far.
     """
 
     before: int
@@ -30,7 +26,6 @@ class Watched:
     private: int = 0
     repeated: int = 0
     taken: int = 0
-    seen: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
 
 class MemoryMonitor:
@@ -65,9 +60,7 @@ class MemoryMonitor:
         self._count_repeated(own)
         if own is None:
             return None
-        private = own.private - own.repeated
-        own.taken = max(own.taken, private, _mapped_bytes(turn, own.allowed))
-        own.seen.append(private)
+        own.taken = max(own.taken, own.private - own.repeated, _mapped_bytes(turn, own.allowed))
         total = self._total()
         if total <= self.limit_bytes:
             return None
@@ -106,19 +99,6 @@ class MemoryMonitor:
         if process is None or process.taken < NEAR * process.allowed:
             return None
         return f"with {format_bytes(process.taken)} taken of the {format_bytes(process.allowed)} allowed"
-
-    def growing(self, pid: int) -> str | None:
-        """A sentence if a process that ran out of time was about to run out of memory.
-
-        That is assumed if it grew at every one of the last looks, and twice its size would not fit.
-        """
-        process = self.watched.get(pid)
-        sizes = list(process.seen) if process else []
-        rising = len(sizes) == LOOKS and all(a < b for a, b in itertools.pairwise(sizes))
-        if process is None or not rising or 2 * sizes[-1] < process.allowed:
-            return None
-        taken = f"{format_bytes(sizes[-1])} taken of the {format_bytes(process.allowed)} allowed"
-        return f"still growing, with {taken}"
 
 
 def _private_bytes(pid: int) -> int:

@@ -46,7 +46,7 @@ class Log:
 def last_line(output: str) -> str:
     """The last line that is not blank of what a process has printed."""
     lines = output.strip().splitlines()
-    return lines[-1] if lines else "no word"
+    return lines[-1].strip().rstrip(".") if lines else "no word"
 
 
 def crash_output(log: Log, traceback: str = "") -> str:

@@ -109,7 +109,7 @@ class Process:
                 raise Ended("oom", over_limit)
             compile_s = min(spent_s[True], COMPILE_TURNS * seconds)
             if sum(spent_s.values()) - compile_s > seconds:
-                oom_evidence = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
+                oom_evidence = self.monitor.near_limit(self.pid)
                 self.close()
                 beside = f" and {compile_s:.0f} s of compiling" if compile_s >= 1 else ""
                 if oom_evidence:

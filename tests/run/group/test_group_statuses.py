@@ -22,7 +22,7 @@ ENDS = {
 KILLED = exit_cause(-signal.SIGKILL, "", None, killed=True)
 
 
-VERBS = ("prepare", "check", "ready", "sample", "judged")
+VERBS = ("spawn", "prepare", "check", "ready", "sample", "judged")
 ENDED = [(name, verb) for name in ("broadcast", "scatter") for verb in VERBS]
 
 
@@ -67,13 +67,6 @@ def test_an_ok_case_has_all_its_evidence(tmp_path):
     assert found.wall_s > 0
 
 
-@pytest.mark.parametrize("status", ["crashed", "unsupported"])
-def test_a_process_that_cannot_be_started(tmp_path, status):
-    found = measure(FakeExecutor({"scatter": Act(spawn=ENDS[status])}), tmp_path)
-    assert (found["scatter"].status, found["broadcast"].status) == (status, "ok")
-    assert found["scatter"].static["host"].unavailable["flops"] == "the case ended before it was compiled"
-
-
 def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path):
     executor = FakeExecutor({"scatter": Act(spawn=MachineError("no process can be started"))})
     with pytest.raises(MachineError):
@@ -111,30 +104,26 @@ def test_a_plan_beyond_the_limit_is_oom_and_never_runs(tmp_path, name, act, says
 ABORTED = Ended("crashed", "killed by SIGABRT; run it alone to see why", died_of="killed by SIGABRT")
 
 
-@pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])
-def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, verb):
-    executor = FakeExecutor({"scatter": replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)})
-    found = measure(executor, tmp_path)
-    assert found["scatter"].status == "oom"
-    assert reason(found["scatter"]) == (
-        "the compiler plans 900 MiB, near the limit of 1000 MiB, and it died (killed by SIGABRT): "
-        "raise --memory or shorten the sequence"
-    )
-    assert found["broadcast"].status == "ok"
+NEAR = (
+    "the compiler plans 900 MiB, near the limit of 1000 MiB, and it died (killed by SIGABRT): "
+    "raise --memory or shorten the sequence"
+)
 
 
 @pytest.mark.parametrize(
-    ("planned", "end"),
+    ("planned", "verb", "end", "found"),
     [
-        (800 * MIB, ABORTED),
-        (900 * MIB, Ended("crashed", "ValueError: no", alive=True)),
-        (900 * MIB, Ended("crashed", "it answered before it was asked")),
+        *((900, verb, ABORTED, ("oom", NEAR)) for verb in ("check", "ready", "sample", "judged")),
+        (800, "check", ABORTED, ("crashed", ABORTED.reason)),
+        (900, "check", Ended("crashed", "ValueError: no", alive=True), ("crashed", "ValueError: no")),
+        (900, "check", Ended("crashed", "it answered unasked"), ("crashed", "it answered unasked")),
     ],
 )
-def test_a_crash_that_memory_does_not_explain_stays_one(tmp_path, planned, end):
-    executor = FakeExecutor({"scatter": Act(planned=planned, verbs={"check": end})})
-    found = measure(executor, tmp_path)["scatter"]
-    assert (found.status, found.reason) == ("crashed", end.reason)
+def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, planned, verb, end, found):
+    act = replace(acting(verb, end), planned=planned * MIB, input_bytes=0)
+    records = measure(FakeExecutor({"scatter": act}), tmp_path)
+    assert (records["scatter"].status, records["scatter"].reason) == found
+    assert records["broadcast"].status == "ok"
 
 
 def one_by_one(executor, folder, *seqs, depth="run"):

@@ -10,7 +10,7 @@ from harness.run.group import sampling
 from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import context, measure, reason, timing, verdict
+from tests.run.plans import context, measure, reason, timing
 
 
 def judging(result, outcome):
@@ -34,53 +34,37 @@ def test_contract_before_clock(tmp_path):
     assert last_verdict < verbs.index("ready") < verbs.index("sample")
 
 
-@pytest.mark.parametrize(("name", "other"), [("scatter", "broadcast"), ("broadcast", "scatter")])
-def test_an_incorrect_case_is_not_timed_and_erases_nothing(tmp_path, name, other):
-    executor = FakeExecutor(wrong=[f"{name}/1"])
-    both = measure(executor, tmp_path)
-    found = both[name]
-    assert (found.status, found.reason) == ("incorrect", "3 elements differ")
-    assert found.unexpected
-    assert found.timing is None
-    assert not verdict(found).passed
-    assert "sample" not in executor.verbs(name)
-    assert timing(both[other]).stopped == "interval"
+LATER = (
+    "its answer depends on earlier calls: it passed before the clock and failed under it, "
+    "on values that no call had seen ({})"
+)
+CHANGED = 'it changes its input "scores", which the next call gets'
 
 
-def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path):
-    executor = FakeExecutor({"scatter": Act(expected="#2522's first text")}, wrong=["scatter/1"])
-    found = measure(executor, tmp_path)["scatter"]
-    assert found.status == "incorrect"
-    assert found.expected
-    assert found.reason == "3 elements differ; expected: #2522's first text"
-    assert not found.unexpected
-
-
-def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path):
-    found = measure(FakeExecutor({"scatter": Act(expected="a claim")}), tmp_path)["scatter"]
-    assert found.status == "ok"
-    assert found.unexpected
-    assert found.reason == "expected to be incorrect (a claim), but its contract passed"
-    assert found.timing is None
-
-
-@pytest.mark.parametrize("result", ["scatter/1", "scatter/2"], ids=["first call", "later call"])
-def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path, result):
-    found = measure(judging(result, {"changed": "scores"}), tmp_path)["scatter"]
-    assert (found.status, found.timing) == ("incorrect", None)
-    assert 'it changes its input "scores", which the next call gets' in reason(found)
-    assert not verdict(found).passed
-
-
-def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path):
-    found = measure(FakeExecutor(wrong=["scatter/2"]), tmp_path)
-    assert found["scatter"].status == "incorrect"
-    assert found["scatter"].reason == (
-        "its answer depends on earlier calls: it passed before the clock and failed under it, "
-        "on values that no call had seen (3 elements differ)"
-    )
-    assert found["scatter"].timing is None
-    assert found["broadcast"].status == "ok"
+@pytest.mark.parametrize("name", ["scatter", "broadcast"])
+@pytest.mark.parametrize(
+    ("expected", "call", "verdict", "status", "unexpected", "says"),
+    [
+        (None, 1, {}, "incorrect", True, "3 elements differ"),
+        (None, 2, {}, "incorrect", True, LATER.format("3 elements differ")),
+        ("#1", 1, {}, "incorrect", False, "3 elements differ; expected: #1"),
+        ("#1", None, {}, "ok", True, "expected to be incorrect (#1), but its contract passed"),
+        (None, 1, {"changed": "scores"}, "incorrect", True, CHANGED),  # although the answer is right
+        (None, 2, {"changed": "scores"}, "incorrect", True, LATER.format(CHANGED)),
+    ],
+)
+def test_an_incorrect_case_is_not_timed_and_erases_nothing(
+    tmp_path, name, expected, call, verdict, status, unexpected, says
+):
+    result = f"{name}/{call}"
+    executor = judging(result, verdict) if verdict else FakeExecutor(wrong=[result])
+    executor.acts = {name: Act(expected=expected)}
+    found = measure(executor, tmp_path)
+    case, other = found.pop(name), found.popitem()[1]
+    assert (case.status, case.unexpected, case.reason, case.timing) == (status, unexpected, says, None)
+    assert (case.expected, case.correctness.passed) == (expected is not None, status == "ok")
+    assert ("sample" in executor.verbs(name)) is (call == 2)
+    assert timing(other).stopped == "interval"
 
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])

@@ -90,10 +90,8 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
     assert (scatter.largest.is_told_apart, scatter.largest.ratio.reason) == (False, "no round has all")
 
 
-@pytest.mark.parametrize("near", NAMES)
-def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path, near):
-    planned = {name: Act(planned=MIB) for name in NAMES}
-    planned[near] = Act(planned=int(0.9 * SETTINGS.memory_bytes))
+def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path):
+    planned = {"scatter": Act(planned=int(0.9 * SETTINGS.memory_bytes))}
     records = measure(FakeExecutor(planned), tmp_path, join_groups(over_distributions("iid", "tied")))
     assert [record.status for record in records] == ["ok"] * 4
     assert all(record.timing for record in records)

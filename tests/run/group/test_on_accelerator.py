@@ -7,12 +7,11 @@ import pytest
 from harness.core.case import Case
 from harness.core.errors import Unsupported
 from harness.run.case.case_state import NOT_REACHED
-from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import Interrupted
 from harness.run.processes.executor import Ended
 from harness.sweep.schedule import Group
 from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import SETTINGS, context, measure
+from tests.run.plans import SETTINGS, measure
 
 COMPILED, TRACED = ("broadcast", "scatter"), ("threshold", "plain")
 PATIENCE = 60.0  # seconds until a barrier that is never reached breaks
@@ -42,18 +41,6 @@ def test_what_may_be_tuned_by_the_devices_clock_is_compiled_alone_and_last(tmp_p
     measure(executor, tmp_path, group_on_cuda(*COMPILED, *TRACED))
     prepared = [name for name, _, verb, _ in executor.asked if verb == "prepare"]
     assert prepared[len(TRACED) :] == list(COMPILED)
-
-
-def test_the_time_of_all_threads_is_shared_out_and_not_added_up(tmp_path):
-    executor = FakeExecutor()
-    shared = context(executor, tmp_path)
-    group = GroupContext(group_on_cuda(*TRACED), shared)
-    with group.share_time():
-        for activity in ("startup", "compile"):
-            with group.count_time(activity):
-                executor.clock.now += 3
-        executor.clock.now -= 3  # the two ran at once
-    assert shared.spent == pytest.approx({"startup": 1.5, "compile": 1.5})
 
 
 def test_ctrl_c_meanwhile_accuses_no_case_of_the_death_of_its_process(tmp_path):

@@ -38,10 +38,20 @@ def holder(where):
     return process
 
 
-def test_a_held_device_names_process_command_and_age(where, monkeypatch):
+def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death(where, monkeypatch):
+    monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
+    told = []
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    def tell(sentence):
+        told.append(sentence)
+        other.kill()
+
     with holder(where) as other:
-        since = json.loads(where.read_text())["since"]
-        monkeypatch.setattr(file_lock.time, "time", lambda: since + 90.0)
+        signed = where.read_text()
+        monkeypatch.setattr(file_lock.time, "time", lambda: json.loads(signed)["since"] + 90.0)
         says = f'process {other.pid} ("seqsweep run mask") for 90 s'
         assert held_by("cpu", where) == says
         with pytest.raises(MachineError) as refused, device_lock("cpu", "second", where):
@@ -51,36 +61,12 @@ def test_a_held_device_names_process_command_and_age(where, monkeypatch):
             "two benchmarks at once measure each other"
         )
         assert refused.value.exit_code == 5
-
-
-def test_who_waits_says_for_whom_and_is_next(where, monkeypatch):
-    monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
-    told = []
-    with holder(where) as other:
-
-        def tell(sentence):
-            told.append(sentence)
-            other.kill()
-
-        with device_lock("cpu", "seqsweep run topk --wait", where, wait=tell):
-            assert json.loads(where.read_text())["command"] == "seqsweep run topk --wait"
-    (sentence,) = told
-    assert sentence.startswith(
-        f'waiting for device cpu, held by process {other.pid} ("seqsweep run mask") for'
-    )
-
-
-def test_ctrl_c_while_waiting_leaves_the_holder_alone(where):
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    with holder(where) as other:
-        before = where.read_text()
         with pytest.raises(KeyboardInterrupt), device_lock("cpu", "second", where, wait=interrupt):
             pass
-        assert where.read_text() == before
-        assert str(other.pid) in (held_by("cpu", where) or "")
-        other.kill()
+        assert where.read_text() == signed
+        with device_lock("cpu", "seqsweep run topk --wait", where, wait=tell):
+            assert json.loads(where.read_text())["command"] == "seqsweep run topk --wait"
+    assert told == [f"waiting for device cpu, held by {says}"]
     assert held_by("cpu", where) is None
 
 

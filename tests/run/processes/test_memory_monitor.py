@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness.run.processes import memory_monitor
-from harness.run.processes.memory_monitor import LOOKS, MemoryMonitor
+from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import exit_cause
 
 GIB = 2**30
@@ -39,88 +39,61 @@ def test_explain(code, output, near, killed, status, says):
 
 
 class Memory:
-    """The sizes of processes, as the test writes them."""
+    """The sizes of processes in GiB, as the test writes them."""
 
-    def __init__(self, monkeypatch):
-        self.private = {}
-        self.mapped = {}
-        self.looked = []
-        self.repeated = {}
-        self.counted = []
-        monkeypatch.setattr(memory_monitor, "_private_bytes", self._private)
-        monkeypatch.setattr(memory_monitor, "_mapped_bytes", lambda pid, _: self.mapped.get(pid, 0))
-        monkeypatch.setattr(memory_monitor, "_repeated_bytes", self._repeated)
-
-    def _private(self, pid):
-        self.looked.append(pid)
-        return self.private.get(pid, 0)
-
-    def _repeated(self, pid):
-        self.counted.append(pid)
-        return self.repeated.get(pid, 0)
+    def __init__(self):
+        self.private, self.mapped, self.repeated = {}, {}, {}
 
 
 @pytest.fixture
 def memory(monkeypatch):
-    return Memory(monkeypatch)
+    sizes = Memory()
+
+    def size_of(kind):
+        return lambda pid, *_: int(getattr(sizes, kind).get(pid, 0) * GIB)
+
+    for kind in vars(sizes):
+        monkeypatch.setattr(memory_monitor, f"_{kind}_bytes", size_of(kind))
+    return sizes
 
 
-def watching(memory, *pids, limit=10 * GIB):
+def watching(*pids):
     found = MemoryMonitor()
-    found.limit_bytes = limit
+    found.limit_bytes = 10 * GIB
     for pid in pids:
         found.add(pid, 10 * GIB)
     return found
 
 
-def test_all_living_processes_share_one_limit(memory):
-    watched = watching(memory, 1, 2)
-    memory.private = {1: 6 * GIB, 2: 3 * GIB}
-    assert watched.look(2) is None
-    memory.private[2] = 5 * GIB
-    assert watched.look(2) == "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
-
-
-def test_what_it_had_at_its_fork_is_not_its_own(memory):
-    memory.private = {1: 8 * GIB}
-    watched = watching(memory, 1)
-    memory.private = {1: 17 * GIB}
-    assert watched.look(1) is None
-    assert watched.near_limit(1) == "with 9.00 GiB taken of the 10.0 GiB allowed"
-
-
-def test_the_dead_do_not_count(memory):
-    watched = watching(memory, 1, 2)
-    memory.private = {1: 9 * GIB, 2: 9 * GIB}
-    assert watched.look(1)
-    watched.remove(2)
-    assert watched.look(1) is None
-
-
-def test_address_space_counts_as_taken(memory):
-    watched = watching(memory, 1)
-    memory.mapped = {1: int(9.7 * GIB)}
-    watched.look(1)
-    assert watched.near_limit(1) == "with 9.70 GiB taken of the 10.0 GiB allowed"
-    assert watched.near_limit(2) is None
+OVER = "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
 
 
 @pytest.mark.parametrize(
-    ("size", "grows"),
+    ("at_fork", "sizes", "says", "near"),
     [
-        (lambda look: look * 0.6, True),
-        (lambda look: look * 0.4, False),  # as much again would fit
-        (lambda look: 6.0, False),  # at rest
-        (lambda look: 9.0 - look * 0.1, False),
+        ({}, {"private": {1: 6, 2: 3}}, None, None),
+        ({}, {"private": {1: 6, 2: 5}}, OVER, None),  # all living processes share one limit
+        ({1: 8}, {"private": {1: 17}}, None, "9.00"),  # what it had at its fork is not its own
+        ({}, {"mapped": {1: 9.7}}, None, "9.70"),  # address space counts as taken
+        ({}, {"private": {1: 40, 2: 1}, "repeated": {1: 39}}, None, None),  # children share it
+        ({}, {"private": {1: 40, 2: 1}, "repeated": {1: 30}}, OVER, "10.0"),
     ],
 )
-def test_a_hang_that_never_stopped_growing_was_on_its_way(memory, size, grows):
-    watched = watching(memory, 1, limit=99 * GIB)
-    for look in range(LOOKS):
-        assert watched.growing(1) is None
-        memory.private = {1: int(size(look) * GIB)}
-        watched.look(1)
-    assert bool(watched.growing(1)) is grows
+def test_what_processes_take_together_and_each_of_its_own(memory, at_fork, sizes, says, near):
+    memory.private = at_fork
+    watched = watching(1, 2)
+    vars(memory).update(sizes)
+    assert watched.look(99) is None, "a reference's turn"
+    assert watched.look(1) == says
+    assert watched.near_limit(1) == (f"with {near} GiB taken of the 10.0 GiB allowed" if near else None)
+
+
+def test_the_dead_do_not_count(memory):
+    watched = watching(1, 2)
+    memory.private = {1: 9, 2: 9}
+    assert watched.look(1)
+    watched.remove(2)
+    assert watched.look(1) is None
 
 
 @pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["this one", "one that has ended"])
@@ -132,24 +105,13 @@ def test_a_real_process_can_be_looked_at(pid):
     assert watched.near_limit(pid) is None
 
 
-def test_what_children_share_counts_once(memory):
-    watched = watching(memory, 1, 2)
-    memory.private, memory.repeated = {1: 40 * GIB, 2: GIB}, {1: 39 * GIB}
-    for turn in (1, 2, 1):
-        assert watched.look(turn) is None
-    assert watched.near_limit(1) is None
-    memory.repeated, watched.next_count_s = {1: 30 * GIB}, 0.0
-    assert watched.look(1) == "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
-    assert watched.near_limit(1) == "with 10.0 GiB taken of the 10.0 GiB allowed"
-
-
 def test_nobody_is_blamed_by_an_old_count(memory, monkeypatch):
     now = iter([100.0, 101.0, 102.0, 103.0])
     monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
-    watched = watching(memory, 1)
-    memory.private, memory.repeated = {1: 10 * GIB}, {1: 5 * GIB}
+    watched = watching(1)
+    memory.private, memory.repeated = {1: 10}, {1: 5}
     assert watched.look(1) is None
-    memory.private, memory.repeated = {1: 90 * GIB}, {1: 85 * GIB}  # more children, all in one second
+    memory.private, memory.repeated = {1: 90}, {1: 85}  # more children, all in one second
     assert watched.look(1) is None
 
 
