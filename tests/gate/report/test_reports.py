@@ -23,9 +23,8 @@ from harness.gate.outcome import (
 )
 from harness.gate.output import junit
 from harness.gate.report import wording
-from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
-from harness.gate.report.table import gate_data, gate_tables, print_gate
+from harness.gate.report.table import gate_data, gate_tables, print_explanation, print_gate
 from tests.goldens import assert_golden
 
 

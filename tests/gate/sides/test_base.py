@@ -81,7 +81,6 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
         found = base.side.catalog.implementations
         assert found["points/mine"].sentence == "On main."
         assert list(base.side.trees) == [str(theirs.folder)]
-        assert base.plugins == (found["points/mine"].module,)
         assert base.side.within(found["points/mine"]) == base.side.trees[str(theirs.folder)]
         assert found["points/adds"].file == str(project.folder / "impls/points/adds.py")
         assert "merge base with origin/main" in base.side.description
@@ -106,7 +105,6 @@ def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_bas
     source = str(project.folder / "mine.py")
     side = candidate(source)
     with enter_base(None, side, source) as base:
-        assert base.plugins == ()
         assert list(base.side.catalog.implementations) == ["points/adds"]
         assert counterpart(ADDS, side, base.side) == ADDS
 
@@ -135,7 +133,6 @@ def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
     assert {"points/new", "points/later"} < set(side.catalog.implementations)
     with enter_base("git:HEAD", side, "pkg.deep", "uncommitted") as base:
         assert set(base.side.catalog.implementations) == {"points/adds", "points/old"}
-        assert base.plugins == ("pkg.deep",)
 
 
 def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, enter_base):
