@@ -110,15 +110,9 @@ def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
     assert not gate_tables(outcome(equal)), "equal code has no row"
 
 
-SHARES = {5.1: "+5.1 %", -9.54: "−9.5 %", 0.04: "0.0 %", -0.04: "0.0 %", 150: "+150 %", 99.97: "+100 %"}
-
-
-@pytest.mark.parametrize(("share", "text"), SHARES.items())
-def test_percent(share, text):
-    assert wording.percent(math.log1p(share / 100)) == text
-
-
-def test_a_change_is_a_factor_beyond_twofold_and_has_no_bounds_with_few_pairs():
+def test_a_change_is_in_percent_a_factor_beyond_twofold_and_has_no_bounds_with_few_pairs():
+    shares = {5.1: "+5.1 %", -9.54: "−9.5 %", 0.04: "0.0 %", -0.04: "0.0 %", 150: "+150 %", 99.97: "+100 %"}
+    assert [wording.percent(math.log1p(share / 100)) for share in shares] == [*shares.values()]
     slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
     assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")
     vague = replace(slower, low=math.log(300), high=math.log(2500))
@@ -174,25 +168,17 @@ def test_ten_annotations_of_a_level_are_shown_and_the_rest_counted(outcome, verd
     assert lines[-1] == "::error title=gate::and 2 more: 2 regressed; the job summary lists them"
 
 
-def results(document):
-    """Case → what kind of result it has, `passed` where none."""
-    return {
-        test.get("name"): next((child.tag for child in test if child.tag != "system-out"), "passed")
-        for test in fromstring(document).iter("testcase")
-    }
+def test_leniency_and_equal_sides_decide_over_a_result(outcome, verdict):
+    def results(**more):
+        tests = fromstring(junit(outcome(cases, **more))).iter("testcase")
+        return [next(child.tag for child in test) for test in tests]
 
-
-def test_leniency_decides_over_not_enough_evidence(outcome, verdict):
-    cases = [verdict("m/a", NOT_ENOUGH, -3, 3, 9)]
-    assert results(junit(outcome(cases, inconclusive=WARN))) == {"m/a": "skipped"}
-    assert results(junit(outcome(cases))) == {"m/a": "failure"}
-
-
-def test_between_equal_sides_a_difference_is_an_error(outcome, verdict):
-    cases = [verdict("m/a", REGRESSED, 3, 5, 7), verdict("m/b", IMPROVED, -7, -5, -3)]
-    checked = outcome(cases, self_check=True)
-    assert set(results(junit(checked)).values()) == {"error"}
-    assert all(line.startswith("::error ") for line in annotations(checked))
+    cases = [verdict("m/a", NOT_ENOUGH, -3, 3, 9), verdict("m/b", IMPROVED, -7, -5, -3)]
+    assert results() == ["failure", "system-out"]
+    assert results(inconclusive=WARN) == ["skipped", "system-out"]
+    assert results(self_check=True) == ["failure", "error"]
+    lines = annotations(outcome(cases, self_check=True))
+    assert [line.split(" ")[0] for line in lines] == ["::error", "::warning"]
 
 
 def test_control_characters_do_not_break_the_document(outcome):
