@@ -22,7 +22,7 @@ from harness.gate.output import junit
 from harness.gate.report.github import summary
 from harness.store.stored_run import NOTES
 from tests.findings.kept import K, store_kept_run, timed
-from tests.gate.report.conftest import outcome_of
+from tests.gate.report.outcomes import outcome_of
 from tests.records import record_of
 
 RAN = "PAYLOAD-RAN"
