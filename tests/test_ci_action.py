@@ -120,9 +120,8 @@ def test_a_comment_is_no_longer_than_one_may_be(step):
     assert comment.endswith("word\n</details>\n\nThe rest is in the job's summary.\n")
 
 
-@pytest.mark.parametrize(("command", "arguments"), [("claims; rm", ""), ("run", "'open")])
-def test_what_cannot_be_meant_runs_nothing(step, command, arguments):
-    assert step(command, arguments) == 2
+def test_what_cannot_be_meant_runs_nothing(step):
+    assert step("claims; rm", "") == step("run", "'open") == 2
     assert not step.summary.exists()
 
 

@@ -46,13 +46,15 @@ def unknown(words: list[str]) -> list[str]:
 
 
 def test_the_flags_exist():
+    """Those of the workflow, and those that the page beside it names."""
     assert len(COMMANDS) == 4
     assert [unknown(words) for words in COMMANDS] == [[]] * 4
-
-
-def test_a_flag_that_does_not_exist_would_be_found():
     unread = unknown(["mask", "--max-pair", "3", "--budget", "--static"])
-    assert unread == ["--max-pair", "--budget needs a value"]
+    assert unread == ["--max-pair", "--budget needs a value"], "one that does not exist would be found"
+    named = set(re.findall(r"--[a-z][a-z-]*", README))
+    commands = typer.main.get_command(app).commands
+    assert named
+    assert named - VALUED - SWITCHES <= {name for flag in commands["run"].params for name in flag.opts}
 
 
 def test_the_sentinels_words_exist_and_its_python_has_the_newest_jax():
@@ -67,39 +69,25 @@ def test_the_sentinels_words_exist_and_its_python_has_the_newest_jax():
     assert tuple(map(int, version.split("."))) >= (3, 12)  # jax 0.11 and later have no release for 3.11
 
 
-def test_the_flags_of_the_readme_exist():
-    named = set(re.findall(r"--[a-z][a-z-]*", README))
-    assert named
-    commands = typer.main.get_command(app).commands
-    assert named - VALUED - SWITCHES <= {name for flag in commands["run"].params for name in flag.opts}
-
-
-def test_it_may_read_and_nothing_else():
+def test_it_reads_pull_requests_without_the_repositorys_rights():
     assert WORKFLOW["permissions"] == {"contents": "read"}
     assert not any("permissions" in job for job in JOBS.values())
     assert "secrets." not in TEXT
-
-
-def test_it_runs_on_pull_requests_without_the_repositorys_rights():
     triggers = WORKFLOW[True]  # YAML 1.1 reads `on` as a truth value
     assert set(triggers) == {"pull_request", "schedule", "workflow_dispatch"}
-
-
-def test_no_expression_of_an_event_reaches_a_shell():
-    assert not any("${{" in step.get("run", "") for step in STEPS)
-
-
-@pytest.mark.parametrize("job", JOBS)
-def test_the_clone_has_the_merge_base(job):
-    checkout = JOBS[job]["steps"][0]
-    assert checkout["uses"].startswith("actions/checkout@")
-    assert checkout["with"]["fetch-depth"] == 0
-
-
-def test_actions_are_githubs_own_at_a_major_version():
+    assert not any("${{" in step.get("run", "") for step in STEPS), "no event's expression reaches a shell"
     used = [step["uses"] for step in STEPS if "uses" in step]
     assert used
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_clone_has_the_merge_base_and_the_evidence_is_kept_after_a_failure_too(job):
+    checkout, *_, last = JOBS[job]["steps"]
+    assert checkout["uses"].startswith("actions/checkout@")
+    assert checkout["with"]["fetch-depth"] == 0
+    assert last["with"]["path"] == "results/gates"
+    assert "!cancelled()" in last["if"]
 
 
 def test_only_the_pull_request_is_lenient():
@@ -108,13 +96,6 @@ def test_only_the_pull_request_is_lenient():
     assert lenient[0] in [
         words for step in JOBS["pull-request"]["steps"] for words in gates(step.get("run", ""))
     ]
-
-
-@pytest.mark.parametrize("job", JOBS)
-def test_the_evidence_is_kept_after_a_failure_too(job):
-    last = JOBS[job]["steps"][-1]
-    assert last["with"]["path"] == "results/gates"
-    assert "!cancelled()" in last["if"]
 
 
 def test_every_exit_code_of_a_verdict_is_explained():

@@ -65,7 +65,6 @@ SHARED = {
     "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
     "options": {"commands": "of every command", "gate": "of the gate"},
     "output": {"commands": "of a run", "gate": "of a gate"},
-    "progress": {"report": "of a run", "gate/report": "of a gate"},
     "report": {"claims": "of claims", "profile": "of profiles"},
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},

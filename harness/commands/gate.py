@@ -10,7 +10,6 @@ from harness.core.errors import SideError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import STATIC, TIME, GateOutcome
 from harness.gate.plan import limit_threads, plan_of, schedule_of, single_match
-from harness.gate.store import newest
 from harness.gate.timed.decision import CaseEvidence
 from harness.report.console import TextConsole
 from harness.report.progress import Progress
@@ -26,7 +25,9 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     if options.junit is not None:
         refuse_file(options.junit, "--junit")
     if options.last:
-        last = newest(project.results)
+        from harness.gate.timed.run import newest_gate
+
+        last = newest_gate(project.results)
         return print_outcome(last.outcome, last.evidence, options, json=json)
     options = limit_threads(options, project)
     if options.dry_run:

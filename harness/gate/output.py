@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rich.console import Console
@@ -18,22 +18,10 @@ from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, WARN, CaseVerd
 from harness.gate.plan import GatePlan, single_match
 from harness.gate.report import wording
 from harness.gate.report.case_names import name_of
-from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
-from harness.gate.report.table import gate_data, print_gate
+from harness.gate.report.table import gate_data, print_explanation, print_gate
 from harness.gate.report.wording import ERROR, FAILURE, PRESENTATIONS, SKIPPED
 from harness.gate.timed.decision import CaseEvidence
-
-
-class _Test(NamedTuple):
-    """`result` is None for a test that passed."""
-
-    suite: str
-    name: str
-    result: str | None
-    message: str
-    text: str
-    place: dict[str, str]
 
 
 def junit(outcome: GateOutcome) -> bytes:
@@ -44,21 +32,19 @@ def junit(outcome: GateOutcome) -> bytes:
     """
     tests = [_test(outcome, case) for case in outcome.cases]
     for case, reason in outcome.left_out.items():
-        tests.append(_Test(name_of(case).family, case, SKIPPED, "left out", reason, {}))
+        tests.append(_element(name_of(case).family, case, SKIPPED, "left out", reason))
     if outcome.broken:
-        tests.append(_Test("gate", "sides", ERROR, "a side does not load", outcome.broken, {}))
+        tests.append(_element("gate", "sides", ERROR, "a side does not load", outcome.broken))
     root = Element("testsuites", {"name": "seqsweep gate", **_counts(tests)}, time=f"{outcome.wall_s:.3f}")
-    for name, members in grouped(tests, lambda test: test.suite).items():
-        suite = SubElement(root, "testsuite", {"name": name, **_counts(members)})
-        for test in members:
-            _write(suite, test)
+    for name, members in grouped(tests, lambda test: test.attrib["classname"]).items():
+        SubElement(root, "testsuite", {"name": name, **_counts(members)}).extend(members)
     for element in root.iter():  # XML has no form for most control characters, escaped or not
         element.text = clean_text(element.text or "") or None
         element.attrib.update({name: clean_line(value) for name, value in element.attrib.items()})
     return tostring(root, encoding="utf-8", xml_declaration=True)
 
 
-def _test(outcome: GateOutcome, case: CaseVerdict) -> _Test:
+def _test(outcome: GateOutcome, case: CaseVerdict) -> Element:
     result = PRESENTATIONS[case.verdict].result
     if outcome.self_check and case.verdict in {REGRESSED, IMPROVED}:
         result = ERROR
@@ -67,23 +53,27 @@ def _test(outcome: GateOutcome, case: CaseVerdict) -> _Test:
     message = " ".join(filter(None, [wording.in_words(case.verdict), wording.measured(case)]))
     place = {"file": case.file or "", "line": str(case.line or "")}
     given = {name: value for name, value in place.items() if value}
-    return _Test(name_of(case.case).family, case.case, result, message, wording.reason_and_notes(case), given)
+    family = name_of(case.case).family
+    return _element(family, case.case, result, message, wording.reason_and_notes(case), given)
 
 
-def _counts(tests: Sequence[_Test]) -> dict[str, str]:
+def _element(
+    suite: str, name: str, result: str | None, message: str, text: str, place: Mapping[str, str] = {}
+) -> Element:
+    """A test; one that passed, which has no `result`, keeps its figures as `system-out`."""
+    element = Element("testcase", {"classname": suite, "name": name, **place})
+    if result is None:
+        SubElement(element, "system-out").text = f"{message}\n{text}"
+        return element
+    shown = message if result != SKIPPED else f"{message}: {text}"
+    SubElement(element, result, message=shown).text = text
+    return element
+
+
+def _counts(tests: Sequence[Element]) -> dict[str, str]:
     names = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
-    counts = {name: sum(test.result == result for test in tests) for result, name in names.items()}
+    counts = {name: sum(test.find(tag) is not None for test in tests) for tag, name in names.items()}
     return {name: str(count) for name, count in {"tests": len(tests), **counts}.items()}
-
-
-def _write(suite: Element, test: _Test) -> None:
-    """Add a test to its suite; one that passed keeps its figures as `system-out`."""
-    element = SubElement(suite, "testcase", {"classname": test.suite, "name": test.name, **test.place})
-    if test.result is None:
-        SubElement(element, "system-out").text = f"{test.message}\n{test.text}"
-        return
-    message = test.message if test.result != SKIPPED else f"{test.message}: {test.text}"
-    SubElement(element, test.result, message=message).text = test.text
 
 
 Explanation: TypeAlias = tuple[CaseVerdict, CaseEvidence]

@@ -29,7 +29,7 @@ from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
 from tests.claims.judged import claim
-from tests.gate.report.conftest import outcome_of
+from tests.gate.report.outcomes import outcome_of
 from tests.report.conftest import info_of, record_of, timing_of
 
 WORDS = (

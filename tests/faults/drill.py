@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness.gate.store import newest
+from harness.gate.timed.run import newest_gate
 from harness.store.find import all_runs
 from tests.repositories import NO_USER, Repository
 
@@ -113,7 +113,7 @@ def outcomes(folder):
 
 def gated(folder):
     """A gate's cases, whether it has ended, and the worktrees of git."""
-    outcome, _ = newest(folder / "results")
+    outcome = newest_gate(folder / "results").outcome
     trees = [path.name for path in folder.glob(".git/worktrees/*")]
     return sorted(case.case for case in outcome.cases), trees
 

@@ -33,7 +33,6 @@ _EQUAL_SIDES = (
     "both sides are the same code, so regressed or improved means that this machine or the gate cannot be "
     "trusted"
 )
-LEFT_OUT_LINES = 8  # reasons that are written out
 
 
 def in_words(verdict: str) -> str:
@@ -172,14 +171,9 @@ def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> s
 def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
     reasons = grouped(outcome.left_out, outcome.left_out.__getitem__)
-    lines = [
+    return [
         f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
         for reason, cases in reasons.items()
-    ]
-    rest = sum(len(cases) for cases in list(reasons.values())[LEFT_OUT_LINES:])
-    return [
-        *lines[:LEFT_OUT_LINES],
-        *([f"left out for other reasons, {rest} more; --json has them"] if rest else []),
     ]
 
 

@@ -140,11 +140,10 @@ PREFIXES = ("git", "impl", "py")
 
 @dataclass(frozen=True)
 class Base:
-    """A base that is ready to run. `config` is its bench.yaml, if any; `plugins` are its plugins' sources."""
+    """A base that is ready to run. `config` is its bench.yaml, if any."""
 
     side: Side
     config: Path | None
-    plugins: tuple[str, ...]
 
 
 @contextmanager
@@ -169,9 +168,9 @@ def base_of(
         suggestion = hint if prefix in PREFIXES or hint else nearest(prefix, PREFIXES)
         raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{suggestion}')
     if prefix == "impl":
-        yield Base(_implementation_side(rest, candidate, wanted), None, tuple(plugins))
+        yield Base(_implementation_side(rest, candidate, wanted), None)
     elif prefix == "py":
-        yield Base(_interpreter_side(rest, candidate, plugins, scratch), None, tuple(plugins))
+        yield Base(_interpreter_side(rest, candidate, plugins, scratch), None)
     else:
         commits, description = chosen_commits(candidate.catalog, wanted, rest or None)
         with check_out(commits, scratch) as trees:
@@ -180,7 +179,6 @@ def base_of(
             yield Base(
                 _committed_side(imports, candidate, plugins, scratch, description),
                 config if config and config.is_file() else None,
-                imports.plugins(plugins),
             )
 
 
@@ -272,13 +270,11 @@ def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -
             f"the base of {', '.join(files[:3])} cannot be known, because {problem}; "
             "commit them to one, or use --against impl:NAME or py:INTERPRETER"
         )
-    commits: dict[Path, str] = {}
-    descriptions: list[str] = []
-    for repo in repositories:
-        commit, how = default_commit(repo) if ref is None else (commit_of(repo, ref), ref)
-        commits[repo] = commit
-        descriptions.append(
-            f"git:{commit[:7]} ({how})" if len(repositories) == 1 else f"{repo.name} {commit[:7]} ({how})"
-        )
-    description = descriptions[0] if len(descriptions) == 1 else f"git: {', '.join(descriptions)}"
-    return commits, description
+    chosen = [
+        (repo, *(default_commit(repo) if ref is None else (commit_of(repo, ref), ref)))
+        for repo in repositories
+    ]
+    shown = [f"{repo.name} {commit[:7]} ({how})" for repo, commit, how in chosen]
+    _, commit, how = chosen[0]
+    description = f" {', '.join(shown)}" if len(chosen) > 1 else f"{commit[:7]} ({how})"
+    return {repo: commit for repo, commit, _ in chosen}, f"git:{description}"

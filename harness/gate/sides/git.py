@@ -125,11 +125,7 @@ def new_files(repo: Path) -> list[Path]:
 def _has_edits(repo: Path) -> bool:
     """Whether the tree differs from HEAD. Of untracked files only modules count: builds leave others."""
     tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
-    return bool(tracked) or bool(_modules_not_added(repo))
-
-
-def _modules_not_added(repo: Path) -> list[Path]:
-    return sorted(file for file in new_files(repo) if file.suffix == ".py")
+    return bool(tracked) or any(file.suffix == ".py" for file in new_files(repo))
 
 
 def _commit(repo: Path, ref: str) -> str | None:

@@ -127,22 +127,15 @@ def plans_more(before: CaseState, now: CaseState) -> bool:
     return any(old is not None and new is not None and new > old for old, new in pairs)
 
 
-def kind_of(target: str) -> str:
-    return target.partition(":")[0]
-
-
 def missing_compilers(frameworks: Iterable[str]) -> list[str]:
     """A note per framework and kind of target whose kernel compiler is not installed."""
-    notes: list[str] = []
-    for framework in sorted(set(frameworks)):
-        traits = traits_of(framework)
-        kinds = sorted({kind_of(target) for target in traits.planned_for if traits.by_xla})
-        notes += [
-            f"kernels of {framework} are not compared on {kind}: {why}"
-            for kind in kinds
-            if (why := missing_compiler(kind))
-        ]
-    return notes
+    traits = {framework: traits_of(framework) for framework in frameworks}
+    kinds = {(name, target.partition(":")[0]) for name in traits for target in traits[name].planned_for}
+    return [
+        f"kernels of {name} are not compared on {kind}: {why}"
+        for name, kind in sorted(kinds)
+        if traits[name].by_xla and (why := missing_compiler(kind))
+    ]
 
 
 def run_static(project: Project, options: GateOptions, progress: Progress) -> GateOutcome:

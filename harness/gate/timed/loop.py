@@ -1,6 +1,6 @@
 """The loop of a timed gate: pair after pair, until every case is decided or the budget is spent."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.gate.timed.context import GateContext, Lost
@@ -36,13 +36,13 @@ class GateLoop:
         interference = Interference(self.shared.device)
         try:
             while waiting := self._open_cases():
-                excluded = self._activities_not_per_pair(waiting)
-                started, excluded_s = clock(), self._seconds_spent(excluded)
+                compiled = all(paired.compiled for paired in waiting)
+                began_s = self._seconds_per_pair(compiled=compiled)
                 self.shared.run.listener.message(f"pair {number}: {len(waiting)} open")
                 interference.look()
                 rounds = self._run_pair(number, waiting)
                 self.shared.run.listener.group_finished([], None)
-                self.took_s = max(0.0, clock() - started - (self._seconds_spent(excluded) - excluded_s))
+                self.took_s = max(0.0, self._seconds_per_pair(compiled=compiled) - began_s)
                 if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
                 number += 1
@@ -108,15 +108,11 @@ class GateLoop:
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]
 
-    @staticmethod
-    def _activities_not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
-        """Activities to leave out when estimating the cost of a pair.
+    def _seconds_per_pair(self, *, compiled: bool) -> float:
+        """Seconds until now without what is spent per case: verifying and sampling it.
 
-        Verification and sampling are per case, and the first compilation (with static figures, one
-        side after the other) is slower than later ones.
+        A first compilation (with static figures, one side after the other) is slower than later ones, so
+        that it counts where all cases are `compiled`.
         """
-        known = all(paired.compiled for paired in paired_cases)
-        return ("contract", "warmup", "turns", *(() if known else ("compile",)))
-
-    def _seconds_spent(self, activities: Collection[str]) -> float:
-        return sum(self.shared.run.spent[activity] for activity in activities)
+        per_case = ("contract", "warmup", "turns", *(() if compiled else ("compile",)))
+        return self.shared.run.clock() - sum(self.shared.run.spent[activity] for activity in per_case)

@@ -17,8 +17,6 @@ READINGS = 4  # a side's value in a round is their minimum: disturbances only ev
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 NO_TIME = "the {} read a time that is not positive; leave the clock alone"
 ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest reading in seconds, rounds of a pair)
-SUSPECT = 4.0  # times the base's call when verified: then a short look for a gross slowdown comes first
-GROSS_ROUNDS = ((1.0, 3), (math.inf, 1))  # as ROUNDS, for that look, which takes one reading per turn
 
 
 @dataclass
@@ -80,17 +78,10 @@ class PairedCase:
         return next(rounds for most, rounds in ROUNDS if self.reading_s <= most)
 
     @property
-    def gross_rounds(self) -> int:
-        """Rounds of the look for a gross slowdown; 0 where nothing suggests one."""
-        if self.candidate.call.seconds <= SUSPECT * self.base.call.seconds:
-            return 0
-        return next(rounds for most, rounds in GROSS_ROUNDS if self.reading_s <= most)
-
-    @property
     def cost_s(self) -> float:
         """Estimated seconds of the case's rounds in one pair, with the warm-up as one more round."""
         calls = sum(state.call.seconds for state in self.sides.values()) * self.inner
-        return calls * (self.gross_rounds or READINGS * (self.rounds + 1))
+        return calls * READINGS * (self.rounds + 1)
 
     def set_inner(self) -> None:
         """Set the calls per reading from the verified calls' times, which must be positive."""

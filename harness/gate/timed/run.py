@@ -6,18 +6,20 @@ import shutil
 import statistics
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypeAlias
 
+from harness.core.errors import UsageError
 from harness.core.grouped import grouped
+from harness.core.plain_data import from_plain
 from harness.core.static_figures import EXACT_FIGURES, WORDS
 from harness.core.typed_command import typed_command
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
-from harness.gate.store import StoredGate, new_folder, write
 from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
 from harness.gate.timed.loop import GateLoop
@@ -25,14 +27,52 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 from harness.report.progress import Progress
 from harness.run.machine.lock import device_lock
+from harness.store import json_file
+from harness.store.atomic import replace, write_error
 from harness.store.runs import new_run_id
 from harness.sweep.project import Project
 
 TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing
 SAME = "same program on both sides, so a difference in time is the machine's"
 MEANT = "slower, which is accepted"
+HEADER = "gate.json"
+REMEDY = "remove its folder, and run the gate again"
 
 Counts: TypeAlias = Sequence[tuple[str, int]]  # of kernels
+
+
+@dataclass(frozen=True)
+class StoredGate:
+    """`results/gates/<id>/gate.json`: the outcome of a timed gate and its evidence; `sources` are hashes."""
+
+    command: tuple[str, ...]
+    started: str
+    sources: Mapping[str, str]
+    outcome: GateOutcome
+    evidence: Mapping[str, CaseEvidence]
+    schema: int = 1
+
+
+def new_folder(results: Path, gate_id: str) -> Path:
+    """The folder of a new gate. MachineError where none can be made, before anything is measured."""
+    folder = results / "gates" / gate_id
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise write_error(folder, error) from None
+    return folder
+
+
+def store_gate(folder: Path, gate: StoredGate) -> None:
+    replace(folder / HEADER, json_file.to_text({**asdict(gate), "outcome": gate.outcome.to_json()}))
+
+
+def newest_gate(results: Path) -> StoredGate:
+    """The newest gate that has ended: ids sort by time. UsageError when there is none, or it is damaged."""
+    path = max((results / "gates").glob(f"*/{HEADER}"), default=None)
+    if path is None:
+        raise UsageError(f"no gate is kept in {results / 'gates'}; run one with: seqsweep gate")
+    return from_plain(StoredGate, json_file.read_object(path, REMEDY, StoredGate))
 
 
 @dataclass(frozen=True)
@@ -143,10 +183,6 @@ def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: f
     )
 
 
-def left_out_reasons(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
-    return {paired.id: paired.reason for paired in paired_cases if paired.verdict == LEFT_OUT}
-
-
 def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> CaseEvidence:
     """What --explain shows of a case beside its verdict."""
     state = result.sequential_test.cases.get(paired.id)
@@ -198,7 +234,7 @@ def run_timed(
             outcome = _outcome_of(plan, options, result, evidence, progress.clock() - started)
             sources = {name: info.hash for name, info in plan.schedule.implementations.items()}
             begun = now.isoformat(timespec="seconds")
-            write(folder, StoredGate(command, begun, sources, outcome, evidence))
+            store_gate(folder, StoredGate(command, begun, sources, outcome, evidence))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -218,7 +254,10 @@ def _outcome_of(
         kind=TIME,
         base=plan.base,
         cases=verdicts(plan, result, options),
-        left_out={**plan.left_out, **left_out_reasons(result.paired_cases)},
+        left_out={
+            **plan.left_out,
+            **{paired.id: paired.reason for paired in result.paired_cases if paired.verdict == LEFT_OUT},
+        },
         notes=(*plan.notes, *result.disturbances, *noise),
         slowdown=plan.deltas,
         self_check=options.self_check,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
-from harness.gate.timed.decision import GROSS, Rounds
+from harness.gate.timed.decision import Rounds
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
 from harness.run.group.profiling import name_kernels
 from harness.run.group.sampling import settle_memoized
@@ -34,18 +34,17 @@ class PairSampler:
 
     def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
         readings: Readings = defaultdict(list)
-        rest = [paired for paired in paired_cases if not self._is_grossly_slower(paired, readings)]
-        for paired in rest:
+        for paired in paired_cases:
             self._warm_up(paired)
         checked = {
             paired.id: secrets.randbelow(paired.rounds)
-            for paired in rest
+            for paired in paired_cases
             if not (paired.verified_again or paired.candidate.call.is_judged_once)
         }
-        for round_ in range(max((paired.rounds for paired in rest), default=0)):
-            for paired in rest:
+        for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
+            for paired in paired_cases:
                 if paired.living and round_ < paired.rounds:
-                    self._round(paired, readings, READINGS)
+                    self._round(paired, readings)
                 if paired.living and round_ == checked.get(paired.id):
                     self._check_under_clock(paired, "fresh0")
         for paired in paired_cases:
@@ -62,28 +61,10 @@ class PairSampler:
                 state.call = replace(state.call, seconds=level_s)
         return all_rounds
 
-    def _round(self, paired: PairedCase, readings: Readings, count: int) -> None:
+    def _round(self, paired: PairedCase, readings: Readings) -> None:
         # The second side finds the caches as the first left them, so the order is random in every round.
         for side in self.random.sample(BOTH, len(BOTH)):
-            readings[paired.id, side].append(self._turn(paired, side, count))
-
-    def _is_grossly_slower(self, paired: PairedCase, readings: Readings) -> bool:
-        """Whether a few cold readings show a candidate beyond twice the base's time in every round.
-
-        Then they are its rounds. Otherwise they are discarded, and the case is sampled like any other.
-        """
-        for _ in range(paired.gross_rounds):
-            self._round(paired, readings, 1)
-        sides = zip(readings[paired.id, CANDIDATE], readings[paired.id, BASE], strict=True)
-        if (
-            paired.living
-            and paired.gross_rounds
-            and all(math.log(candidate[0] / base[0]) > GROSS for candidate, base in sides)
-        ):
-            return True
-        for side in BOTH:
-            readings.pop((paired.id, side), None)
-        return False
+            readings[paired.id, side].append(self._turn(paired, side))
 
     def _warm_up(self, paired: PairedCase) -> None:
         """Sample a case on both sides until its smallest reading no longer falls."""
@@ -95,15 +76,14 @@ class PairSampler:
                 break
             smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
 
-    def _turn(
-        self, paired: PairedCase, side: str, count: int = READINGS, *, warm: bool = False
-    ) -> list[float]:
+    def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
         """One turn's readings, in seconds per call; none when it settled the case."""
         state = paired.sides[side]
         if not paired.living:
             return []
         # No untimed call first: the minimum of the readings counts, which is not the cold one.
-        answer = paired.context.ask(state, "turns", "sample", readings=count, inner=paired.inner, warm=False)
+        asked = {"readings": READINGS, "inner": paired.inner, "warm": False}
+        answer = paired.context.ask(state, "turns", "sample", **asked)
         self.shared.check_process(paired, state)
         if answer is None:
             paired.resolve()

@@ -12,24 +12,14 @@ pytestmark = [
 CHANGE = "{}: double: bytes of VMEM 4194304 -> 8388608"
 
 
-@pytest.fixture(scope="module")
-def work(repositories):
-    made = repositories("pallas")
+@pytest.mark.full
+def test_a_larger_block_is_named_for_each_target(gate, repositories):
+    work = repositories("pallas")
     one_length = BENCH.replace("[100, 2000]", "2000")
-    made.commit({"bench.yaml": one_length, "points.py": plugin(), ".gitignore": "results/\n"})
-    return made
-
-
-def only_case(gate, work, *words, block=64):
-    work.write({"points.py": plugin(block=block)})
-    said = gate(work, "--static", "--json", *words)
+    work.commit({"bench.yaml": one_length, "points.py": plugin(), ".gitignore": "results/\n"})
+    work.write({"points.py": plugin(block=128)})
+    said = gate(work, "--static", "--json", "--against", "git:HEAD", "--all")
     assert "Traceback" not in said.err
     (case,) = said.json["cases"]
-    return case
-
-
-@pytest.mark.full
-def test_a_larger_block_is_named_for_each_target(gate, work):
-    case = only_case(gate, work, "--against", "git:HEAD", "--all", block=128)
     assert case["verdict"] == "regressed", case
     assert all(CHANGE.format(target) in case["reason"] for target in ("tpu:v5p", "tpu:v6e"))

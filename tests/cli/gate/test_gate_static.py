@@ -140,7 +140,8 @@ def test_every_kind_of_change_has_its_verdict_and_the_worst_is_the_gates(every):
 def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
     """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
     told = reasons(every[0])
-    assert "temp 0 B -> 256 B" in told["roomy"]
+    assert "temp 0 B -> 256 B; came: 256 B, " in told["roomy"]
+    assert " at kernels.py:" in told["roomy"]
     assert told["busy"] == "FLOPs 64 -> 128 (2.00×)"
     assert told["quick"].startswith("approximates nothing any more: recall 0.")
     regressed = [case for case in every[0].json["cases"] if case["verdict"] == "regressed"]
@@ -179,10 +180,6 @@ def test_regressions_alone_new_ones_alone_and_what_is_accepted_have_codes_of_the
     said = static("meant")
     assert said.code == 0
     assert "accepted: temp 0 B -> 512 B: rolls for alignment" in said.out
-
-
-@pytest.mark.long
-def test_a_wrong_answer_alone(static):
     said = static("wrong")
     assert said.code == 4
     assert "incorrect: seqsweep check points/wrong" in said.out
@@ -204,11 +201,16 @@ def test_a_base_that_does_not_import_is_one_sentence(gate, work, tmp_path):
 
 
 @pytest.mark.full
-def test_without_history_it_says_what_to_fetch(gate, work):
-    said = gate(work, "same", "--static")
-    assert said.code == 2
-    assert f"git -C {work.folder} fetch origin main:refs/remotes/origin/main" in said.err
-    assert said.out == ""
+def test_a_peak_is_compared_with_a_commit(seqsweep, environment, work):
+    words = ["points/busy", "points/roomy", "--seq", "64", "--owners", "--against", "git:HEAD", "--json"]
+    said = seqsweep("static", *words, folder=work.folder, **environment)
+    base = said.json["base"]
+    (changes,) = base["changes"]
+    found = {name(case): case["verdict"] for case in changes["cases"]}
+    assert (said.code, found["busy"], found["roomy shifted"]) == (1, "regressed", "new")
+    assert base["name"].startswith("git:")
+    temporaries = {name(figures): figures["temp_bytes"] for figures in base["figures"]}
+    assert (temporaries["roomy"], temporaries["roomy shifted"]) == (0, None)
 
 
 @pytest.mark.full

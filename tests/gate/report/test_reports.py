@@ -23,28 +23,30 @@ from harness.gate.outcome import (
 )
 from harness.gate.output import junit
 from harness.gate.report import wording
-from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
-from harness.gate.report.table import gate_data, gate_tables, print_gate
+from harness.gate.report.table import gate_data, gate_tables, print_explanation, print_gate
+from tests.gate.report.outcomes import case_id, evidence_on, outcome_of, page, static_outcome, verdict_of
 from tests.goldens import assert_golden
 
 
 @pytest.mark.parametrize("width", [100, 140])
-def test_the_page_of_a_gate(page, outcome, width):
-    assert_golden(f"gate_{width}.txt", page(print_gate, outcome(), width))
+def test_the_page_of_a_gate(width):
+    assert_golden(f"gate_{width}.txt", page(print_gate, outcome_of(), width))
 
 
-def test_the_page_of_exact_figures(page, static):
-    assert_golden("gate_static.txt", page(print_gate, static, 100) + "\n" + summary(static))
+def test_the_page_of_exact_figures():
+    assert_golden(
+        "gate_static.txt", page(print_gate, static_outcome(), 100) + "\n" + summary(static_outcome())
+    )
 
 
-def test_the_document_the_annotations_and_the_summary_of_every_verdict(outcome):
-    assert_golden("gate_junit.xml", junit(outcome()).decode())
-    assert_golden("gate_annotations.txt", "\n".join(annotations(outcome(), "/checkout")) + "\n")
-    assert_golden("gate_summary.md", summary(outcome()))
+def test_the_document_the_annotations_and_the_summary_of_every_verdict():
+    assert_golden("gate_junit.xml", junit(outcome_of()).decode())
+    assert_golden("gate_annotations.txt", "\n".join(annotations(outcome_of(), "/checkout")) + "\n")
+    assert_golden("gate_summary.md", summary(outcome_of()))
 
 
-def test_explanations(page, evidence):
+def test_explanations():
     """A regression; one program; nothing timed; a confirmation that disagrees; two pairs; an open case."""
     regression = (0.048, 0.051, 0.055, 0.050)
     bare = {"fresh": (), "rounds": (), "levels_s": ()}
@@ -52,19 +54,19 @@ def test_explanations(page, evidence):
     undecided = CaseVerdict("m/a", NOT_ENOUGH, "4 pairs spread widely", effect=0.025, pairs=4)
     calm, wide = (0.001, 0.0, 0.002, 0.001), (-0.02, 0.06, 0.01, 0.05)
     cases = (
-        evidence(),
-        evidence(same_program=True),
-        evidence(gone, first=(), **bare),
-        evidence(undecided, **{**bare, "first": regression, "fresh": calm}),
-        evidence(undecided, first=wide[:2], **bare),
-        evidence(undecided, first=wide, **bare),
+        evidence_on(),
+        evidence_on(same_program=True),
+        evidence_on(gone, first=(), **bare),
+        evidence_on(undecided, **{**bare, "first": regression, "fresh": calm}),
+        evidence_on(undecided, first=wide[:2], **bare),
+        evidence_on(undecided, first=wide, **bare),
     )
     assert_golden("gate_explanations.txt", "\n".join(page(print_explanation, case, 100) for case in cases))
 
 
-def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
+def test_every_sentence_of_an_outcome():
     slower, same, undecided = (
-        verdict(f"m/{name}", *rest)
+        verdict_of(f"m/{name}", *rest)
         for name, *rest in (
             ("a", REGRESSED, 3, 5, 7),
             ("b", UNCHANGED, -1, 0, 1),
@@ -74,22 +76,22 @@ def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
     gone = CaseVerdict(case_id("m/d", 4096), VANISHED, "gone")
     wrong = tuple(CaseVerdict(case_id("m/e", seq), INCORRECT, "wrong") for seq in (4096, 8192))
     equal = [CaseVerdict(f"m/f@seq={seq}:fwd:cpu", UNCHANGED, "x", same_code=True) for seq in (1, 2)]
-    checks = [verdict("m/a", found, -3, -2, -1) for found in (UNCHANGED, IMPROVED, NOT_ENOUGH)]
+    checks = [verdict_of("m/a", found, -3, -2, -1) for found in (UNCHANGED, IMPROVED, NOT_ENOUGH)]
     outcomes = (
-        outcome(
-            [slower, same, verdict("m/b[k=1]", REGRESSED, 8, 9, 10)], slowdown={"mask": 0.05, "mla": 0.1}
+        outcome_of(
+            [slower, same, verdict_of("m/b[k=1]", REGRESSED, 8, 9, 10)], slowdown={"mask": 0.05, "mla": 0.1}
         ),
-        outcome([slower, same, gone]),
-        outcome([gone, same], inconclusive=WARN),
-        outcome([undecided]),
-        outcome([undecided], inconclusive=WARN),
-        outcome([undecided, gone, *wrong]),
-        outcome([]),
-        outcome([CaseVerdict("m/a", NEW, "the base has none")]),
-        outcome([CaseVerdict("m/a", REGRESSED, "temp grew")], kind=STATIC),
-        outcome(equal),
-        outcome([same], left_out={f"m/{i}": f"reason {i}" for i in range(11)}),
-        *(outcome([check], self_check=True) for check in checks),
+        outcome_of([slower, same, gone]),
+        outcome_of([gone, same], inconclusive=WARN),
+        outcome_of([undecided]),
+        outcome_of([undecided], inconclusive=WARN),
+        outcome_of([undecided, gone, *wrong]),
+        outcome_of([]),
+        outcome_of([CaseVerdict("m/a", NEW, "the base has none")]),
+        outcome_of([CaseVerdict("m/a", REGRESSED, "temp grew")], kind=STATIC),
+        outcome_of(equal),
+        outcome_of([same], left_out={f"m/{i}": f"reason {i}" for i in range(11)}),
+        *(outcome_of([check], self_check=True) for check in checks),
     )
     sentences = [
         "\n".join(
@@ -108,18 +110,12 @@ def test_every_sentence_of_an_outcome(outcome, verdict, case_id):
         for one in outcomes
     ]
     assert_golden("gate_sentences.txt", "\n\n".join(sentences) + "\n")
-    assert not gate_tables(outcome(equal)), "equal code has no row"
+    assert not gate_tables(outcome_of(equal)), "equal code has no row"
 
 
-SHARES = {5.1: "+5.1 %", -9.54: "−9.5 %", 0.04: "0.0 %", -0.04: "0.0 %", 150: "+150 %", 99.97: "+100 %"}
-
-
-@pytest.mark.parametrize(("share", "text"), SHARES.items())
-def test_percent(share, text):
-    assert wording.percent(math.log1p(share / 100)) == text
-
-
-def test_a_change_is_a_factor_beyond_twofold_and_has_no_bounds_with_few_pairs():
+def test_a_change_is_in_percent_a_factor_beyond_twofold_and_has_no_bounds_with_few_pairs():
+    shares = {5.1: "+5.1 %", -9.54: "−9.5 %", 0.04: "0.0 %", -0.04: "0.0 %", 150: "+150 %", 99.97: "+100 %"}
+    assert [wording.percent(math.log1p(share / 100)) for share in shares] == [*shares.values()]
     slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
     assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")
     vague = replace(slower, low=math.log(300), high=math.log(2500))
@@ -128,9 +124,9 @@ def test_a_change_is_a_factor_beyond_twofold_and_has_no_bounds_with_few_pairs():
     assert (wording.change(few), wording.interval(few)) == ("+5.1 %", "–")
 
 
-def test_a_side_that_does_not_load_is_all_that_is_said(page, outcome):
+def test_a_side_that_does_not_load_is_all_that_is_said():
     says = "git:3d602ab does not load: SyntaxError in impls/mask/scatter.py; mend it or name another side"
-    broken = outcome([], broken=says)
+    broken = outcome_of([], broken=says)
     assert page(print_gate, broken, 80) == f"{says}\n"
     assert annotations(broken) == [f"::error title=gate%3A a side does not load::{says}"]
     assert summary(broken) == f"### Gate: a side does not load\n\n{says}\n".replace("_", "\\_")
@@ -139,16 +135,19 @@ def test_a_side_that_does_not_load_is_all_that_is_said(page, outcome):
     assert root.find("testsuite/testcase/error").text == says
 
 
-def test_a_terminal_gets_colours_and_a_pipe_none(page, outcome):
+def test_a_terminal_gets_colours_and_a_pipe_none():
     out = io.StringIO()
-    print_gate(Console(file=out, width=120, force_terminal=True, color_system="standard"), outcome())
+    print_gate(Console(file=out, width=120, force_terminal=True, color_system="standard"), outcome_of())
     assert "\x1b[1;31mregressed" in out.getvalue()
-    assert "\x1b" not in page(print_gate, outcome())
+    assert "\x1b" not in page(print_gate, outcome_of())
 
 
-def test_the_data_have_ratios_beside_logarithms(outcome, verdict):
-    cases = [verdict("m/a", REGRESSED, 3, 5, 7), CaseVerdict("m/b", NOT_ENOUGH, "none", effect=math.log(2))]
-    data = json.loads(json.dumps(gate_data(outcome(cases))))
+def test_the_data_have_ratios_beside_logarithms():
+    cases = [
+        verdict_of("m/a", REGRESSED, 3, 5, 7),
+        CaseVerdict("m/b", NOT_ENOUGH, "none", effect=math.log(2)),
+    ]
+    data = json.loads(json.dumps(gate_data(outcome_of(cases))))
     first, second = data["cases"]
     assert [first[name] for name in ("ratio", "ratio_low", "ratio_high")] == pytest.approx([1.05, 1.03, 1.07])
     assert second["ratio"] == pytest.approx(2)
@@ -156,47 +155,39 @@ def test_the_data_have_ratios_beside_logarithms(outcome, verdict):
     assert (data["verdict"], data["exit_code"]) == (REGRESSED, 1)
 
 
-def test_what_github_would_parse_is_escaped(outcome):
+def test_what_github_would_parse_is_escaped():
     case = CaseVerdict("m/a[k=1,l=2]", INCORRECT, "50 % wrong:\r\nall, of them", file="a:b,c.py")
-    (line,) = annotations(outcome([case]))
+    (line,) = annotations(outcome_of([case]))
     assert line == (
         "::error file=a%3Ab%2Cc.py,title=incorrect%3A m/a[k=1%2Cl=2]"
         "::m/a[k=1,l=2]%0A50 %25 wrong:%0Aall, of them"
     )
-    text = summary(outcome([CaseVerdict("m/a", INCORRECT, "<b>x</b>\n| # *y* `z` & [w](v)")]))
+    text = summary(outcome_of([CaseVerdict("m/a", INCORRECT, "<b>x</b>\n| # *y* `z` & [w](v)")]))
     assert "&lt;b&gt;x&lt;/b&gt; \\| \\# \\*y\\* \\`z\\` &amp; \\[w\\](v)" in text
 
 
-def test_ten_annotations_of_a_level_are_shown_and_the_rest_counted(outcome, verdict):
-    regressed = [verdict(f"m/{i}", REGRESSED, 3, 5, 7) for i in range(11)]
-    assert all("regressed%3A" in line for line in annotations(outcome(regressed[:10])))
-    lines = annotations(outcome(regressed))
+def test_ten_annotations_of_a_level_are_shown_and_the_rest_counted():
+    regressed = [verdict_of(f"m/{i}", REGRESSED, 3, 5, 7) for i in range(11)]
+    assert all("regressed%3A" in line for line in annotations(outcome_of(regressed[:10])))
+    lines = annotations(outcome_of(regressed))
     assert len(lines) == 10
     assert lines[-1] == "::error title=gate::and 2 more: 2 regressed; the job summary lists them"
 
 
-def results(document):
-    """Case → what kind of result it has, `passed` where none."""
-    return {
-        test.get("name"): next((child.tag for child in test if child.tag != "system-out"), "passed")
-        for test in fromstring(document).iter("testcase")
-    }
+def test_leniency_and_equal_sides_decide_over_a_result():
+    def results(**more):
+        tests = fromstring(junit(outcome_of(cases, **more))).iter("testcase")
+        return [next(child.tag for child in test) for test in tests]
+
+    cases = [verdict_of("m/a", NOT_ENOUGH, -3, 3, 9), verdict_of("m/b", IMPROVED, -7, -5, -3)]
+    assert results() == ["failure", "system-out"]
+    assert results(inconclusive=WARN) == ["skipped", "system-out"]
+    assert results(self_check=True) == ["failure", "error"]
+    lines = annotations(outcome_of(cases, self_check=True))
+    assert [line.split(" ")[0] for line in lines] == ["::error", "::warning"]
 
 
-def test_leniency_decides_over_not_enough_evidence(outcome, verdict):
-    cases = [verdict("m/a", NOT_ENOUGH, -3, 3, 9)]
-    assert results(junit(outcome(cases, inconclusive=WARN))) == {"m/a": "skipped"}
-    assert results(junit(outcome(cases))) == {"m/a": "failure"}
-
-
-def test_between_equal_sides_a_difference_is_an_error(outcome, verdict):
-    cases = [verdict("m/a", REGRESSED, 3, 5, 7), verdict("m/b", IMPROVED, -7, -5, -3)]
-    checked = outcome(cases, self_check=True)
-    assert set(results(junit(checked)).values()) == {"error"}
-    assert all(line.startswith("::error ") for line in annotations(checked))
-
-
-def test_control_characters_do_not_break_the_document(outcome):
+def test_control_characters_do_not_break_the_document():
     case = CaseVerdict("m/a", INCORRECT, "\x1b[31m<wrong>\x00 & \ud800]]>\x1b[0m")
-    root = fromstring(junit(outcome([case])))
+    root = fromstring(junit(outcome_of([case])))
     assert root.find("testsuite/testcase/error").text == "<wrong> & ]]>"

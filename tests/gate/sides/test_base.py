@@ -81,24 +81,17 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
         found = base.side.catalog.implementations
         assert found["points/mine"].sentence == "On main."
         assert list(base.side.trees) == [str(theirs.folder)]
-        assert base.plugins == (found["points/mine"].module,)
         assert base.side.within(found["points/mine"]) == base.side.trees[str(theirs.folder)]
         assert found["points/adds"].file == str(project.folder / "impls/points/adds.py")
         assert "merge base with origin/main" in base.side.description
     with enter_base("git:HEAD~1", side, source, wanted=["points/mine"]) as base:
         assert base.side.catalog.implementations["points/mine"].sentence == "On main."
-    message = refusal(enter_base, "git:HEAD~1", side, source)  # the project itself has one commit only
-    assert f'{project.folder} knows no commit "HEAD~1"' in message
-
-
-def test_several_repositories_are_told_apart(project, repository, candidate, enter_base):
-    theirs = repository("theirs")
-    theirs.commit(mine=plugin("mine"))
-    source = str(theirs.folder / "mine.py")
-    with enter_base("git:HEAD", candidate(source), source) as base:
+    with enter_base("git:HEAD", side, source) as base:
         assert set(base.side.trees) == {str(project.folder), str(theirs.folder)}
         assert base.side.description.startswith("git: theirs ")
         assert ", work " in base.side.description
+    message = refusal(enter_base, "git:HEAD~1", side, source)  # the project itself has one commit only
+    assert f'{project.folder} knows no commit "HEAD~1"' in message
 
 
 def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_base):
@@ -106,7 +99,6 @@ def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_bas
     source = str(project.folder / "mine.py")
     side = candidate(source)
     with enter_base(None, side, source) as base:
-        assert base.plugins == ()
         assert list(base.side.catalog.implementations) == ["points/adds"]
         assert counterpart(ADDS, side, base.side) == ADDS
 
@@ -135,7 +127,6 @@ def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
     assert {"points/new", "points/later"} < set(side.catalog.implementations)
     with enter_base("git:HEAD", side, "pkg.deep", "uncommitted") as base:
         assert set(base.side.catalog.implementations) == {"points/adds", "points/old"}
-        assert base.plugins == ("pkg.deep",)
 
 
 def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, enter_base):
@@ -174,6 +165,7 @@ def test_a_base_that_does_not_load(project, candidate, enter_base):
     message = refusal(enter_base, "git:HEAD~1", candidate(), kind=SideError)
     assert "(HEAD~1), does not load: " in message
     assert "adds.py:1: ModuleNotFoundError" in message
+    assert "does not load" in refusal(enter_base, "py:/bin/true", candidate(), kind=SideError)
 
 
 def test_what_does_not_exist_is_one_sentence(project, candidate, enter_base):
@@ -223,7 +215,3 @@ def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_pa
     python.chmod(0o755)
     message = refusal(enter_base, f"py:{python}", side, kind=SideError)
     assert f"loads from {other}/impls/points/adds.py" in message
-
-
-def test_a_program_that_is_no_python_does_not_load(candidate, enter_base):
-    assert "does not load" in refusal(enter_base, "py:/bin/true", candidate(), kind=SideError)

@@ -1,4 +1,4 @@
-"""Which cases need no measuring, on repositories in which one kind of file has changed."""
+"""A case's counterpart at the base, and which need no measuring as their code is the same."""
 
 from dataclasses import replace
 
@@ -23,15 +23,25 @@ FIELDS = (number("seq"), number("rows", 1), DTYPE)
 OPTIONS = (number("buckets", 64),)
 
 
-def side(name="base", fields=FIELDS, options=OPTIONS, modes=("fwd", "bwd"), **more):
-    family = FamilyInfo("topk", "?", tuple(fields), ("exact",), modes, "/r/topk/family.py")
+def side(
+    name="base",
+    fields=FIELDS,
+    options=OPTIONS,
+    modes=("fwd", "bwd"),
+    names=("exact", "staged"),
+    where="/r/topk",
+    rival=None,
+    **more,
+):
+    """A side with one family; `where` is its folder, `rival` what all others are compared with."""
+    family = FamilyInfo("topk", "?", tuple(fields), ("exact",), modes, f"{where}/family.py")
     found = {}
-    for each, own in {"exact": (), "staged": tuple(options)}.items():
-        where = f"impls.topk.{each}", f"/r/topk/{each}.py"
+    for each in names:
+        own, file = tuple(options) if each == "staged" else (), f"{where}/{each}.py"
         found[f"topk/{each}"] = ImplementationInfo(
-            f"topk/{each}", "numpy", "exact", own, "", None, *where, 1, ""
+            f"topk/{each}", "numpy", "exact", own, "", None, f"impls.topk.{each}", file, 1, ""
         )
-    return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), **more)
+    return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), implementation=rival, **more)
 
 
 def case(name="staged", options=None, mode="fwd", **workload):
@@ -39,119 +49,121 @@ def case(name="staged", options=None, mode="fwd", **workload):
     return Case.of(f"topk/{name}", options, {"seq": 8, "rows": 1, "dtype": "f32", **workload}, mode)
 
 
-def test_what_is_not_registered_is_new():
-    base = side()
-    base = replace(base, catalog=Catalog(base.catalog.families, {}))
-    said = "topk/staged is not registered in the base, git:3d602ab (HEAD~1)"
-    assert counterpart(case(), side("candidate"), base) == said
+BASE_NAME = "git:3d602ab (HEAD~1)"
+ELSEWHERE = {"/elsewhere": "/scratch/0-elsewhere"}
+TILE, KEEP = number("tile", 128), number("keep", 2)
+LATER = number("tile", 128, later=True)
+KEPT = {"buckets": 64, "keep": 2}
+CHANGED = {"fields": [number("seq"), number("rows", 2), DTYPE], "options": [number("buckets", 32)]}
+INSTALLED = {"where": str(PROJECT / "impls/topk")}
 
 
-def test_what_is_in_no_worktree_is_new():
-    base = side(trees={"/elsewhere": "/scratch/0-elsewhere"})
-    assert "/r/topk/staged.py is in no git repository" in counterpart(case(), side("candidate"), base)
-    assert counterpart(case(), side("candidate"), side(trees={"/elsewhere": "/r"})) == case()
+def with_tile(*tiles):
+    return {"fields": [*FIELDS, *tiles]}
 
 
-def test_what_is_installed_with_the_harness_is_one_file_for_both_sides():
-    base = side(trees={"/elsewhere": "/scratch/0-elsewhere"})
-    info = replace(base.catalog.implementations["topk/staged"], file=str(PROJECT / "impls/topk/staged.py"))
-    base = replace(base, catalog=Catalog(base.catalog.families, {info.id: info}))
-    assert counterpart(case(), side("candidate"), base) == case()
+def instead(field):
+    """The known fields, with this one in place of that of the same name."""
+    return {"fields": [field if known.name == field.name else known for known in FIELDS]}
 
 
-def test_a_mode_that_the_base_lacks():
-    said = counterpart(case(mode="bwd"), side("candidate"), side(modes=("fwd",)))
-    assert said == "mode bwd is unknown to the base, git:3d602ab (HEAD~1)"
-
-
-def test_a_field_of_the_candidate_alone_is_left_out_at_its_default_and_new_otherwise():
-    mine = side("candidate", [*FIELDS, number("tile", 128)])
-    assert counterpart(case(mode="bwd", tile=128), mine, side()) == case(mode="bwd")
-    for tile in (number("tile", 128), number("tile")):
-        said = counterpart(case(tile=64), side("candidate", [*FIELDS, tile]), side())
-        assert said == "field tile=64 is unknown to the base"
-
-
-def test_a_field_of_the_base_alone_stays_at_its_default():
-    wider = side(fields=[*FIELDS, number("tile", 128)])
-    assert counterpart(case(), side("candidate"), wider) == case(tile=128)
-    said = counterpart(case(), side("candidate"), side(fields=[*FIELDS, number("tile")]))
-    assert said == "the base needs a value for its field tile, which the candidate does not know"
+def with_options(*options):
+    return {"options": [*OPTIONS, *options]}
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "shown"),
+    ("mine", "theirs", "ours", "expected"),
     [
-        (number("tile", 128, later=True), number("tile", 128, later=True), {}),
-        (number("tile", 128, later=True), number("tile", 64, later=True), {"tile": 128}),
-        (number("tile", 128, later=True), number("tile", 128), {"tile": 128}),
-        (number("tile", 128, later=True), number("tile"), {"tile": 128}),
+        (case(), {"names": ["exact"]}, {}, f"topk/staged is not registered in the base, {BASE_NAME}"),
+        (case(mode="bwd"), {"modes": ("fwd",)}, {}, f"mode bwd is unknown to the base, {BASE_NAME}"),
+        # without a worktree its earlier state is unknown, but of what is installed with the harness
+        (
+            *(case(), {"trees": ELSEWHERE}, {}),
+            "/r/topk/staged.py is in no git repository, so its earlier state is not known; commit it to one",
+        ),
+        (case(), {"trees": {"/elsewhere": "/r"}}, {}, case()),
+        (case(), {"trees": ELSEWHERE, **INSTALLED}, {}, case()),
+        # a field of one side alone must be at its default
+        (case(mode="bwd", tile=128), {}, with_tile(TILE), case(mode="bwd")),
+        (case(tile=64), {}, with_tile(TILE), "field tile=64 is unknown to the base"),
+        (case(tile=64), {}, with_tile(number("tile")), "field tile=64 is unknown to the base"),
+        (case(), with_tile(TILE), {}, case(tile=128)),
+        (
+            *(case(), with_tile(number("tile")), {}),
+            "the base needs a value for its field tile, which the candidate does not know",
+        ),
+        # a value that no id shows is the candidate's: else each side would fill in its own default
+        (case(), with_tile(LATER), with_tile(LATER), case()),
+        (case(), with_tile(number("tile", 64, later=True)), with_tile(LATER), case(tile=128)),
+        (case(), with_tile(TILE), with_tile(LATER), case(tile=128)),
+        (case(), with_tile(number("tile")), with_tile(LATER), case(tile=128)),
+        (case(), CHANGED, {}, case()),
+        # by the id that the base's own schedule gives it: else it is vanished and an opponent, too
+        (case(), {**with_tile(LATER), **with_options(KEEP)}, {}, case(options=KEPT)),
+        (
+            *(case(dtype="bf16"), instead(replace(DTYPE, choices=("f32",))), {}),
+            "field dtype=bf16 is no value that the base takes",
+        ),
+        (
+            *(case(rows=2), instead(number("rows", 4, minimum=4)), {}),
+            "field rows=2 is no value that the base takes",
+        ),
+        (
+            *(case(rows=None), instead(number("rows", 4)), {}),
+            "field rows=none is no value that the base takes",
+        ),
+        (case(options=KEPT), {}, with_options(KEEP), case()),
+        (
+            *(case(options={"buckets": 64, "keep": 3}), {}, with_options(KEEP)),
+            "option keep=3 is unknown to the base",
+        ),
+        (
+            *(case(), with_options(number("keep")), {}),
+            "the base needs a value for its option keep, which the candidate does not know",
+        ),
+        # one implementation is set against the others, but not itself
+        (case("exact", rows=4, mode="bwd"), {"rival": "staged"}, {}, case(rows=4, mode="bwd")),
+        (case(), {"rival": "staged"}, {}, None),
+        (case(options={"buckets": 32}), {"rival": "staged"}, {}, case()),
+        (case(), {"rival": "topk/staged[buckets=32]"}, {}, case(options={"buckets": 32})),
+        (case(), {"rival": "dense"}, {}, None),
     ],
 )
-def test_a_value_that_no_id_shows_is_the_candidates(mine, theirs, shown):
-    """Else both sides would fill it in, each with its own default."""
-    candidate, base = side("candidate", [*FIELDS, mine]), side(fields=[*FIELDS, theirs])
-    assert counterpart(case(), candidate, base) == case(**shown)
+def test_the_counterpart_or_why_there_is_none(mine, theirs, ours, expected):
+    assert counterpart(mine, side("candidate", **ours), side(**theirs)) == expected
 
 
-def test_a_default_that_changed_changes_nothing():
-    base = side(fields=[number("seq"), number("rows", 2), DTYPE], options=[number("buckets", 32)])
-    assert counterpart(case(), side("candidate"), base) == case()
-
-
-@pytest.mark.parametrize(
-    ("given", "field", "said"),
-    [
-        ({"dtype": "bf16"}, replace(DTYPE, choices=("f32",)), "field dtype=bf16"),
-        ({"rows": 2}, number("rows", 4, minimum=4), "field rows=2"),
-        ({"rows": 2}, Field("rows", "str", required=True), "field rows=2"),
-        ({"rows": None}, number("rows", 4), "field rows=none"),
-    ],
-)
-def test_a_value_that_the_base_does_not_take(given, field, said):
-    theirs = [field if known.name == field.name else known for known in FIELDS]
-    found = counterpart(case(**given), side("candidate"), side(fields=theirs))
-    assert found == f"{said} is no value that the base takes"
-
-
-def test_what_the_candidate_dropped_is_still_the_bases_case():
-    """By the id that the base's own schedule gives it: else it is vanished and an opponent, too."""
-    base = side(fields=[*FIELDS, number("tile", 128, later=True)], options=[*OPTIONS, number("keep", 2)])
-    assert counterpart(case(), side("candidate"), base) == case(options={"buckets": 64, "keep": 2})
-
-
-def test_options_go_by_the_same_rules():
-    keep = number("keep", 2)
-    mine, theirs = side("candidate", options=[*OPTIONS, keep]), side(options=[*OPTIONS, keep])
-    both = case(options={"buckets": 64, "keep": 2})
-    assert counterpart(both, mine, side()) == case()
-    said = counterpart(case(options={"buckets": 64, "keep": 3}), mine, side())
-    assert said == "option keep=3 is unknown to the base"
-    assert counterpart(case(), side("candidate"), theirs) == both
-    said = counterpart(case(), side("candidate"), side(options=[*OPTIONS, number("keep")]))
-    assert said == "the base needs a value for its option keep, which the candidate does not know"
-
-
-def test_one_implementation_is_set_against_the_others_but_not_itself():
-    base = side(implementation="staged")
-    assert counterpart(case("exact", rows=4, mode="bwd"), side("candidate"), base) == case(rows=4, mode="bwd")
-    assert counterpart(case(), side("candidate"), base) is None
-    other = case(options={"buckets": 32})
-    assert counterpart(other, side("candidate"), base) == case()
-    assert counterpart(case(), side("candidate"), side(implementation="topk/staged[buckets=32]")) == other
-
-
-def test_a_family_without_that_implementation_is_left_out():
+def test_a_rival_by_its_name():
     catalog = side().catalog
-    assert counterpart_by_name(catalog, "topk", "dense") is None
-    assert counterpart_by_name(catalog, "topk", "mask/exact") is None
-    assert counterpart_by_name(catalog, "mask", "topk/exact") is None
-    assert counterpart(case(), side("candidate"), side(implementation="dense")) is None
-
-
-def test_options_without_a_default_must_be_given():
+    for family, label in (("topk", "mask/exact"), ("mask", "topk/exact")):
+        assert counterpart_by_name(catalog, family, label) is None
     with pytest.raises(UsageError, match="needs a value for its option buckets"):
         counterpart_by_name(side(options=[number("buckets")]).catalog, "topk", "staged")
+
+
+INFO = side().catalog.implementations["topk/exact"]
+
+
+def test_the_folder_that_a_module_must_be_loaded_from(tmp_path):
+    """Of a plugin by path its folder; else the worktree, or where it is imported from."""
+    root = tmp_path / "work"
+    file = root / "impls" / "topk" / "exact.py"
+    file.parent.mkdir(parents=True)
+    (file.parent / "__init__.py").touch()
+    file.touch()
+    (tmp_path / "link.py").symlink_to(file)
+    in_tree = Side("base", "git:1", Catalog(), trees={"/r": "/elsewhere", "/s": str(root)})
+    here = Side("candidate", ".", Catalog())
+    for where, module, folder in (
+        (in_tree, INFO.module, root),
+        (in_tree, str(file), root),
+        (here, INFO.module, root),
+        (here, "impls.topk", root),
+        (here, "reexports", None),
+        (here, str(tmp_path / "link.py"), file.parent),
+    ):
+        found = where.within(replace(INFO, module=module, file=str(file)))
+        assert found == (folder and str(folder))
 
 
 ADDS, DOUBLES = (Case.of(f"points/{name}", {}, {"seq": 8}) for name in ("adds", "doubles"))
@@ -196,6 +208,7 @@ def test_what_has_changed_is_measured(same_code, files, same):
 def test_a_table_beside_a_module_may_be_read_by_it(project, same_code):
     project.commit({"impls/points/lengths.json": "[1]"})
     assert same_code() == {ADDS, DOUBLES}
+    assert same_code(against="impl:adds") == set(), "only a commit can be the same code"
     assert same_code({"impls/points/lengths.json": "[2]"}) == set()
 
 
@@ -211,10 +224,6 @@ def test_code_that_loads_by_name_is_measured_where_a_module_beside_it_has_change
     project.commit({DOUBLES_FILE: variant("doubles", home=loads), "impls/points/hidden.py": "x = 1\n"})
     assert same_code() == {ADDS, DOUBLES}
     assert same_code({"impls/points/hidden.py": "x = 2\n"}) == {ADDS}
-
-
-def test_only_a_commit_can_be_the_same_code(same_code):
-    assert same_code(against="impl:adds") == set()
 
 
 def test_a_plugin_in_no_repository_takes_no_part(project, candidate, enter_base, tmp_path):

@@ -6,19 +6,11 @@ import pytest
 
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.timed.paired_case import LEFT_OUT
-from harness.run.case.samples import KnownCall
 from tests.gate.timed.fakes import pair_of
 
 
-def paired(**changes):
-    made = pair_of(**changes)
-    for state in made.sides.values():
-        state.call = KnownCall(1e-3)
-    return made
-
-
 def settle_sides(mine=None, theirs=None, *, expected=False):
-    made = paired()
+    made = pair_of()
     for state, status in ((made.candidate, mine), (made.base, theirs)):
         state.plan = replace(state.plan, expected=expected)
         if status:
@@ -56,16 +48,9 @@ def test_what_cannot_be_timed(mine, theirs, verdict, reason):
     assert not found.living
 
 
-def test_an_expected_failure_is_left_out():
+def test_a_failure_that_is_expected_and_the_first_verdict_stays():
     assert settle_sides("incorrect", "incorrect", expected=True).verdict == LEFT_OUT
-
-
-def test_a_failure_that_has_only_now_become_expected_vanishes():
-    assert settle_sides("incorrect", None, expected=True).verdict == VANISHED
-
-
-def test_the_first_verdict_stays():
-    made = paired()
-    made.settle(INVALID, "it died")
-    made.settle(REGRESSED, "later")
-    assert (made.verdict, made.reason) == (INVALID, "it died")
+    found = settle_sides("incorrect", None, expected=True)
+    assert found.verdict == VANISHED, "it has only now become expected"
+    found.settle(INVALID, "it died")
+    assert found.verdict == VANISHED

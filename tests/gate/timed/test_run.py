@@ -1,25 +1,39 @@
 """From pairs to sentences: the looks, the reasons, and what a gate says of each of its cases."""
 
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
+from harness.core.errors import MachineError, UsageError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
     INCORRECT,
     NEW,
     NOT_ENOUGH,
     REGRESSED,
+    TIME,
     UNCHANGED,
     VANISHED,
+    CaseVerdict,
+    GateOutcome,
 )
 from harness.gate.plan import GatePlan
 from harness.gate.sides.side import Side
 from harness.gate.timed import run as module
-from harness.gate.timed.decision import Margin, Rounds
+from harness.gate.timed.decision import CaseEvidence, Margin, Rounds
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
-from harness.gate.timed.run import TimedResult, decision_reason, left_out_reasons, looks
+from harness.gate.timed.run import (
+    HEADER,
+    StoredGate,
+    TimedResult,
+    decision_reason,
+    looks,
+    new_folder,
+    newest_gate,
+    store_gate,
+)
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.case.case_state import KernelsRun
 from harness.run.case.samples import KnownCall
@@ -144,7 +158,6 @@ def test_what_was_not_timed_has_its_own_word():
         "mask/plain": (NEW, "mask/plain is not registered in the base"),
         "mask/gone": (VANISHED, "the base has it"),
     }
-    assert left_out_reasons([wrong, left]) == {case("threshold").id: "needs AMX"}
 
 
 def test_a_long_tail_is_told_and_decides_nothing():
@@ -179,3 +192,61 @@ def test_sides_that_ran_different_kernels_are_told_apart(candidate, base, notes)
     for side, counts in ((CANDIDATE, candidate), (BASE, base)):
         paired.sides[side].kernels = KernelsRun(counts)
     assert compose([paired], ledger_of(*SAME), gate_plan())["mask/scatter"].notes == notes
+
+
+OUTCOME = GateOutcome(TIME, "HEAD", (CaseVerdict("a", REGRESSED, "slower", effect=0.5),))
+GATE = StoredGate(
+    ("gate",), "2026-11-20T11:30:00+00:00", {"a": "sha256:b"}, OUTCOME,
+    {"a": CaseEvidence(0.05, first=(0.5,), levels_s=((0.3, 0.2),))},
+)  # fmt: skip
+
+
+def test_the_newest_that_was_written_is_read_again(tmp_path):
+    for second in (1, 3, 2):
+        gate = replace(GATE, outcome=replace(OUTCOME, base=f"HEAD~{second}"))
+        store_gate(new_folder(tmp_path, f"20261120T11300{second}Z-x"), gate)
+    new_folder(tmp_path, "20261120T113004Z-x")  # of a gate that was killed
+    assert newest_gate(tmp_path) == replace(GATE, outcome=replace(OUTCOME, base="HEAD~3"))
+
+
+def test_without_any_gate_the_remedy_is_one(tmp_path):
+    with pytest.raises(UsageError, match=r"no gate is kept in .*gates; run one with: seqsweep gate"):
+        newest_gate(tmp_path)
+
+
+def written(changes):
+    data = {**json.loads(json.dumps({"command": [], "started": "", "sources": {}, "evidence": {}}))}
+    return json.dumps({**data, "outcome": OUTCOME.to_json(), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *(b"", b'{"request": "sha', b"[]", b"\xff"),
+        *map(
+            written,
+            (
+                {"command": 3},
+                {"outcome": None},
+                {"outcome": {"verdict": "unchanged"}},
+                {"evidence": {"a": {}}},
+                {"sources": []},
+            ),
+        ),
+    ],
+)
+def test_a_damaged_gate_is_a_sentence(tmp_path, damaged):
+    folder = new_folder(tmp_path, "one")
+    (folder / HEADER).write_bytes(damaged)
+    with pytest.raises(UsageError, match=r"gate\.json: .*; remove its folder") as caught:
+        newest_gate(tmp_path)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_gate_is_never_written_over_and_results_that_cannot_be_written_are_told_at_once(tmp_path):
+    new_folder(tmp_path, "one")
+    with pytest.raises(MachineError, match="File exists"):
+        new_folder(tmp_path, "one")
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(MachineError, match="--results"):
+        new_folder(tmp_path / "results", "one")

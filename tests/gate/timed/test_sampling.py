@@ -10,7 +10,6 @@ from harness.gate.outcome import INCORRECT, INVALID, NEW, REGRESSED, VANISHED
 from harness.gate.timed.context import Lost
 from harness.gate.timed.paired_case import READINGS
 from harness.gate.timed.sampling import WARM_BATCHES
-from harness.run.case.samples import KnownCall
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
 from tests.run.fakes import Act
@@ -147,23 +146,3 @@ def test_a_side_that_remembers_its_answers_is_not_timed(tmp_path, side, verdict)
     world = World(tmp_path, **{side: slower(1e-3, verbs={"sample": recalling})})
     assert world.end()[0] == verdict
     assert "it remembers answers: 5.00 ms on values that it had not seen" in world.paired().reason
-
-
-@pytest.mark.parametrize(("seconds", "turns_taken"), [(0.1, 3), (2.0, 1)])
-def test_a_gross_slowdown_needs_few_readings(tmp_path, seconds, turns_taken):
-    world = World(tmp_path, slower(seconds), slower(1e-3))
-    rounds = world.rounds()["scatter"]
-    assert rounds.log_ratios == (math.log(seconds / 1e-3),) * turns_taken
-    assert turns(world, "candidate") == turns(world, "base") == turns_taken
-    assert {asked["readings"] for asked in world.ordinary_turns("candidate")} == {1}
-    assert rounds.tail is None  # of one reading, or three, a 90th percentile is an extrapolation
-
-
-def test_a_first_call_that_is_slow_alone_has_all_its_rounds(tmp_path):
-    world = World(tmp_path, slower(1e-3), slower(1e-3))
-    paired = world.paired()
-    for state, seconds in zip(paired.sides.values(), (0.1, 1e-3), strict=True):
-        state.call = KnownCall(seconds)
-    paired.verified = paired.verified_again = True
-    assert paired.gross_rounds == 3
-    assert world.rounds()["scatter"].log_ratios == (0.0,) * 10

@@ -3,7 +3,6 @@
 import io
 import math
 
-import pytest
 from rich.console import Console
 
 from harness.gate.outcome import (
@@ -34,11 +33,11 @@ DIFFER = "the sides' outputs differ"
 WRONG = "2 of 128 rows | differ from the reference"
 
 
-def id_of(name, seq, topk=2048, mode="fwd"):
+def case_id(name, seq, topk=2048, mode="fwd"):
     return f"{name}@batch=1,dtype=f32,rows=128,seq={seq},topk={topk}:{mode}:cpu"
 
 
-def timed_verdict(case, verdict, low, middle, high, pairs=6, **more):
+def verdict_of(case, verdict, low, middle, high, pairs=6, **more):
     """A verdict with its change and bounds in percent."""
     effect, low, high = (math.log1p(value / 100) for value in (middle, low, high))
     more.setdefault("reason", f"{verdict}, with a remedy")
@@ -47,22 +46,22 @@ def timed_verdict(case, verdict, low, middle, high, pairs=6, **more):
 
 def every_verdict():
     return (
-        timed_verdict(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
-        timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 3.2, 5.1, 7.0, **LONE),
-        timed_verdict(id_of("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
-        timed_verdict(id_of("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
-        timed_verdict(id_of("mask/broadcast", 16384), NOT_ENOUGH, -1.0, 3.4, 8.0, 12, reason=SPREAD),
-        CaseVerdict(id_of("mask/two_stage[buckets=4096,keep=2]", 4096), NEW, "the base does not have it"),
-        CaseVerdict(id_of("topk/exact", 4096, 64), INCORRECT, WRONG, file="impls/topk/exact.py", line=7),
-        CaseVerdict(id_of("topk/exact", 4096), INVALID, DIFFER, file="/elsewhere/exact.py", line=7),
-        CaseVerdict(id_of("topk/approx", 4096, 64), VANISHED, "the working tree does not have it"),
+        verdict_of(case_id("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
+        verdict_of(case_id("mask/scatter", 16384), REGRESSED, 3.2, 5.1, 7.0, **LONE),
+        verdict_of(case_id("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
+        verdict_of(case_id("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
+        verdict_of(case_id("mask/broadcast", 16384), NOT_ENOUGH, -1.0, 3.4, 8.0, 12, reason=SPREAD),
+        CaseVerdict(case_id("mask/two_stage[buckets=4096,keep=2]", 4096), NEW, "the base does not have it"),
+        CaseVerdict(case_id("topk/exact", 4096, 64), INCORRECT, WRONG, file="impls/topk/exact.py", line=7),
+        CaseVerdict(case_id("topk/exact", 4096), INVALID, DIFFER, file="/elsewhere/exact.py", line=7),
+        CaseVerdict(case_id("topk/approx", 4096, 64), VANISHED, "the working tree does not have it"),
     )
 
 
 LEFT_OUT = {
-    id_of("mask/broadcast", 65536): "predicted 6.2 s a call: raise --budget",
-    id_of("mask/broadcast", 131072): "predicted 6.2 s a call: raise --budget",
-    id_of("topk/exact", 131072): "the compiler plans 32.0 GiB; the limit is 18 GiB",
+    case_id("mask/broadcast", 65536): "predicted 6.2 s a call: raise --budget",
+    case_id("mask/broadcast", 131072): "predicted 6.2 s a call: raise --budget",
+    case_id("topk/exact", 131072): "the compiler plans 32.0 GiB; the limit is 18 GiB",
 }
 
 
@@ -76,17 +75,17 @@ def outcome_of(cases=None, **more):
 def static_outcome():
     reason = "temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before"
     cases = (
-        CaseVerdict(id_of("mask/scatter", 4096), UNCHANGED, "all figures as before"),
-        CaseVerdict(id_of("mask/scatter", 16384), REGRESSED, reason),
-        CaseVerdict(id_of("mask/broadcast", 4096), IMPROVED, "FLOPs 2.15e9 → 1.07e9 (−50 %)"),
+        CaseVerdict(case_id("mask/scatter", 4096), UNCHANGED, "all figures as before"),
+        CaseVerdict(case_id("mask/scatter", 16384), REGRESSED, reason),
+        CaseVerdict(case_id("mask/broadcast", 4096), IMPROVED, "FLOPs 2.15e9 → 1.07e9 (−50 %)"),
     )
     return outcome_of(cases, kind=STATIC, base=BASE)
 
 
-SLOWER = timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)
+SLOWER = verdict_of(case_id("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)
 
 
-def evidence_of(case=SLOWER, **more):
+def evidence_on(case=SLOWER, **more):
     """A verdict, and the evidence on it."""
     first = (0.048, 0.051, 0.055, 0.050)
     fresh = (0.049, 0.052, 0.047, 0.053)
@@ -104,21 +103,9 @@ def evidence_of(case=SLOWER, **more):
     return case, CaseEvidence(**values)
 
 
-case_id = pytest.fixture(lambda: id_of, name="case_id")
-verdict = pytest.fixture(lambda: timed_verdict, name="verdict")
-outcome = pytest.fixture(lambda: outcome_of, name="outcome")
-static = pytest.fixture(static_outcome, name="static")
-evidence = pytest.fixture(lambda: evidence_of, name="evidence")
-
-
-@pytest.fixture
-def page():
+def page(write, thing, width=120):
     """What `write(console, thing)` prints, at a width and without colour."""
-
-    def build(write, thing, width=120):
-        out = io.StringIO()
-        things = thing if isinstance(thing, tuple) else (thing,)
-        write(Console(file=out, width=width, highlight=False), *things)
-        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-    return build
+    out = io.StringIO()
+    things = thing if isinstance(thing, tuple) else (thing,)
+    write(Console(file=out, width=width, highlight=False), *things)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
