@@ -15,9 +15,9 @@ from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.version import version_of
 from harness.sweep.axes import Variant, baseline, swept, variant
-from harness.sweep.config import Config
+from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
-from harness.sweep.suite import SuiteAxes, for_family, understand
+from harness.sweep.suite import SuiteAxes, understand
 from harness.sweep.written import Scalar, at
 
 
@@ -86,7 +86,9 @@ def _with_needed_suites(
             of_family = [grid for grid in grids.values() if grid.family.name == family]
             if not of_family:
                 name = family if family not in grids else f"{family}_family"
-                of_family = [understand(for_family(family, flag, name), catalog)]
+                # Its fields without defaults must come from flags.
+                made = SuiteConfig(name, where=flag, family=Scalar.given(flag, family))
+                of_family = [understand(made, catalog)]
             result += of_family
     return result
 

@@ -61,7 +61,7 @@ def test_of_a_framework_of_an_older_record_nothing_is_known(register):
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        (f"{__name__}:Tables", f'names such an object, whose runner="{__name__}:Tables" may be'),
+        (f"{__name__}:Tables", "a type is no FrameworkTraits.; repair or uninstall its package"),
         ("no_such_package:TRAITS", "ModuleNotFoundError: .*; repair or uninstall its package"),
         (f"{__name__}:NONE", "AttributeError: .*; repair or uninstall its package"),
     ],
