@@ -70,8 +70,3 @@ def test_what_an_entry_point_must_not_name_is_one_sentence(register, place, says
     register(tables=place)
     with pytest.raises(UsageError, match=says):
         traits_of("tables")
-
-
-def test_what_installs_a_framework_is_said_once():
-    assert traits_of("pallas").remedy == "pip install 'seqsweep[jax]'"
-    assert traits_of("numpy").remedy == "pip install numpy ml_dtypes"
