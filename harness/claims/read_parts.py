@@ -11,8 +11,8 @@ from harness.claims.expression import COLUMNS, Expression, functions_in, parse
 from harness.claims.model import Citation, Figure, Source, Table
 from harness.core.errors import UsageError, nearest
 from harness.core.units import parse_share
+from harness.sweep import written as yaml_nodes
 from harness.sweep.written import Listing, Node, Scalar, at, items, scalar
-from harness.sweep.yaml import nodes as yaml_nodes
 
 Reader = Callable[[Node, str], Any]
 

@@ -12,9 +12,9 @@ from harness.claims.model import ANY, VERDICTS, Claim, Figure, Table, Word
 from harness.claims.read_parts import Sources, fields, figures_of, functions_of, sources_in, table_of, text
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
+from harness.sweep import written as yaml_nodes
 from harness.sweep.axes import parse
 from harness.sweep.written import Node, YamlMapping, at, items, read, scalar
-from harness.sweep.yaml import nodes as yaml_nodes
 
 FILE = "claims.yaml"
 SECTIONS = ("sources", "tables", "claims", "context")

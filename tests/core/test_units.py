@@ -29,8 +29,8 @@ def test_a_count_may_carry_a_binary_prefix(text, count):
 @pytest.mark.parametrize(
     ("parse", "text", "says"),
     [
-        (parse_count, "1 M", 'unknown unit "M" in "1 M"; use none, Ki'),
-        (parse_count, "4q", 'unknown unit "q"'),
+        (parse_count, "1 M", "not a quantity"),
+        (parse_count, "4q", "not a quantity"),
         (parse_count, "1e308Ki", "too large"),
         (parse_bytes, "1e308KiB", "too large"),
         (parse_seconds, "1e308h", "too large"),
@@ -46,11 +46,11 @@ def test_a_count_may_carry_a_binary_prefix(text, count):
         (parse_count, f"1.{'1' * 5000}", "not a quantity"),
         (parse_count, "", "not a quantity"),
         (parse_bytes, "18GB2", "not a quantity"),
-        (parse_bytes, "18Gb", 'unknown unit "Gb"'),
-        (parse_seconds, "4 days", 'unknown unit "days"'),
+        (parse_bytes, "18Gb", "not a quantity"),
+        (parse_seconds, "4 days", "not a quantity"),
         (parse_share, "0", "not between"),
         (parse_share, "101%", "not between"),
-        (parse_share, "5s", 'unknown unit "s"'),
+        (parse_share, "5s", "not a quantity"),
     ],
 )
 def test_what_is_no_quantity_is_named(parse, text, says):
