@@ -38,7 +38,10 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     """
     grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
     requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
-    chosen = _named_suites(grids, config, names)
+    for name in names:
+        if name not in grids:
+            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
+    chosen = [grids[name] for name in dict.fromkeys(names or config.default)]
     flag, needed = "--plugin", list[frozenset[str]]()
     if overrides.families:
         flag, needed = "--family", [frozenset({family}) for family in overrides.families]
@@ -61,13 +64,6 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     if not chosen:
         raise UsageError(f"{config.path.name} has no suite to run; name a family with --family")
     return _with_baseline(chosen, catalog, overrides)
-
-
-def _named_suites(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
-    for name in names:
-        if name not in grids:
-            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
-    return [grids[name] for name in dict.fromkeys(names or config.default)]
 
 
 def _with_needed_suites(
