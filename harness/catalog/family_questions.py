@@ -86,12 +86,8 @@ def semantics_info(family: FamilyInfo, points: Sequence[Point]) -> list[dict[str
     """What :func:`describe_semantics` says of a registered family. NoAnswer where its code says nothing."""
     question = {"module": family.module, "family": family.name, "points": points}
     if family.module.startswith("impls."):
-        return _semantics(question)
+        return describe_semantics(_family(question), points)
     return _ask("semantics", question)
-
-
-def _semantics(question: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return describe_semantics(_family(question), question["points"])
 
 
 def describe_semantics(family: Family, points: Sequence[Point]) -> list[dict[str, Any]]:
@@ -143,7 +139,7 @@ def _ask(what: str, question: object) -> Any:
 ANSWERS: Mapping[str, Callable[[Any], Any]] = {
     "workload": lambda question: asdict(_derive(question)),
     "costs": lambda questions: [_cost(question) for question in questions],
-    "semantics": _semantics,
+    "semantics": lambda question: describe_semantics(_family(question), question["points"]),
 }
 
 if __name__ == "__main__":

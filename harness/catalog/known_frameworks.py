@@ -92,16 +92,13 @@ def traits_of(framework: str) -> FrameworkTraits:
         return UNKNOWN_FRAMEWORK
     try:
         traits = resolve_name(place)
+        if not isinstance(traits, FrameworkTraits):
+            raise TypeError(f"a {type(traits).__name__} is no FrameworkTraits")
     except Exception as error:  # a package's own code, which may raise anything
         raise UsageError(
-            f'framework "{framework}": {place} cannot be imported ({type(error).__name__}: {error}); '
+            f'framework "{framework}": {place} cannot be used ({type(error).__name__}: {error}); '
             "repair or uninstall its package"
         ) from None
-    if not isinstance(traits, FrameworkTraits):
-        raise UsageError(
-            f'framework "{framework}": {place} is no FrameworkTraits; its entry point of {ENTRY_POINTS} '
-            f'names such an object, whose runner="{place}" may be'
-        )
     return traits
 
 

@@ -33,18 +33,13 @@ def device_name(facts: Mapping[str, Any]) -> str | None:
 
 def cache_texts(facts: Mapping[str, Any]) -> dict[str, str]:
     """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches whose size a fingerprint gives."""
-    caches = facts.get(CACHES)
-    return {
-        name: _text(cache)
-        for name, cache in (caches.items() if isinstance(caches, Mapping) else ())
-        if isinstance(cache, Mapping) and isinstance(cache.get("bytes"), int)
-    }
+    caches = (facts.get(CACHES) or {}).items()
+    return {name: _text(cache) for name, cache in caches if isinstance(cache, Mapping) and "bytes" in cache}
 
 
 def _text(cache: Mapping[str, Any]) -> str:
     size, unit = format_bytes(cache["bytes"]).split()
-    cpus = cache.get("cpus")
-    shared = f" shared by {cpus}" if isinstance(cpus, int) and cpus > 1 else ""
+    shared = f" shared by {cache['cpus']}" if cache.get("cpus", 1) > 1 else ""
     return f"{float(size):g} {unit}{shared}"  # a round size, as every cache has it, without its zeros
 
 

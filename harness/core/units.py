@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Amount = TypeVar("Amount", "Fraction | int", float)
-
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_BYTES = {**_BINARY, **{f"{prefix}B": size for prefix, size in _BINARY.items()}}
+_SECONDS = {"us": "1e-6", "ms": "1e-3", "s": 1, "": 1, "m": 60, "min": 60, "h": 3600}
+_SHARES = {"": 1, "%": "1e-2"}
 # More digits than these are a mistake, and take long to compute with.
 _QUANTITY = re.compile(
     r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
 )
 
 
-def _split(text: object, example: str) -> tuple[Fraction | int, str]:
-    """(number, unit) of a quantity; the number is exact."""
-    match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
-    if match is None:
-        raise ValueError(f'"{text}" is not a quantity; write it like {example}')
-    digits = match[1].replace("_", "")
-    if digits.isdecimal():  # nearly always
-        return _refuse_huge(text, int(digits)), match[2]
+def _quantity(text: object, units: Mapping[str, int | str], example: str) -> Fraction:
+    """The exact number that a text with a unit means. ValueError where it is beyond what a float holds."""
     from fractions import Fraction  # loads in 4 ms
 
-    return _refuse_huge(text, Fraction(digits)), match[2]
-
-
-def _refuse_huge(text: object, amount: Amount) -> Amount:
-    """The amount. ValueError where it is beyond what a float holds."""
+    match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
+    if match is None or match[2] not in units:
+        raise ValueError(f'"{text}" is not a quantity; write it like {example}')
+    amount = Fraction(match[1].replace("_", "")) * Fraction(units[match[2]])
     if amount > sys.float_info.max:
         raise ValueError(f'"{text}" is too large')
     return amount
@@ -43,10 +36,7 @@ def _refuse_huge(text: object, amount: Amount) -> Amount:
 
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
-    number, prefix = _split(text, "4096 or 128Ki")
-    if prefix not in _BINARY:
-        raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
-    count = _refuse_huge(text, number * _BINARY[prefix])
+    count = _quantity(text, _BINARY, "4096 or 128Ki")
     if count.denominator != 1:
         raise ValueError(f'"{text}" is not a whole number')
     return int(count)
@@ -54,27 +44,17 @@ def parse_count(text: object) -> int:
 
 def parse_bytes(text: object) -> int:
     """An amount of memory in bytes: `18GiB`, `512MiB`, or plain bytes."""
-    number, unit = _split(text, "18GiB")
-    prefix = unit.removesuffix("B")
-    if prefix not in _BINARY:
-        raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
-    return int(_refuse_huge(text, number * _BINARY[prefix]))
+    return int(_quantity(text, _BYTES, "18GiB"))
 
 
 def parse_seconds(text: object) -> float:
     """A duration in seconds: `4s`, `250ms`, `2m`, or a plain number of seconds."""
-    number, unit = _split(text, "4s or 250ms")
-    if unit not in _SECONDS:
-        raise ValueError(f'unknown unit "{unit}" in "{text}"; use us, ms, s, m or h')
-    return _refuse_huge(text, float(number) * _SECONDS[unit])
+    return float(_quantity(text, _SECONDS, "4s or 250ms"))
 
 
 def parse_share(text: object) -> float:
     """A share: `5%` or `0.05`, between 0 and 1."""
-    number, unit = _split(text, "5%")
-    if unit not in {"", "%"}:
-        raise ValueError(f'unknown unit "{unit}" in "{text}"; use %')
-    share = number / 100 if unit else number
+    share = _quantity(text, _SHARES, "5%")
     if not 0 < share <= 1:
         raise ValueError(f'"{text}" is not between 0 % and 100 %; write a share like 5% or 0.05')
     return float(share)

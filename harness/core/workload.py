@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.core.declared import Declared
 from harness.core.errors import UsageError, nearest
 from harness.core.units import parse_count
 from harness.core.workload_files import SUFFIXES, identify_captured, identify_table, is_captured, is_table
@@ -48,21 +49,20 @@ def axis(
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
     default, so old ids stay valid. Beside its choices a `table` may name a CSV file of document lengths, and
-    a `captured` one a file of tensors. UsageError unless choices are texts and the minimum is a whole number.
+    a `captured` one a file of tensors.
     """
-    given: Any = choices  # an author may have given anything
-    number: Any = minimum
-    texts = () if isinstance(given, str) else tuple(given)
-    if isinstance(given, str) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f'choices={given!r}: write a tuple of texts, as in ("prefill", "decode")')
-    if not isinstance(number, int):
-        raise UsageError(f"minimum={number!r}: write a whole number")
-    properties = {"choices": texts, "minimum": minimum, "later": later, "table": table, "captured": captured}
+    properties = {
+        "choices": choices,
+        "minimum": minimum,
+        "later": later,
+        "table": table,
+        "captured": captured,
+    }
     return dataclasses.field(default=default, kw_only=True, metadata={AXIS: properties})
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Declared):
     """One workload field as data. `kind` is `int`, `float`, `bool` or `str`."""
 
     name: str
@@ -200,21 +200,11 @@ def declared_field(
     required = default is dataclasses.MISSING
     try:
         kind, optional, annotated = kind_of(annotation)
-    except UsageError as error:
-        raise UsageError(f"{name}: {error}") from None
-    field = Field(
-        name=name,
-        kind=kind,
-        required=required,
-        default=None if required else default,
-        choices=choices or annotated,
-        optional=optional,
-        **more,
-    )
-    try:
+        default = None if required else default
+        field = Field(name, kind, required, default, choices or annotated, optional=optional, **more)
         field.require_storable_default()
-    except ValueError as error:
-        raise UsageError(f"default of {error}") from None
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{name} as it is declared: {error}") from None
     return field
 
 

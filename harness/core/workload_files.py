@@ -6,17 +6,15 @@ A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`:
 import csv
 import hashlib
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.core.regular_file import open_regular
 
 _NAME = re.compile(r"[A-Za-z0-9_./~+-]+")  # what ids of cases can hold
 _HASH_DIGITS = 12
 SUFFIXES = (".npz", ".safetensors")
-_PIECE = 1 << 20
 FORMS = (("tokens",), ("tokens", "documents"), ("shortest", "longest", "documents"))
 MOST_BYTES = 1 << 20  # of a file: 64Ki lines, and more than a distribution needs
 LONGEST = 1 << 30  # tokens of a document
@@ -28,15 +26,25 @@ def path_of(identity: str) -> Path:
     return Path(identity.partition("#")[0]).expanduser()
 
 
-def identify(text: str, hash_content: Callable[[str], Any]) -> str:
-    """`a.npz` → `a.npz#1a2b3c4d5e6f`, of the digest that `hash_content` makes of the file of that name.
+def identify(text: str) -> str:
+    """`a.npz` → `a.npz#1a2b3c4d5e6f`. ValueError where the file cannot be read or named.
 
-    ValueError where its name cannot stand in an id, and where a hash is given that its content does not have.
+    Its name must be able to stand in an id, and where a hash is given, its content must have it.
     """
     name, _, given = text.partition("#")
     if not _NAME.fullmatch(name):
         raise ValueError(f'"{name}" stands in ids of cases; rename it, with letters, digits and ._/~+- only')
-    found = hash_content(name).hexdigest()[:_HASH_DIGITS]
+    try:
+        with open_regular(path_of(name)) as file:
+            digest = hashlib.sha256()
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    except OSError as error:
+        raise ValueError(
+            f"{name} cannot be read: {error.strerror or error}; every machine that measures needs it, by an "
+            "absolute path, or from the folder that the command starts in"
+        ) from None
+    found = digest.hexdigest()[:_HASH_DIGITS]
     if given and given != found:
         raise ValueError(
             f"{name} has changed: it is #{found} now, not #{given}; restore it, or name it without its hash"
@@ -44,29 +52,12 @@ def identify(text: str, hash_content: Callable[[str], Any]) -> str:
     return f"{name}#{found}"
 
 
+identify_captured = lru_cache(maxsize=64)(identify)  # of large files
+
+
 def is_captured(text: object) -> bool:
     """Whether a value names a file of tensors, with or without its hash."""
     return isinstance(text, str) and text.partition("#")[0].endswith(SUFFIXES)
-
-
-@lru_cache(maxsize=64)
-def identify_captured(text: str) -> str:
-    """`a.npz` → `a.npz#1a2b3c4d5e6f`. ValueError as `identify`, and where the file cannot be read."""
-    return identify(text, _hash_content)
-
-
-def _hash_content(name: str) -> Any:
-    digest = hashlib.sha256()
-    try:
-        with open_regular(path_of(name)) as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
-    except OSError as error:
-        raise ValueError(
-            f"{name} cannot be read: {error.strerror or error}; every machine that measures needs it, by an "
-            "absolute path, or from the folder that the command starts in"
-        ) from None
-    return digest
 
 
 class LengthBin(NamedTuple):
@@ -83,8 +74,8 @@ def is_table(text: str) -> bool:
 
 
 def identify_table(text: str) -> str:
-    """`mine.csv` → `mine.csv#1a2b3c4d5e6f`. ValueError as `identify`, and for a file that is no table."""
-    identity = identify(text, lambda name: hashlib.sha256(_read(name)))
+    """As `identify`. ValueError also for a file that is no table."""
+    identity = identify(text)
     _parse_file(identity)
     return identity
 
@@ -92,23 +83,16 @@ def identify_table(text: str) -> str:
 @lru_cache(maxsize=16)
 def read_table(identity: str) -> tuple[LengthBin, ...]:
     """The lines of the file that :func:`identify_table` gave this identity. ValueError as there."""
-    return _parse_file(identify_table(identity))
+    return _parse_file(identify(identity))
 
 
 def _parse_file(identity: str) -> tuple[LengthBin, ...]:
     name = identity.partition("#")[0]
-    return parse_table(name, _read(name))
-
-
-def _read(name: str) -> bytes:
-    try:
-        with open_regular(path_of(name)) as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ValueError(f"{name} cannot be read: {error.strerror or error}; name a CSV file") from None
+    with open_regular(path_of(name)) as file:
+        content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(f"{name} has more than 1 MiB; count equal lengths in lines of tokens,documents")
-    return content
+    return parse_table(name, content)
 
 
 def parse_table(name: str, content: bytes) -> tuple[LengthBin, ...]:

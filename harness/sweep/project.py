@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,8 +122,9 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
     """
     from harness.catalog.catalog import LISTING
 
-    checks, known = catalog.checks(), known_ids(catalog)
+    known = known_ids(catalog)
     short = {info.name for info in catalog.implementations.values()}
+    impls: dict[str, list[str]] = {}  # a named family stands for all of its own
     for name in ids:
         try:
             bare, _ = split_label(name)
@@ -132,12 +134,8 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
             raise UsageError(
                 f'"{name}" is no suite, family, implementation or check{nearest(bare, known, LISTING)}'
             )
-    families = tuple(
-        dict.fromkeys(name.split("/")[0] for name in ids if name in {*catalog.families, *checks})
-    )
-    impls = tuple(name for name in ids if name not in {*catalog.families, *checks})
-    if not impls:
-        return families, ()
-    whole = [name for name in ids if name in catalog.families]
-    expanded = [info.id for family in whole for info in catalog.of_family(family)]
-    return (), tuple(dict.fromkeys([*impls, *expanded]))
+        if name not in catalog.checks():
+            impls[name] = [i.id for i in catalog.of_family(name)] if name in catalog.families else [name]
+    if all(name in catalog.families for name in impls):
+        return tuple(dict.fromkeys(name.split("/")[0] for name in ids)), ()
+    return (), tuple(dict.fromkeys(chain(*impls.values())))

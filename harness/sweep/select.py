@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from harness.catalog.catalog import LISTING, Catalog
-from harness.catalog.known_frameworks import Package, packages_of, traits_of
+from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import Package, packages_of
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.version import version_of
 from harness.sweep.axes import Variant, baseline, swept, variant
-from harness.sweep.config import Config
+from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
-from harness.sweep.suite import SuiteAxes, for_family, understand
+from harness.sweep.suite import SuiteAxes, understand
 from harness.sweep.written import Scalar, at
 
 
@@ -38,11 +38,18 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     """
     grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
     requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
-    chosen = _named_suites(grids, config, names)
+    for name in names:
+        if name not in grids:
+            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
+    chosen = [grids[name] for name in dict.fromkeys(names or config.default)]
     flag, needed = "--plugin", list[frozenset[str]]()
     if overrides.families:
         flag, needed = "--family", [frozenset({family}) for family in overrides.families]
-        chosen = _of_families(chosen, catalog, names, overrides.families)
+        with at(flag):
+            known = {catalog.family(family).name for family in overrides.families}
+        chosen = [grid for grid in chosen if grid.family.name in known]
+        if names and (absent := known - {grid.family.name for grid in chosen}):
+            raise UsageError(f"{flag}: none of the suites {', '.join(names)} is of family {min(absent)}")
     elif requested and not names:
         flag, needed = "--impl", [implementation.families for implementation in requested]
     elif not names:
@@ -57,26 +64,6 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     if not chosen:
         raise UsageError(f"{config.path.name} has no suite to run; name a family with --family")
     return _with_baseline(chosen, catalog, overrides)
-
-
-def _named_suites(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
-    for name in names:
-        if name not in grids:
-            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
-    return [grids[name] for name in dict.fromkeys(names or config.default)]
-
-
-def _of_families(
-    chosen: list[SuiteAxes], catalog: Catalog, names: Sequence[str], families: Sequence[str]
-) -> list[SuiteAxes]:
-    """UsageError for a family that does not exist, or that none of the named suites is of."""
-    matching = [grid for grid in chosen if grid.family.name in families]
-    for family in families:
-        with at("--family"):
-            catalog.family(family)
-        if names and family not in {grid.family.name for grid in matching}:
-            raise UsageError(f"--family: none of the suites {', '.join(names)} is of family {family}")
-    return matching
 
 
 def _with_needed_suites(
@@ -95,7 +82,9 @@ def _with_needed_suites(
             of_family = [grid for grid in grids.values() if grid.family.name == family]
             if not of_family:
                 name = family if family not in grids else f"{family}_family"
-                of_family = [understand(for_family(family, flag, name), catalog)]
+                # Its fields without defaults must come from flags.
+                made = SuiteConfig(name, where=flag, family=Scalar.given(flag, family))
+                of_family = [understand(made, catalog)]
             result += of_family
     return result
 
@@ -113,19 +102,14 @@ def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: 
     """UsageError when none of the selected families has the implementation."""
     if requested.families & set(families):
         return
-    if requested.families:
+    with at(requested.raw.where):
+        if not requested.families:
+            catalog.implementation(requested.name, families[0] if len(families) == 1 else None)
         home = " and ".join(sorted(requested.families))
         raise UsageError(
-            f"{requested.raw.where}: {requested.name} is of family {home}, and no selected suite is; "
+            f"{requested.name} is of family {home}, and no selected suite is; "
             "select one of that family, or leave the suites out"
         )
-    infos = [info for family in families for info in catalog.of_family(family)]
-    known = [info.id if "/" in requested.name else info.name for info in infos]
-    where = f" of family {families[0]}" if len(families) == 1 else ""
-    raise UsageError(
-        f'{requested.raw.where}: unknown implementation "{requested.name}"{where}'
-        f"{nearest(requested.name, known, LISTING)}"
-    )
 
 
 def _matching_variants(requested: _NamedImplementation, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
@@ -175,20 +159,25 @@ def leave_out_missing(
     """
     missing_package = cache(_missing_package)
     remaining: list[SuiteAxes] = []
-    left: dict[Package, list[Variant]] = {}
+    left: dict[Package, set[str]] = {}
     for grid in grids:
-        needed = {one: _needed_frameworks(grid, one, overrides) for one in grid.variants}
-        lacking = {each: package for each, names in needed.items() if (package := missing_package(names))}
-        for one, package in lacking.items():
-            if overrides.impls or (overrides.baseline and one == grid.baseline):
-                what = "" if _is_its_own(one, package) else " for its reference"
+        here: list[Variant] = []
+        for one in grid.variants:
+            package = missing_package(_needed_frameworks(grid, one, overrides))
+            if package is None:
+                here.append(one)
+            elif overrides.impls or (overrides.baseline and one == grid.baseline):
                 raise UsageError(
-                    f"{one.label} needs {package.name}{what}, which is not installed; {package.remedy}"
+                    f"{one.label} needs {package.name}, which is not installed; {package.remedy}"
                 )
-            left.setdefault(package, []).append(one)
-        if here := [one for one in grid.variants if one not in lacking]:
+            else:
+                left.setdefault(package, set()).add(one.info.id)
+        if here:
             remaining.append(grid.narrowed(here))
-    sentences = tuple(_sentence(package, variants) for package, variants in left.items())
+    sentences = tuple(
+        f"implementations that need {package.name}, which is not installed: {len(names)}; {package.remedy}"
+        for package, names in left.items()
+    )
     if grids and not remaining:
         raise UsageError(f"nothing is left to run: {'; '.join(sentences)}")
     return remaining, sentences
@@ -203,17 +192,6 @@ def _needed_frameworks(grid: SuiteAxes, variant: Variant, overrides: Overrides) 
 def _missing_package(frameworks: frozenset[str]) -> Package | None:
     packages = (package for package in packages_of(frameworks) if not package.gives)
     return next((package for package in packages if version_of(package.name) is None), None)
-
-
-def _is_its_own(variant: Variant, package: Package) -> bool:
-    return package in traits_of(variant.info.framework).packages
-
-
-def _sentence(package: Package, variants: Sequence[Variant]) -> str:
-    own = {variant.info.id: _is_its_own(variant, package) for variant in variants}
-    judged = [*own.values()].count(False)
-    count = f"{len(own)}, {judged} of them for a reference" if judged else f"{len(own)}"
-    return f"implementations that need {package.name}, which is not installed: {count}; {package.remedy}"
 
 
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")

@@ -27,7 +27,7 @@ from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
-from harness.sweep.written import Scalar, at, scalars
+from harness.sweep.written import at, scalars
 
 QUICK_LENGTHS = 2
 QUICK_BUDGET = 0.1
@@ -153,11 +153,6 @@ def _with_models(
         planned += [v for v in every if v.is_planned_elsewhere and v.info.semantics in missing]
         variants = planned or variants
     return grid.narrowed(variants)
-
-
-def for_family(family: str, flag: str, name: str) -> SuiteConfig:
-    """A suite for a family that has none in bench.yaml: fields without defaults must come from flags."""
-    return SuiteConfig(name=name, where=flag, family=Scalar.given(flag, family))
 
 
 def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.catalog import accelerators
-from harness.catalog.accelerators import Target, memory_of, target
+from harness.catalog.accelerators import memory_of, target
 from harness.core.errors import UsageError
 
 GIB = 2**30
@@ -38,13 +38,6 @@ def test_what_is_no_target_is_refused_with_the_nearest(name, said):
         target(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "capability"), [("cuda:a100", "8.0"), ("cuda:sm_90", "9.0"), ("cuda:sm_100", "10.0")]
-)
-def test_a_gpu_has_a_compute_capability(name, capability):
-    assert target(name).capability == capability
-
-
 def test_of_a_capability_alone_no_device_is_known():
     assert target("cuda:sm_90").accelerator is None
     assert memory_of("cuda:sm_90") is None
@@ -57,13 +50,6 @@ def test_a_driver_names_exactly_one_device_and_no_variant_of_it():
     assert len(names) == len(set(names)) == 4
     assert accelerators.accelerator_called("NVIDIA H200").name == "cuda:h200"
     assert accelerators.accelerator_called("NVIDIA H100 PCIe") is None
-
-
-def test_memory_is_one_devices():
-    assert memory_of("tpu:v5p:4x4x8") == memory_of("tpu:v5p") == 95 * GIB
-    assert memory_of("tpu:v5e") == 16 * GIB
-    assert memory_of("host") is None
-    assert target("host") == Target("host")
 
 
 def test_every_file_says_where_its_figures_are_from():
@@ -81,10 +67,3 @@ def test_vector_operations_are_lanes_times_units_times_cores_times_clock():
     assert known["tpu:v5e"].vector_ops == 8 * 128 * 4 * 1 * 1.5e9
     assert {name for name, one in known.items() if one.vector_ops} == {"tpu:v5p", "tpu:v5e"}
     assert all("scaling-book" in one.source for one in known.values() if one.vector_ops)
-
-
-def test_an_extra_that_is_there_is_not_missed(monkeypatch):
-    monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("numpy",))})
-    assert accelerators.missing_compiler("tpu") is None
-    monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no-such-package", "nor-this"))})
-    assert accelerators.missing_compiler("cuda") == "the plugin is not installed; pip install -e '.[cuda]'"

@@ -1,5 +1,4 @@
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,21 +35,12 @@ def families(catalog):
     return {info.family for info in catalog.implementations.values()}
 
 
-def test_without_a_path_it_is_what_is_registered_here():
-    assert catalog_elsewhere([], []) == discovery.catalog()
-
-
 def test_plugins_are_read_under_the_same_path(path, tmp_path):
     (path / "impls" / "__init__.py").write_text("HERE = True")
     source = str(tmp_path / "mine.py")
     (tmp_path / "mine.py").write_text("from impls import HERE\n" + PLUGIN)
     found = catalog_elsewhere([str(path)], [source]).implementations["topk/mine"]
     assert (found.module, found.file) == (source, source)
-
-
-def test_a_plugin_may_register_nothing_yet(path, tmp_path):
-    (tmp_path / "mine.py").write_text("x = 1")
-    assert families(catalog_elsewhere([str(path)], [str(tmp_path / "mine.py")])) == {"topk"}
 
 
 def test_what_an_installed_package_offers_can_be_left_out(path, tmp_path):
@@ -101,8 +91,3 @@ def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path
     own = [str(PROGRAM), str(PROGRAM / "harness/entry")]
     assert plain["PYTHONPATH"].split(os.pathsep) == [*own, "/theirs", "/a", str(tmp_path)]
     assert plain["PYTHONSAFEPATH"] == "1"  # the current folder comes last there, too
-
-
-def test_the_answer_of_a_side_is_json_alone():
-    answer = child_process.ask(["harness.catalog.discovery"], 60.0, interpreter=sys.executable)
-    assert set(answer) == {"builtin", "installed"}

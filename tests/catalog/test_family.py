@@ -24,10 +24,6 @@ FAMILY = Family(
 )
 
 
-def test_arrays_by_name_describe_inputs():
-    assert FAMILY.shapes_of("same", Points(seq=4))["x"] == Array((4,), "f32")
-
-
 @pytest.mark.parametrize("shapes", [None, {"x": (4, 4)}, {"x": {"up": 4}}, [Array((4,), "f32")]])
 def test_shapes_that_describe_no_arrays_are_refused(shapes):
     with pytest.raises(UsageError, match=r"shapes\(w\) of family points gives .*; return {name: Array"):

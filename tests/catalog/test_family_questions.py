@@ -140,16 +140,6 @@ def test_a_plugins_family_answers_from_its_own_process(tmp_path):
     assert refused == "seq is too long"
 
 
-def test_many_questions_are_asked_in_portions(tmp_path, monkeypatch):
-    module = tmp_path / "own.py"
-    module.write_text(OWN)
-    monkeypatch.setattr(family_questions, "AT_ONCE", 2)
-    told = family_questions.costs(
-        [CostQuestion(str(module), "own", "plain", (("seq", n),)) for n in (1, 2, 3)]
-    )
-    assert [one.flops for one in told] == [2, 4, 6]
-
-
 def test_a_family_that_breaks_is_named(tmp_path):
     with pytest.raises(MachineError, match="the families' costs are not to be had"):
         family_questions.costs([CostQuestion(str(tmp_path / "none.py"), "own", "plain", (("seq", 1),))])

@@ -92,20 +92,6 @@ def test_a_builder_names_its_family_by_its_first_annotation():
         build.workload_type()
 
 
-def test_a_workload_without_a_family_is_refused():
-    @dataclass(frozen=True)
-    class Orphan:
-        seq: int = axis()
-
-    def build(w):
-        return None
-
-    build.__annotations__["w"] = Orphan
-    orphan = implementation(framework="jax", semantics="exact")(build)
-    with pytest.raises(UsageError, match="no family has the workload Orphan"):
-        family_of(orphan)
-
-
 def test_a_claim_may_be_expected_to_fail_on_some_workloads():
     def declared(expect):
         @implementation(framework="jax", semantics="exact", expect=expect)

@@ -61,7 +61,7 @@ def test_of_a_framework_of_an_older_record_nothing_is_known(register):
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        (f"{__name__}:Tables", f'names such an object, whose runner="{__name__}:Tables" may be'),
+        (f"{__name__}:Tables", "a type is no FrameworkTraits.; repair or uninstall its package"),
         ("no_such_package:TRAITS", "ModuleNotFoundError: .*; repair or uninstall its package"),
         (f"{__name__}:NONE", "AttributeError: .*; repair or uninstall its package"),
     ],
@@ -70,8 +70,3 @@ def test_what_an_entry_point_must_not_name_is_one_sentence(register, place, says
     register(tables=place)
     with pytest.raises(UsageError, match=says):
         traits_of("tables")
-
-
-def test_what_installs_a_framework_is_said_once():
-    assert traits_of("pallas").remedy == "pip install 'seqsweep[jax]'"
-    assert traits_of("numpy").remedy == "pip install numpy ml_dtypes"

@@ -94,20 +94,6 @@ def test_what_is_numbers_alone_is_promised_as_data(read, semantics, promise):
         assert bool(meaning.gradient) == bool(promise.gradient)
 
 
-def test_gradients_have_a_bound_of_their_own(read):
-    text = "OwnSemantics(within(rel_rms=0.1), every, gradient=within(rel_rms=0.2))"
-    assert read(("mine", text))["topk/mine"].bounds == {
-        "fwd": "rel rms ≤ 0.1 against a reference of its own",
-        "bwd": "rel rms ≤ 0.2 of gradients against a reference of its own",
-        "fwd_bwd": "rel rms ≤ 0.1, rel rms ≤ 0.2 of gradients against a reference of its own",
-    }
-
-
-def test_of_the_familys_semantics_nobody_states_a_bound(read):
-    info = read(("mine", '"recall"'))["topk/mine"]
-    assert (info.semantics, dict(info.bounds), info.reference_framework) == ("recall", {}, "")
-
-
 def test_implementations_may_share_a_meaning_by_its_name(read):
     infos = read(("one", '(S := OwnSemantics(exact(), every, name="all"))'), ("two", "S"))
     assert {info.semantics for info in infos.values()} == {"all"}

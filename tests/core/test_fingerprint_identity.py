@@ -40,8 +40,6 @@ def test_a_cache_that_more_cores_share_is_another():
     ]
 
 
-@pytest.mark.parametrize(
-    "caches", [None, [{"L2": 1}], {"unavailable": "no sysfs"}, {"GPU L2": {"unavailable": "x"}}]
-)
+@pytest.mark.parametrize("caches", [None, {"unavailable": "no sysfs"}, {"GPU L2": {"unavailable": "x"}}])
 def test_what_is_unavailable_is_no_size(caches):
     assert cache_texts({"caches": caches}) == {}

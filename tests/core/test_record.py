@@ -5,7 +5,7 @@ import pytest
 
 from harness.core.plain_data import from_plain
 from harness.core.record import Correctness, Record, Timing
-from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Collective, Static
+from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Static
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -59,11 +59,6 @@ def test_figures_that_only_earlier_versions_had_are_left_out():
     stages = [{"stage": "", "entered": 1, "operators": 2, "flops": 0, "bytes": 4}]
     static = {"host": {**EXAMPLE["static"]["host"], "stages": stages}}
     assert Record.from_json({**EXAMPLE, "graphs": graphs, "cold": cold, "static": static}) == RECORD
-
-
-def test_a_record_knows_its_case():
-    assert RECORD.as_case.id == RECORD.case == EXAMPLE["case"]
-    assert RECORD.key == (RECORD.case, 0, None)
 
 
 def test_another_schema_and_a_missing_field_are_refused():
@@ -127,21 +122,6 @@ def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
     assert Static(**figures, generated_code_bytes=0, optimal_s=0.0).unavailable == {}
 
 
-LATER = {
-    "collectives": (Collective("all-gather", 8, 2048), Collective("all-reduce", 1, 64)),
-    "opcodes": {"dot": 2, "sort": 1},
-    "body_only": True,
-}
-
-
-def test_what_joined_later_survives_the_round_trip_and_is_empty_in_an_older_record():
-    older = RECORD.static["host"]
-    assert (older.collectives, older.opcodes) == ((), {})
-    host = replace(older, **LATER)
-    again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
-    assert again.static["host"] == host
-
-
 def test_a_missing_figure_has_its_reason():
     with pytest.raises(ValueError, match="peak_bytes is missing without a reason"):
         Static(**dict.fromkeys(set(STATIC_FIGURES) - {"peak_bytes"}, 0))
@@ -150,12 +130,6 @@ def test_a_missing_figure_has_its_reason():
     assert nothing.planned_bytes is None
     host = RECORD.to_json()["static"]["host"]
     assert from_plain(Static, json.loads(json.dumps(host))) == RECORD.static["host"]
-
-
-def test_a_plan_is_arguments_outputs_and_temporaries_without_aliases():
-    absent = dict.fromkeys(STATIC_FIGURES[4:], "not asked")
-    static = Static(argument_bytes=100, output_bytes=30, temp_bytes=7, alias_bytes=20, unavailable=absent)
-    assert static.planned_bytes == 117
 
 
 @pytest.mark.parametrize(

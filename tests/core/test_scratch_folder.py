@@ -12,7 +12,7 @@ import pytest
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import FileLock, holder_of
-from harness.core.scratch_folder import LOCK, ScratchFolder, shared_folder, temporary_root
+from harness.core.scratch_folder import LOCK, ScratchFolder, shared_folder
 
 OWNER = """\
 from harness.core.scratch_folder import ScratchFolder
@@ -76,22 +76,6 @@ def test_a_filesystem_without_locks_has_folders_that_nobody_removes(temporary, m
     with ScratchFolder() as first, ScratchFolder():
         assert first.is_dir()
     assert list(temporary.iterdir()) == []
-
-
-def test_no_room_is_a_sentence(monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(MachineError, match="No space left on device"), ScratchFolder():
-        pass
-
-
-def test_no_folder_for_temporary_files_is_a_sentence(temporary, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(temporary / "missing")])
-    with pytest.raises(MachineError, match=r"no folder takes temporary files; .* TMPDIR"):
-        temporary_root()
 
 
 def test_a_shared_folder_has_one_place_and_takes_no_other_user(temporary):

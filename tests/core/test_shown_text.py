@@ -83,11 +83,6 @@ def test_an_object_without_words_of_its_own_is_named_by_its_class():
     assert message_of(ValueError(f"no rule for {Odd()} and {object()}")) == ("no rule for Odd and object")
 
 
-def test_a_message_is_one_short_line():
-    assert message_of(ValueError("a\n  b" * 1000)) == message_of(ValueError("a b" * 1000))
-    assert len(message_of(ValueError("x" * 1000))) == 300
-
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -55,12 +55,6 @@ def test_a_second_signal_interrupts_nothing_until_the_outermost_block_ends():
     assert put_away == ["all"]
 
 
-def test_a_handler_that_is_not_pythons_stays(monkeypatch):
-    monkeypatch.setattr(signal, "getsignal", lambda _: None)
-    with terminable():
-        """It could not be put back."""
-
-
 def test_what_nohup_ignores_stays_ignored():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with terminable():

@@ -129,10 +129,3 @@ def test_a_value_is_the_path_with_the_hash_of_the_content(write):
 def test_what_names_no_table_is_refused(raw, says):
     with pytest.raises(ValueError, match=says):
         LENGTHS.parse(raw)
-
-
-def test_a_folder_is_no_table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("mine.csv").mkdir()
-    with pytest.raises(ValueError, match=r"mine.csv cannot be read"):
-        LENGTHS.parse("mine.csv")

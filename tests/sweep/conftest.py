@@ -72,15 +72,14 @@ def catalog():
     return planted_catalog()
 
 
-@pytest.fixture
-def with_plugin(catalog):
-    """The catalog after --plugin files brought an implementation of mask and a family of their own."""
+def planted_plugin():
+    """What --plugin files bring: an implementation of mask, and families of their own."""
     own = (
         family("scan", [number("seq"), number("width", 8)]),
         family("sort", [number("seq"), number("depth")]),
     )
     names = ("mask/mine", "scan/loop", "scan/tree", "sort/bitonic")
-    return catalog.merged(catalog_of(own, map(implementation, names)))
+    return catalog_of(own, map(implementation, names))
 
 
 @pytest.fixture

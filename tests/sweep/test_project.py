@@ -63,25 +63,10 @@ def test_a_plugin_that_bench_yaml_names_too_brings_nothing(folder):
     assert "mask/own" in project.catalog.implementations
 
 
-def test_plugins_are_bench_yamls_then_the_given_ones(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    project = Project(given_plugins=("given.py",))
-    assert project.plugins == (str(folder / "own.py"), str(folder / "given.py"))
-
-
 def test_results_lie_beside_bench_yaml_or_where_they_are_wanted(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert Project().results == Project(folder / "bench.yaml").results == folder / "results"
     assert Project(results_path=folder / "elsewhere").results == folder / "elsewhere"
-
-
-def test_results_elsewhere_need_no_bench_yaml(folder):
-    assert Project(folder / "absent.yaml", folder).results == folder
-
-
-def test_suites_and_overrides_are_planned(folder):
-    schedule = Project(folder / "bench.yaml").plan(["two"], Overrides(seqs=("512",)))
-    assert [(suite.name, suite.axes["seq"]) for suite in schedule.suites] == [("two", [512])]
 
 
 def test_suites_that_flags_make_equal_are_one_unless_they_are_named(folder):

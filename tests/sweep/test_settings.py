@@ -33,18 +33,9 @@ def test_memory_as_a_share(monkeypatch):
     ("name", "value", "message"),
     [
         ("budgett", "4s", 'unknown setting "budgett"; nearest: "budget"'),
-        ("budget", "4 parsecs", 'budget: unknown unit "parsecs"'),
         ("budget", "0s", "budget: must be more than 0"),
-        ("budget", "1e999s", "budget: .* is too large"),
-        ("timeout", "soon", 'timeout: "soon" is not a quantity'),
-        ("memory", "75GHz", 'memory: unknown unit "GHz"'),
         ("memory", "150%", "memory: .* is not between 0 % and 100 %"),
-        ("memory", "0", "memory: must be more than 0"),
-        ("threads", "0", "threads: must be more than 0"),
         ("threads", "1.5", "threads: .* is not a whole number"),
-        ("threads", "1e999", "threads: .* is too large"),
-        ("precision", "0", "precision: .* is not between"),
-        ("seed", "-1", 'seed: "-1" is not a quantity'),
         ("seed", "1e30", "seed: must fit in 63 bits"),
     ],
 )
@@ -116,9 +107,3 @@ def test_that_a_case_may_go_is_said_of_itself():
     blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "case", "it moved")
     assert why_accepted(CASE, "case", (blanket,)) is None
     assert why_accepted(CASE, "case", (blanket, own)) == "it moved"
-
-
-def test_layers_are_a_positive_count(bench):
-    text = "suites:\n  mask:\n    family: mask\n    layers: {}\n"
-    assert bench(text.format(58)).suites["mask"].layers == 58
-    assert bench("suites:\n  mask: {family: mask}\n").suites["mask"].layers is None

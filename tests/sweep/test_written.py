@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep.written import Listing, Scalar, YamlMapping, display_path, read
+from harness.sweep.written import Listing, Scalar, YamlMapping, read
 
 
 @pytest.fixture
@@ -99,10 +99,3 @@ def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
         read(Path("none.yaml"))
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path)
-
-
-def test_paths_are_shown_the_shorter_way(tmp_path, monkeypatch):
-    (tmp_path / "deep").mkdir()
-    monkeypatch.chdir(tmp_path / "deep")
-    assert display_path(tmp_path / "bench.yaml") == "../bench.yaml"
-    assert display_path(Path("/b.yaml")) == "/b.yaml"
