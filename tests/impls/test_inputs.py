@@ -1,92 +1,37 @@
-"""Every family's inputs: as their shapes say, the same for one seed, and refused where they make no sense."""
+"""Workloads hold what their fields declare; inputs are as their shapes say, and the same for one seed."""
 
-from dataclasses import asdict, replace
+import dataclasses
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from harness import SCORE_DISTRIBUTIONS
 from harness.catalog.arrays import walk
-from harness.core.workload import fields_of, shown_fields
-from impls.attention.family import FAMILY as ATTENTION
-from impls.attention.family import AttentionWorkload
-from impls.attention.workload import DISTRIBUTIONS as ATTENTION_DISTRIBUTIONS
-from impls.mask.family import FAMILY as MASK
-from impls.mask.family import MaskWorkload
-from impls.mla.family import FAMILY as MLA
-from impls.mla.family import MlaWorkload
-from impls.mla.workload import DISTRIBUTIONS as MLA_DISTRIBUTIONS
-from impls.offsets.family import FAMILY as OFFSETS
-from impls.offsets.family import OffsetsWorkload
-from impls.offsets.workload import DISTRIBUTIONS as OFFSETS_DISTRIBUTIONS
-from impls.topk.family import DISTRIBUTIONS, TopkWorkload
-from impls.topk.family import FAMILY as TOPK
+from harness.core.errors import UsageError
+from harness.core.workload import Workload, fields_of, shown_fields
+from impls.attention.workload import AttentionWorkload
+from impls.offsets.workload import OffsetsWorkload
+from impls.topk.workload import TopkWorkload
 from tests.impls.torch_case import flat
+from tests.impls.variants import FAMILIES, products
 
-FAMILIES = {family.workload: family for family in (ATTENTION, MASK, MLA, OFFSETS, TOPK)}
-DTYPES = ("f64", "f32", "bf16", "f16")
-ROW = AttentionWorkload(seq=640, heads=4, kv_heads=2, head_dim=16)
-LISTS = AttentionWorkload(stage="block_lists", seq=2048, batch=2, heads=3, kv_heads=1, block=64, selected=5)
-INDEXER = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
+WORKLOADS = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text())
 
-WORKLOADS = [
-    ROW,
-    replace(ROW, gated=False),
-    replace(ROW, batch=2, dtype="bf16"),
-    replace(ROW, varlen=True),
-    replace(ROW, varlen=True, seq=4),
-    replace(ROW, dtype="f64"),
-    replace(ROW, varlen=True, seq=2048, lengths="pretrain", packing="best_fit_decreasing"),
-    replace(ROW, varlen=True, lengths="single"),
-    LISTS,
-    *(MaskWorkload(batch=b, rows=5, seq=96, topk=7, dtype=d) for b in (1, 3) for d in ("f32", "bf16", "f64")),
-    MaskWorkload(batch=2, rows=5, seq=96, topk=7, head_dim=3, dtype="bf16"),
-    MlaWorkload(seq=9, batch=2, dtype="bf16"),
-    MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64", weights="fp8_block"),
-    MlaWorkload(seq=9, batch=2, phase="decode", steps=3, rope_scaling="yarn"),
-    *(
-        OffsetsWorkload(batch=b, seq=200, max_segments=6, layout=layout)
-        for b in (1, 3)
-        for layout in ("self", "cross", "absent", "intra_padding", "striped")
-    ),
-    OffsetsWorkload(batch=2, seq=4096, max_segments=64, lengths="pretrain"),
-    OffsetsWorkload(batch=2, seq=100, seq_kv=200, max_segments=6, layout="cross", head_dim=3, dtype="bf16"),
-    *(
-        TopkWorkload(batch=2, rows=3, seq=96, topk=7, dtype=dtype, distribution=distribution)
-        for dtype in DTYPES
-        for distribution in DISTRIBUTIONS
-    ),
-    *(replace(MaskWorkload(rows=5, seq=96, topk=7), distribution=name) for name in SCORE_DISTRIBUTIONS),
-    *(
-        replace(w, distribution=name, dtype=dtype)
-        for w in (
-            ROW,
-            replace(ROW, varlen=True),
-            replace(ROW, stage="decode"),
-            replace(ROW, stage="given_blocks"),
-        )
-        for name in ATTENTION_DISTRIBUTIONS
-        for dtype in ("f32", "bf16")
-    ),
-    *(
-        MlaWorkload(seq=9, phase=phase, distribution=name, weights=weights)
-        for phase in ("prefill", "decode")
-        for name in MLA_DISTRIBUTIONS
-        for weights in ("plain", "fp8_block")
-    ),
-    *(
-        OffsetsWorkload(seq=200, max_segments=6, layout=layout, distribution=name)
-        for layout in ("self", "cross", "absent", "intra_padding", "striped")
-        for name in OFFSETS_DISTRIBUTIONS
-    ),
-    *(replace(INDEXER, dtype=dtype, stage=stage) for dtype in DTYPES for stage in ("indexer", "attention")),
-]
+
+def cases():
+    for name, entries in WORKLOADS.items():
+        known = {field.name: field for field in fields_of(FAMILIES[name].workload)}
+        for entry in entries:
+            every = {field: [*known[field].choices] for field, value in entry.items() if value == "<all>"}
+            for w in products(name, {**entry, **every}):
+                yield pytest.param(FAMILIES[name], w, id=f"{name}-{list(asdict(w).values())}")
 
 
 @pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("w", WORKLOADS, ids=str)
-def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
-    family = FAMILIES[type(w)]
+@pytest.mark.parametrize(("family", "w"), [*cases()])
+def test_inputs_are_as_their_shapes_say_and_follow_the_seed(family, w):
     first, again, other = (family.inputs(w, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert flat(family.shapes(w)) == flat(first)
     for (_, array), (_, same) in zip(walk(first), walk(again), strict=True):
@@ -97,20 +42,19 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
 
 
 SHOWN = {
-    AttentionWorkload: "batch block causal dtype gated head_dim heads kv_heads selected seq varlen window",
-    MaskWorkload: "batch dtype rows seq topk",
-    MlaWorkload: "batch causal config dtype phase seq",
-    OffsetsWorkload: "batch kind layout max_segments seq",
-    TopkWorkload: "batch distribution dtype recall rows seq topk",
+    "attention": "batch block causal dtype gated head_dim heads kv_heads selected seq varlen window",
+    "mask": "batch dtype rows seq topk",
+    "mla": "batch causal config dtype phase seq",
+    "offsets": "batch kind layout max_segments seq",
+    "topk": "batch distribution dtype recall rows seq topk",
 }
 
 
-@pytest.mark.parametrize(
-    ("workload", "names"), SHOWN.items(), ids=lambda given: getattr(given, "__name__", "")
-)
-def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(workload, names):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(family):
     """Fields that joined later show only where they differ: ids of stored records stay what they were."""
-    assert sorted(shown_fields(fields_of(workload), asdict(workload(seq=4096)))) == names.split()
+    workload = FAMILIES[family].workload
+    assert sorted(shown_fields(fields_of(workload), asdict(workload(seq=4096)))) == SHOWN[family].split()
 
 
 @pytest.mark.parametrize("packing", ["first_fit", "best_fit_decreasing"])
@@ -121,7 +65,7 @@ def test_packed_documents_are_whole_and_in_a_drawn_order(packing, seed):
     row = OffsetsWorkload(seq=seq, max_segments=2048, **known)
     orders = []
     for order in range(3):
-        ids = FAMILIES[OffsetsWorkload].inputs(row, np.random.default_rng(order))["segment_ids_q"][0]
+        ids = FAMILIES["offsets"].inputs(row, np.random.default_rng(order))["segment_ids_q"][0]
         firsts = np.flatnonzero(np.diff(ids, prepend=-1))
         spans = np.diff(firsts, append=seq)
         found = [int(span) for span, first in zip(spans, firsts, strict=True) if ids[first]]
@@ -131,8 +75,62 @@ def test_packed_documents_are_whole_and_in_a_drawn_order(packing, seed):
         orders.append(found)
     assert len(row.packed[0]) < 3 or len({tuple(found) for found in orders}) > 1
     w = AttentionWorkload(seq=seq, varlen=True, heads=1, kv_heads=1, head_dim=1, gated=False, **known)
-    cuts = FAMILIES[AttentionWorkload].inputs(w, np.random.default_rng(0))["cu_seqlens"]
+    cuts = FAMILIES["attention"].inputs(w, np.random.default_rng(0))["cu_seqlens"]
     lengths = np.diff(cuts)
     assert (cuts[0], cuts[-1]) == (0, seq)
     assert lengths.min() > 0
     assert sorted(lengths[: len(row.packed[0])]) == sorted(row.packed[0])
+
+
+KINDS = [family.workload for family in FAMILIES.values()]
+FIELDS = [
+    pytest.param(kind, field, id=f"{kind.__name__}.{field.name}")
+    for kind in KINDS
+    for field in fields_of(kind)
+]
+WRONG = {
+    "int": (-1, 2**63, 1.5, True, "4096", None),
+    "float": (float("nan"), float("inf"), True, "0.5", None),
+    "bool": (1, "true", None),
+    "str": (1, None),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_family_is_held(kind):
+    assert issubclass(kind, Workload)
+    assert kind(seq=4096) == kind(**dataclasses.asdict(kind(seq=4096)))
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS)
+def test_no_field_takes_what_it_does_not_declare(kind, field):
+    for wrong in WRONG[field.kind] + (("nonsense",) if field.choices else ()):
+        with pytest.raises(UsageError, match=f"^{kind.__name__}: .*{field.name} ") as refused:
+            kind(**{"seq": 64, field.name: wrong})
+        with pytest.raises(ValueError, match=field.name) as said:
+            field.check(wrong)
+        assert str(refused.value) == f"{kind.__name__}: {said.value}"
+
+
+def test_python_and_bench_yaml_say_the_same():
+    kind = {field.name: field for field in fields_of(OffsetsWorkload)}["kind"]
+    with pytest.raises(ValueError, match='unknown kind "nonsense"; known: ') as parsed:
+        kind.parse("nonsense")
+    with pytest.raises(UsageError) as built:
+        OffsetsWorkload(seq=64, kind="nonsense")
+    assert str(built.value) == f"OffsetsWorkload: {parsed.value}"
+
+
+def test_a_whole_number_is_a_float_where_the_field_is_one():
+    assert repr(TopkWorkload(seq=64, recall=1).recall) == "1.0"
+
+
+def test_a_file_is_called_by_its_hash_and_one_that_is_missing_is_said(tmp_path):
+    path = tmp_path / "documents.csv"
+    path.write_text("tokens\n64\n")
+    held = OffsetsWorkload(seq=64, lengths=str(path)).lengths
+    assert held == OffsetsWorkload(seq=64, lengths=held).lengths
+    assert held.startswith(f"{path}#")
+    for field, name in (("lengths", "absent.csv"), ("distribution", "absent.npz")):
+        with pytest.raises(UsageError, match=f"OffsetsWorkload: {name} cannot be read"):
+            OffsetsWorkload(seq=64, **{field: name})

@@ -1,6 +1,7 @@
 """The mask family: its inputs and references, and what variants do with crafted selections."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,42 @@ from harness import cast
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.reference import closed_value, last_visible, visible
 from tests.impls.jax_case import call
-from tests.impls.judgements import assert_failed, assert_passed
-from tests.impls.mask_case import columns, drawn, judged, reference
-from tests.impls.torch_case import tensor
+from tests.impls.judgements import assert_failed, assert_passed, verdict
+from tests.impls.torch_case import named, tensor
 from tests.impls.variants import MASK as V
 from tests.impls.variants import labelled
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 CRAFTED = yaml.safe_load(Path(__file__).with_name("mask.yaml").read_text())
+
+
+def drawn(w, seed=7):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+def reference(semantics, w, inputs, rows=None):
+    """The reference's answer; floating inputs are given to it in double precision."""
+    function = FAMILY.semantics[semantics].reference(w, rows)
+    wide = {name: a if a.dtype.kind == "i" else a.astype(np.float64) for name, a in inputs.items()}
+    return function(**named(function, wide))
+
+
+judged = partial(verdict, FAMILY)
+
+
+def columns(form, seq):
+    """The open columns of every row, from a mask or from one in words or blocks."""
+    if isinstance(form, dict):
+        inside = form["inside"]
+        assert np.array_equal(form["held"], inside.any(axis=-1))
+        bits = inside.reshape(-1, inside.shape[-2] * inside.shape[-1])
+    elif form.dtype == np.uint32:
+        little = form.reshape(-1, form.shape[-1]).astype("<u4").view(np.uint8)
+        bits = np.unpackbits(little, axis=-1, bitorder="little")
+    else:
+        return [np.flatnonzero(row == 0).tolist() for row in form.reshape(-1, form.shape[-1])]
+    assert not bits[:, seq:].any()
+    return [np.flatnonzero(row).tolist() for row in bits]
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])

@@ -25,12 +25,6 @@ def verdict(name, w, function):
     return CHECKS[name].judge(trial(w, function))
 
 
-def test_no_check_concerns_everybody_or_nobody():
-    for check in FAMILY.checks:
-        assert check.semantics, check.name
-        assert set(check.semantics) < set(FAMILY.semantics), check.name
-
-
 def mask(keep):
     return np.where(keep, np.float32(0), NEG)
 
@@ -208,21 +202,3 @@ def test_a_threshold_drops_nothing_and_opens_more():
     figures = verdict("positional_bias", w, FAMILY.semantics["threshold"].reference(w, None)).figures
     assert (figures["dropped_a_row"], figures["dropped_at"], figures["beside_a_row"]) == (0, None, 20)
     assert figures["recall"] == 1
-
-
-def test_scores_of_the_count_tie_with_no_cutoff():
-    from impls.mask._checks import untied_scores
-
-    for dtype in ("f32", "bf16", "f64"):
-        for topk in (1, 2, 40, 299):
-            w = MaskWorkload(rows=2, seq=300, topk=topk, dtype=dtype)
-            made = untied_scores(w)
-            assert {name: a.dtype for name, a in made.items()} == {
-                name: a.dtype for name, a in FAMILY.inputs(w, np.random.default_rng(0)).items()
-            }
-            scores, values = (made[name].astype(np.float64) for name in ("scores", "topk_values"))
-            assert (np.diff(values, axis=-1) <= 0).all()
-            cutoff = values[..., -1:]
-            assert (cutoff == 1).all()
-            assert ((scores == cutoff).sum(axis=-1) == 1).all()
-            assert ((scores > cutoff).sum(axis=-1) == topk - 1).all()

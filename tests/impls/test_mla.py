@@ -1,28 +1,21 @@
-"""The mla family: every way to one answer, in prefill and in decode."""
+"""The mla family: its inputs and reference, fields that joined later, and decodes of several tokens."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from impls.mla.family import FAMILY, MlaWorkload
-from tests.impls.mla_trial import attend_of, drawn
-from tests.impls.torch_case import Option, array, flat, operators, run, tensor
+from harness.catalog.arrays import walk
+from impls.mla import family as mla
+from impls.mla._inputs import frequencies
+from impls.mla.family import FAMILY, MlaWorkload, cost
+from tests.impls.judgements import judged
+from tests.impls.mla_trial import NARROW, attend_of, drawn
+from tests.impls.torch_case import array, flat, operators, run, tensor
 from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
-
-PLAIN = (V.naive, V.absorb, V.fast_path)
-SDPA = (
-    V.absorb_sdpa,
-    V.naive_sdpa,
-    Option(V.naive_sdpa, backend="math"),
-    Option(V.naive_sdpa, backend="flash"),
-)
-DECODING = (*PLAIN, *SDPA)
-ONE, PREFILL, DECODE = {"seq": 1}, {"seq": 257, "batch": 2}, {"seq": 300, "phase": "decode", "batch": 2}
-
-
-def each(*variants):
-    return pytest.mark.parametrize("variant", variants, ids=lambda variant: variant.name)
 
 
 def reference(w, rows=None):
@@ -40,16 +33,6 @@ def test_above_256_tokens_the_fast_path_is_the_naive_program(causal):
 def test_decoding_one_token_is_always_short():
     w = MlaWorkload(seq=5000, phase="decode")
     assert attend_of(V.fast_path(w)) is not attend_of(V.naive(w))
-
-
-@pytest.mark.parametrize(("config", "queries"), [("small", {"wq"}), ("v3", {"wq_a", "q_norm", "wq_b"})])
-@pytest.mark.parametrize("phase", ["prefill", "decode"])
-def test_weights_are_those_of_the_configuration(config, queries, phase):
-    w = MlaWorkload(seq=9, batch=2, config=config, phase=phase, dtype="bf16")
-    inputs = drawn(w)
-    assert flat(FAMILY.shapes(w)) == flat(inputs)
-    assert set(inputs["weights"]) == queries | {"wkv_a", "kv_norm", "wkv_b", "wo"}
-    assert next(iter(inputs)) == "x"
 
 
 def test_both_caches_hold_one_content():
@@ -73,7 +56,7 @@ def test_a_decode_stands_behind_its_cache(monkeypatch):
     assert (freqs[0] == 1).all()
 
 
-@each(V.naive, V.fast_path)
+@pytest.mark.parametrize("variant", [V.naive, V.fast_path], ids=lambda variant: variant.name)
 def test_a_decode_copies_no_cache(variant):
     w = MlaWorkload(seq=777, phase="decode")
     _, seen = operators(variant, FAMILY, w)
@@ -110,3 +93,108 @@ def test_a_rotation_is_a_complex_product():
     want = ((x[..., ::2] + 1j * x[..., 1::2]) * freqs[:, None]).view(np.float64)
     np.testing.assert_allclose(array(shared(tensor(x), tensor(freqs))), want, atol=1e-12)
     np.testing.assert_allclose(array(plain(tensor(x), tensor(freqs)[:, None])), want, atol=1e-12)
+
+
+def test_widths_follow_the_fields():
+    assert MlaWorkload(seq=1).widths == NARROW["small"]
+    assert MlaWorkload(seq=1, q_lora="on").widths.q_lora == NARROW["v3"].q_lora
+    assert MlaWorkload(seq=1, q_lora="on", config="v3").widths == NARROW["v3"]
+    assert MlaWorkload(seq=1, q_lora="off", config="v3").widths.q_lora == 0
+    widths = MlaWorkload(seq=1, nope=6, v=10).widths
+    assert (widths.nope, widths.rope, widths.v) == (6, 8, 10)
+    own = MlaWorkload(seq=1, dim=48, heads=3, q_lora_rank=24, kv_lora_rank=40).widths
+    assert (own.dim, own.heads, own.q_lora, own.kv_lora, own.nope) == (48, 3, 24, 40, 16)
+    assert "wq_a" in drawn(MlaWorkload(seq=1, q_lora="on"))["weights"]
+
+
+def test_mscale_is_that_of_a_context_40_times_longer():
+    ratio = MlaWorkload(seq=1, mscale=True).scale / MlaWorkload(seq=1).scale
+    assert ratio == pytest.approx(1.874, abs=5e-4)
+    assert MlaWorkload(seq=1).scale == 24**-0.5
+
+
+def test_larger_tokens_are_the_same_tokens():
+    once, twice = (drawn(MlaWorkload(seq=5, phase="decode", input_scale=s)) for s in (1.0, 2.0))
+    assert np.array_equal(twice.pop("x"), 2 * once.pop("x"))
+    for (name, a), (_, b) in zip(walk(once), walk(twice), strict=True):
+        assert np.array_equal(a, b), name
+
+
+def test_quantised_weights_are_a_quarter_of_f32():
+    kept = {kind: cost(MlaWorkload(seq=1, weights=kind)) for kind in ("plain", "fp8_block")}
+    assert kept["plain"].flops == kept["fp8_block"].flops
+    linear = sum(math.prod(s) for s in mla.weight_shapes(NARROW["small"]).values() if len(s) > 1)
+    saved = kept["plain"].bytes - kept["fp8_block"].bytes
+    assert saved == 3 * linear - 4 * 5  # of four weights only wkv_b, with 160 rows, has two blocks
+
+
+def test_the_cache_is_made_of_the_quantised_weight():
+    w = MlaWorkload(seq=7, phase="decode", weights="fp8_block", dtype="f64")
+    arrays = drawn(w)
+    assert flat(FAMILY.shapes(w)) == flat(arrays)
+    want = run(FAMILY.semantics["dense"].reference(w, None), arrays, wide=True)
+    for variant in (V.naive, V.absorb):
+        np.testing.assert_allclose(run(variant(w), arrays), want, atol=1e-12)
+
+
+def test_a_table_has_the_pages_of_the_cache_and_the_form_that_is_not_read_costs_nothing():
+    w = MlaWorkload(seq=50, batch=2, phase="decode", page=16, dtype="f64")
+    arrays = FAMILY.inputs(w, np.random.default_rng(0))
+    table = arrays["page_table"]
+    assert sorted(table.ravel()) == list(range(2 * 4))
+    for pages, cache in (("pages_ckv", "cache_ckv"), ("pages_kpe", "cache_kpe")):
+        in_rows = arrays[pages][table].reshape(2, 64, -1)
+        np.testing.assert_array_equal(in_rows[:, :50], arrays[cache])
+        assert (in_rows[:, 50:] == 448).all()
+    assert cost(w) == cost(MlaWorkload(seq=50, batch=2, phase="decode", dtype="f64"))
+
+
+STEPS = MlaWorkload(seq=20, phase="decode", steps=5, batch=2)
+
+
+def test_steps_are_decodes_whose_token_has_joined_the_cache():
+    """Step by step with the decode of one token, which is given the longer cache."""
+    inputs = drawn(replace(STEPS, dtype="f64"))
+    got = run(V.naive_steps(replace(STEPS, dtype="f64")), inputs)
+    first = replace(STEPS, dtype="f64", steps=1)
+    for way in (V.naive, V.absorb):
+        part = {**inputs, "x": inputs["x"][:, :1], "freqs": inputs["freqs"][:1]}
+        np.testing.assert_allclose(run(way(first), part), got[:, :1], rtol=1e-9)
+    again = run(
+        V.naive_steps(replace(STEPS, dtype="f64", steps=2)),
+        {**inputs, "x": inputs["x"][:, :2], "freqs": inputs["freqs"][:2]},
+    )
+    np.testing.assert_allclose(again, got[:, :2], rtol=1e-12)
+
+
+def test_a_step_that_forgets_the_one_before_fails_the_contract():
+    def forgets(w):
+        alone = V.naive(replace(w, steps=1))
+
+        def decode(x, weights, freqs, cache_k, cache_v):
+            import torch
+
+            steps = range(w.steps)
+            return torch.cat(
+                [alone(x[:, i : i + 1], weights, freqs[i : i + 1], cache_k, cache_v) for i in steps], 1
+            )
+
+        return decode
+
+    forgets.semantics = "steps"
+    assert not judged(FAMILY, forgets, STEPS).passed
+    assert judged(FAMILY, forgets, replace(STEPS, steps=1)).passed
+
+
+def test_yarn_slows_the_slow_pairs_and_keeps_the_fast(monkeypatch):
+    """DeepSeek-V3's: of 32 pairs those up to number 10 keep their speed, from 23 on it is a fortieth."""
+    monkeypatch.undo()
+    kinds = ("none", "yarn")
+    plain, extended = (
+        np.angle(frequencies(MlaWorkload(seq=1, phase="decode", rope_scaling=kind))[0]) for kind in kinds
+    )
+    ratio = extended / plain
+    assert ratio[:11] == pytest.approx(np.ones(11))
+    assert ratio[23:] == pytest.approx(np.full(9, 1 / 40), rel=1e-5)
+    share = np.arange(11, 23) - 10
+    assert ratio[11:23] == pytest.approx(1 - share / 13 * (1 - 1 / 40), rel=1e-5)

@@ -11,7 +11,7 @@ from impls.mla.family import CONFIGS
 from tests.impls.judgements import assert_passed, judged, said_by_checks
 from tests.impls.mla_trial import NARROW, UNEVEN
 from tests.impls.trials import failures
-from tests.impls.variants import FAMILIES, labelled, parsed
+from tests.impls.variants import FAMILIES, labelled, products
 
 SUITES = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text())
 # Of a bound rounding takes less: one that an answer nearly breaks says that its derivation is wrong.
@@ -22,12 +22,6 @@ pytestmark = [
 ]
 
 
-def workloads(family, fields):
-    """One for each combination of the values that its fields have."""
-    values = [value if isinstance(value, list) else [value] for value in fields.values()]
-    return [parsed(family, dict(zip(fields, chosen, strict=True))) for chosen in product(*values)]
-
-
 def cases(*kinds):
     """(family, entry, label, workload, kind of the list it stands in) of every point."""
     for name, entries in SUITES.items():
@@ -35,7 +29,7 @@ def cases(*kinds):
             marks = [pytest.mark.full] if entry.get("slow") else []
             for kind in kinds:
                 for label, fields in product(split_list(entry["impls"]), entry.get(kind, ())):
-                    for w in workloads(name, {**entry.get("base", {}), **fields}):
+                    for w in products(name, {**entry.get("base", {}), **fields}):
                         shown = "-".join(f"{field}={value}" for field, value in fields.items())
                         yield pytest.param(
                             name, entry, label, w, kind, id=f"{name}/{label}-{shown}", marks=marks

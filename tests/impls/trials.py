@@ -1,7 +1,5 @@
 """Trials of checks as the harness makes them, without its processes."""
 
-from contextlib import suppress
-
 import numpy as np
 
 from harness import Trial
@@ -32,16 +30,6 @@ def trial_of(family, w, build, run, *, pull=None, seed=3, static=NOTHING, option
         return run(built[other], named(built[other], arrays))
 
     return Trial(w, inputs, call({}), call, solve, static, "bwd" if pull else "fwd", options or {})
-
-
-def verdicts(family, semantics, made, *, name="", refusal=()):
-    """What each check that concerns a trial says, by name; one that raises `refusal` says nothing."""
-    said = {}
-    for check in family.checks:
-        if check.concerns(semantics, made.mode, tuple(made.inputs), made.workload, name=name):
-            with suppress(*refusal):
-                said[check.name] = check.judge(made)
-    return said
 
 
 def failures(said):

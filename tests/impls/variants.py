@@ -1,6 +1,7 @@
 """Every implementation of a family by its name: after `import MASK as V`, `V.scatter`."""
 
 from importlib import import_module
+from itertools import product
 from pkgutil import walk_packages
 from types import SimpleNamespace
 
@@ -41,3 +42,9 @@ def parsed(family, fields):
     kind = FAMILIES[family].workload
     known = {field.name: field for field in fields_of(kind)}
     return kind(**{name: known[name].parse(value) for name, value in fields.items()})
+
+
+def products(family, fields):
+    """A workload for each combination of the values that its fields have."""
+    values = [value if isinstance(value, list) else [value] for value in fields.values()]
+    return [parsed(family, dict(zip(fields, chosen, strict=True))) for chosen in product(*values)]

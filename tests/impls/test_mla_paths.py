@@ -1,12 +1,16 @@
-"""What fused and chunked variants of mla store and refuse, and the fast path that is wrong on purpose."""
+"""Fused, chunked and short paths of mla: what they store, #684's printed lines, and the one that is wrong."""
+
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from impls.mla.as_printed import as_printed
 from impls.mla.family import FAMILY, MlaWorkload
 from impls.mla.flex import causal_blocks
 from tests.impls.judgements import assert_failed, judged
-from tests.impls.mla_trial import attend_of, drawn
+from tests.impls.mla_trial import CHECKS, attend_of, drawn, trial
 from tests.impls.torch_case import Option, operators, run
 from tests.impls.variants import MLA as V
 
@@ -69,3 +73,46 @@ def test_content_has_no_say_in_the_claimed_scores():
     inputs["weights"] = {**inputs["weights"], "wq": rows.reshape(-1, c.dim)}
     assert np.array_equal(run(V.claimed_fast_path(w), inputs), before["claimed_fast_path"])
     assert not np.allclose(run(V.fast_path(w), inputs), before["fast_path"], atol=1e-2)
+
+
+LINES = ("before", "after")
+DEVICE = "prim.device.default"  # a question of the tracer, no operator
+DTYPES = ("f64", "f32", "bf16", "f16")
+
+
+def under(lines):
+    return replace(as_printed, builder=partial(as_printed.builder, lines=lines))
+
+
+@pytest.mark.parametrize("seq", [1, 64, 256])
+def test_in_f32_both_are_one_program(seq):
+    w = MlaWorkload(seq=seq, causal=False)
+    before, after = (operators(under(lines), FAMILY, w)[1] for lines in LINES)
+    assert [one for one in before if one[0] != DEVICE] == [one for one in after if one[0] != DEVICE]
+    assert any(name.startswith("aten._softmax") for name, _ in after)
+
+
+def test_an_error_of_another_kind_is_not_taken_for_it():
+    w = MlaWorkload(seq=9, causal=False)
+    inputs = drawn(w)
+    inputs["weights"]["wkv_a"] = inputs["weights"]["wkv_a"][:, 1:]
+    with pytest.raises(RuntimeError, match="shape"):
+        run(as_printed(w), inputs)
+
+
+@pytest.mark.parametrize(
+    ("lines", "dtype"), [("after", "f32"), *(("before", dtype) for dtype in DTYPES)], ids=lambda given: given
+)
+def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
+    w = MlaWorkload(seq=40, causal=False, dtype=dtype)
+    verdict = CHECKS["dtypes"].judge(trial(w, under(lines)))
+    assert verdict.passed == (lines == "before")
+    assert bool(as_printed.fails(w, {"lines": lines})) == (lines == "after")
+    failed = {name for name in DTYPES if f"{name}: as printed" in verdict.reason}
+    assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
+
+
+def test_it_concerns_those_named_alone():
+    assert not CHECKS["dtypes"].concerns("dense", "fwd", (), MlaWorkload(seq=40), name="naive")
+    for other in (MlaWorkload(seq=40, phase="decode"), MlaWorkload(seq=40, weights="fp8_block")):
+        assert not CHECKS["dtypes"].concerns("dense", "fwd", (), other, name="fast_path")
