@@ -179,17 +179,17 @@ class Legend:
         self.captions.update({table.caption: None for table in page.tables if table.caption and table.rows})
         for each in fitted:
             for i, measure in enumerate(each.columns):
-                notes = dict.fromkeys(shorten(note) for row in each.table.rows for note in row[i].notes)
                 if i in each.shown:
                     self.captions.update({measure.column.caption: None} if measure.column.caption else {})
                 elif not measure.empty:
                     self.narrow[measure.column] = None
-                elif notes and not few:
+                elif not few:
+                    notes = dict.fromkeys(shorten(note) for row in each.table.rows for note in row[i].notes)
                     self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
     def print(self, console: Console) -> bool:
         """Print it, and return whether there was anything to print."""
-        missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
+        missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items() if why)
         left_out = f"--notes shows {self.left_out} more footnotes." if self.left_out else ""
         narrow = f"Too narrow for: {_titles(self.narrow)}; --json has them." if self.narrow else ""
         lines = [line for line in (*self.captions, *missing, left_out, narrow) if line]

@@ -85,7 +85,8 @@ class Footnotes:
 
     def marked(self, cell: Cell) -> str:
         """The cell's text with the numbers of its footnotes behind it: `1.42 ms¹,¹²`."""
-        return cell.text + superscripts(self.numbers_of(cell))
+        numbers = self.numbers_of(cell) if cell.notes or cell.kinds else ()
+        return cell.text + superscripts(numbers) if numbers else cell.text
 
     def _of(self, cell: Cell) -> Iterable[str]:
         """A cell's footnotes as they are shown, each once."""
