@@ -243,7 +243,7 @@ def test_a_word_is_what_it_looks_like():
         ("x=", '"x=" is no NAME=VALUE'),
         ("a b=1", '"a b=1" is no NAME=VALUE'),
         ("n=1, n=2", "n is given twice; leave one out"),
-        ("n=64k", 'n: "64k" may mean either: write 64Ki for 65536'),
+        ("n=64k", 'n: "64k" is not a quantity; write it like 4096 or 128Ki'),
         ("x=f32[1.5]", 'x: "1.5" is not a whole number'),
     ],
 )
