@@ -224,7 +224,8 @@ def builtin(*, hashed: bool = True) -> Catalog:
 def _modules_below(package: ModuleType) -> Iterator[str]:
     """Names of all modules below a package, without claims, private ones and those in private folders."""
     for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if entry.name.rpartition(".")[2].startswith(("_", "claims")):
+        name = entry.name.rpartition(".")[2]
+        if name == "claims" or name.startswith("_"):
             continue
         if entry.ispkg:
             yield from _modules_below(load(entry.name))

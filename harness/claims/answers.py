@@ -11,12 +11,14 @@ from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import traits_of
 from harness.claims.documents import crossover, first_win, fit
-from harness.claims.model import Claim, ClaimEvidence, Need
+from harness.claims.model import Claim, ClaimEvidence, Judged, Need
 from harness.claims.quantity import GIVEN, TABLE, Missing, Origin, Quantity, Value, known
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
+from harness.core.record import Cost
 from harness.core.static_figures import STATIC_FIGURES
 from harness.core.workload import shown_fields
+from harness.run.compile.request import CompileResult
 from harness.sweep.axes import missing_fields, swept, variant
 from harness.sweep.written import Scalar
 
@@ -123,7 +125,7 @@ class Answers:
 
     def _of_columns(self, function: Callable[..., float], *columns: str) -> Quantity:
         plain = [{n: cell.value for n, cell in self._column(column).items()} for column in columns]
-        return self._known(TABLE, None, lambda: function(*plain))
+        return _known(TABLE, lambda: function(*plain))
 
     # what is compiled, run or counted
 
@@ -134,66 +136,53 @@ class Answers:
         if not traits_of(framework).traces_calls:
             raise UsageError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
         need = Need(Need.COMPILE, case, accelerators.HOST)
-        return self._known(TRACED, need, lambda: self._static(need, "temp_bytes"))
+        return self._asked(TRACED, need, partial(_static, need, "temp_bytes"))
 
     def fact(self, label: str, name: str, **shape: Any) -> Quantity:
         """What a case says of itself."""
         need = Need(Need.COMPILE, self._case(label, shape), accelerators.HOST)
-
-        def answer() -> Value:
-            facts = self._gathered(need).facts
-            why = f'{need.id} has no fact "{name}"; it has {", ".join(facts) or "none"}'
-            return _present(facts.get(name), why)
-
-        return self._known(FACT, need, answer)
+        return self._asked(FACT, need, partial(_fact, need, name))
 
     def calls(self, label: str, target: str, custom_call: str, **shape: Any) -> Quantity:
         """Whether the program has a custom call of this name."""
         need = self._compilation(label, target, shape)
 
-        def answer() -> bool:
-            self._static(need, "program")
-            return custom_call in self._gathered(need).static.custom_calls
+        def holds(compiled: CompileResult) -> bool:
+            _static(need, "program", compiled)
+            return custom_call in compiled.static.custom_calls
 
-        return self._known(_compiled_for(target), need, answer)
+        return self._asked(_compiled_for(target), need, holds)
 
     def ops(self, label: str, target: str, opcode: str, **shape: Any) -> Quantity:
         """How many operations of an opcode the program has."""
         need = self._compilation(label, target, shape)
 
-        def answer() -> int:
-            opcodes = self._gathered(need).static.opcodes
-            return _present(opcodes or None, f"the operations of {need.id} are not known").get(opcode, 0)
+        def count(compiled: CompileResult) -> int:
+            opcodes = compiled.static.opcodes or None
+            return _present(opcodes, f"the operations of {need.id} are not known").get(opcode, 0)
 
-        return self._known(_compiled_for(target), need, answer)
+        return self._asked(_compiled_for(target), need, count)
 
     def exponent(self, figure: str, label: str, target: str, low: int, high: int, **shape: Any) -> Quantity:
         """The exponent with which a compiled figure grows from a length to a longer one."""
         if figure not in COMPILED:
             raise UsageError(f'exponent(…) is of a figure, not of "{figure}"{nearest(figure, COMPILED)}')
-        ends = [self._figure(figure, label, target, **{**shape, "seq": seq}) for seq in (low, high)]
+        first, last = (self._figure(figure, label, target, **{**shape, "seq": seq}) for seq in (low, high))
 
-        def answer() -> float:
-            for end in ends:
+        def slope() -> float:
+            for end in (first, last):
                 if end.missing:
                     raise end.missing
                 if end.value <= 0:
                     raise Missing(f"{figure} of {label} is {end.value}: it has no exponent")
-            return math.log(ends[1].value / ends[0].value) / math.log(high / low)
+            return math.log(last.value / first.value) / math.log(high / low)
 
-        return self._known(_compiled_for(target), None, answer)
+        return _known(_compiled_for(target), slope)
 
     def status(self, label: str, **shape: Any) -> Quantity:
         """How the contract of a case ends here: `ok` or `incorrect`."""
         need = Need(Need.JUDGE, self._case(label, shape))
-
-        def answer() -> str:
-            judged = self._gathered(need)
-            if judged.status not in DECIDED_STATUSES:
-                raise Missing(f"{need.id} is {judged.status}: {judged.reason or 'no reason was given'}")
-            return judged.status
-
-        return self._known(CONTRACT, need, answer)
+        return self._asked(CONTRACT, need, partial(_status, need))
 
     def check(self, check: str, label: str, **shape: Any) -> Quantity:
         """Whether a check of the family passes for a case here."""
@@ -201,32 +190,27 @@ class Answers:
             raise UsageError(f'unknown check "{check}"{nearest(check, self.catalog.checks())}')
         need = Need(Need.JUDGE, self._case(label, shape), check=check)
         why = f"{check} decides nothing of {need.id}"
-        return self._known(CHECK, need, lambda: _present(self._gathered(need).checks.get(check), why))
+        return self._asked(CHECK, need, lambda judged: _present(judged.checks.get(check), why))
 
     def _figure(self, name: str, label: str, target: str, **shape: Any) -> Quantity:
         need = self._compilation(label, target, shape)
-        return self._known(_compiled_for(target), need, lambda: self._static(need, name))
+        return self._asked(_compiled_for(target), need, partial(_static, need, name))
 
     def _cost(self, name: str, label: str, **shape: Any) -> Quantity:
         need, figure = Need(Need.COST, self._case(label, shape)), name.removeprefix("cost_")
-
-        def answer() -> Value:
-            if isinstance(cost := self.evidence[need], str):
-                raise Missing(cost)
-            return _present(getattr(cost, figure), f"the family has no formula of {figure} for {need.id}")
-
-        return self._known(COST, need, answer)
+        why = f"the family has no formula of {figure} for {need.id}"
+        return self._asked(COST, need, lambda cost: _present(getattr(cost, figure), why))
 
     def _device(self, name: str, target: str) -> Quantity:
         device = accelerators.target(target).accelerator
 
-        def answer() -> Value:
+        def look_up() -> Value:
             if device is None:
                 raise Missing(f"{target} has no data file")
             value = device.peak_flops.get(PEAK_DTYPE) if name == "peak" else getattr(device, DEVICE[name])
             return _present(value, f"the data file of {target} has no {name}")
 
-        return self._known(DEVICE_FILE, None, answer)
+        return _known(DEVICE_FILE, look_up)
 
     def _compilation(self, label: str, target: str, shape: Mapping[str, Any]) -> Need:
         accelerators.target(target)
@@ -246,36 +230,58 @@ class Answers:
             raise UsageError(f"{label} has no {' and '.join(absent)}; give it to Claim(…)")
         return Case.of(info.id, dict(chosen.options), shown_fields(family.fields, shape), mode)
 
-    def _known(self, origin: Origin, need: Need | None, answer: Callable[[], Value]) -> Quantity:
-        """The answer to a need that was gathered; else, and where there is none, why it is missing."""
-        if need:
-            self.needs[need] = None
-        try:
-            if need and need not in self.evidence:
+    def _asked(self, origin: Origin, need: Need, read: Callable[[Any], Value]) -> Quantity:
+        """What is read from the answer to a need, if that was gathered."""
+        self.needs[need] = None
+
+        def answer() -> Value:
+            if need not in self.evidence:
                 raise Missing("its evidence is not gathered yet")
-            return known(answer(), origin)
-        except Missing as missing:
-            return Quantity(None, origins=(origin,), missing=missing)
+            given = self.evidence[need]
+            if isinstance(given, str):
+                raise Missing(given)
+            if not isinstance(given, Cost):
+                _refuse_machine_failure(need, given)
+            return read(given)
 
-    def _gathered(self, need: Need) -> Any:
-        """What compiling a case, or its contract, came to; Missing where this machine failed at it."""
-        answer: Any = self.evidence[need]
-        if answer.status is None or getattr(answer, "transient", False):
-            raise Missing(answer.reason or str(answer.status), incomplete=True)
-        if failure := MACHINE_FAILURES.get(answer.status):
-            detail = f": {answer.reason}" if answer.reason else ""
-            raise Missing(f"{need.id} {failure} here{detail}", incomplete=True)
-        return answer
+        return _known(origin, answer)
 
-    def _static(self, need: Need, name: str) -> Value:
-        """A figure of a compiled case, or its program's hash."""
-        compiled = self._gathered(need)
-        if compiled.static.body_only and name in COUNTED:
-            raise Missing(f"{name} of {need.id} count a loop's body once")
-        why = f"{name} of {need.id}: {compiled.static.unavailable.get(name, 'not given')}"
-        if compiled.status != "ok" and compiled.reason:
-            why = f"{need.id}: {compiled.reason}"
-        return _present(getattr(compiled.static, name), why)
+
+def _known(origin: Origin, answer: Callable[[], Value]) -> Quantity:
+    try:
+        return known(answer(), origin)
+    except Missing as missing:
+        return Quantity(None, origins=(origin,), missing=missing)
+
+
+def _refuse_machine_failure(need: Need, answer: CompileResult | Judged) -> None:
+    """Missing, but for another machine, where this one has no compiler, was too slow or too small."""
+    if answer.status is None or (isinstance(answer, CompileResult) and answer.transient):
+        raise Missing(answer.reason or str(answer.status), incomplete=True)
+    if failure := MACHINE_FAILURES.get(answer.status):
+        detail = f": {answer.reason}" if answer.reason else ""
+        raise Missing(f"{need.id} {failure} here{detail}", incomplete=True)
+
+
+def _static(need: Need, name: str, compiled: CompileResult) -> Value:
+    """A figure of a compiled case, or its program's hash."""
+    if compiled.static.body_only and name in COUNTED:
+        raise Missing(f"{name} of {need.id} count a loop's body once")
+    why = f"{name} of {need.id}: {compiled.static.unavailable.get(name, 'not given')}"
+    if compiled.status != "ok" and compiled.reason:
+        why = f"{need.id}: {compiled.reason}"
+    return _present(getattr(compiled.static, name), why)
+
+
+def _fact(need: Need, name: str, compiled: CompileResult) -> Value:
+    facts = ", ".join(compiled.facts) or "none"
+    return _present(compiled.facts.get(name), f'{need.id} has no fact "{name}"; it has {facts}')
+
+
+def _status(need: Need, judged: Judged) -> str:
+    if judged.status not in DECIDED_STATUSES:
+        raise Missing(f"{need.id} is {judged.status}: {judged.reason or 'no reason was given'}")
+    return judged.status
 
 
 def _compiled_for(target: str) -> Origin:

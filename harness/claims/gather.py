@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
+from harness.catalog.catalog import Catalog
 from harness.claims.model import ClaimEvidence, Judged, Need
+from harness.core.grouped import grouped
 from harness.core.record import Cost
 from harness.sweep.schedule import schedule_cases
 
@@ -21,43 +22,42 @@ if TYPE_CHECKING:
 REPORTED = 10  # programs compiled between two lines of progress
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """The surroundings of gathering evidence: settings, the folder of stored figures, progress output.
+def gather(
+    wanted: Sequence[Need],
+    project: Project,
+    progress: Callable[[Schedule], Progress],
+    say: Callable[[str], None],
+) -> ClaimEvidence:
+    """The evidence for all needs.
 
     `say` prints a line before anything slow; `progress` makes the display for the run of contracts.
     """
-
-    project: Project
-    progress: Callable[[Schedule], Progress]
-    say: Callable[[str], None]
-
-
-def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
-    """The evidence for all needs."""
+    kinds = grouped(wanted, lambda need: need.kind)
     found: dict[Need, CompileResult | Cost | Judged | str] = {}
-    for kind, answer in ((Need.COMPILE, _compile), (Need.COST, _costs), (Need.JUDGE, _verify)):
-        if needs := [need for need in wanted if need.kind == kind]:
-            found |= answer(place, needs)
+    if needs := kinds.get(Need.COMPILE):
+        found |= _compile(needs, project, say)
+    if needs := kinds.get(Need.COST):
+        found |= _costs(needs, project.catalog)
+    if needs := kinds.get(Need.JUDGE):
+        say(f"{len({need.case for need in needs})} contracts, run on this machine")
+        found |= _verify(needs, project, progress)
     return found
 
 
-def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResult]:
+def _compile(
+    wanted: Sequence[Need], project: Project, say: Callable[[str], None]
+) -> dict[Need, CompileResult]:
     from harness.run import compile as compiling
 
     requests = {need: compiling.CompileRequest(need.case, need.target) for need in wanted}
     targets = dict.fromkeys(need.target for need in wanted)
-    place.say(f"{len(requests)} programs for {', '.join(targets)}")
-    start, finished, compiled = time.monotonic(), 0, 0
+    say(f"{len(requests)} programs for {', '.join(targets)}")
+    compiled = count(1)
 
     def report(_: CompileRequest, answer: CompileResult) -> None:
-        nonlocal finished, compiled
-        finished, compiled = finished + 1, compiled + (not answer.cached)
-        if compiled and compiled % REPORTED == 0:
-            left_s = (time.monotonic() - start) / finished * (len(requests) - finished)
-            place.say(f"{finished} of {len(requests)}, about {left_s:.0f} s left")
+        if not answer.cached and (done := next(compiled)) % REPORTED == 0:
+            say(f"{done} compiled")
 
-    project = place.project
     answers = compiling.compile_all(
         *([*requests.values()], project.catalog),
         results=project.results,
@@ -67,10 +67,9 @@ def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, CompileResu
     return {need: answers[request] for need, request in requests.items()}
 
 
-def _costs(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
+def _costs(wanted: Sequence[Need], catalog: Catalog) -> dict[Need, Cost | str]:
     from harness.catalog.family_questions import CostQuestion, costs
 
-    catalog = place.project.catalog
     questions: list[CostQuestion] = []
     for need in wanted:
         family = catalog.family(need.case.family)
@@ -79,17 +78,17 @@ def _costs(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
     return dict(zip(wanted, costs(questions), strict=True))
 
 
-def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
+def _verify(
+    wanted: Sequence[Need], project: Project, progress: Callable[[Schedule], Progress]
+) -> dict[Need, Judged]:
     """The results of contracts and checks."""
     from harness.run.session import run_and_delete
 
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
-    place.say(f"{len(cases)} contracts, run on this machine")
-    catalog = place.project.catalog
-    schedule = schedule_cases([case.id for case in cases], catalog, place.project.config)
-    with closing(place.progress(schedule)) as listener:
-        _, records, interrupted = run_and_delete(schedule, catalog, listener, "check", checks=checks)
+    schedule = schedule_cases([case.id for case in cases], project.catalog, project.config)
+    with closing(progress(schedule)) as listener:
+        _, records, interrupted = run_and_delete(schedule, project.catalog, listener, "check", checks=checks)
     if interrupted:
         raise KeyboardInterrupt
     judged_by_case = {

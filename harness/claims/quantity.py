@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from harness.catalog.accelerators import HOST
@@ -146,28 +147,9 @@ def every(*conditions: Any) -> Quantity:
     return computed("", ATOM, lambda *values: all(values), *conditions)
 
 
-def log(argument: Any) -> Quantity:
-    return _called("log", math.log, argument)
-
-
-def log2(argument: Any) -> Quantity:
-    return _called("log2", math.log2, argument)
-
-
-def floor(argument: Any) -> Quantity:
-    return _called("floor", math.floor, argument)
-
-
-def ceil(argument: Any) -> Quantity:
-    return _called("ceil", math.ceil, argument)
-
-
-def largest(*arguments: Any) -> Quantity:
-    return _called("max", max, *arguments)
-
-
-def smallest(*arguments: Any) -> Quantity:
-    return _called("min", min, *arguments)
+log, log2 = partial(_called, "log", math.log), partial(_called, "log2", math.log2)
+floor, ceil = partial(_called, "floor", math.floor), partial(_called, "ceil", math.ceil)
+largest, smallest = partial(_called, "max", max), partial(_called, "min", min)
 
 
 def spelled(value: Value, digits: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.claims_file import claims_of
-from harness.claims.gather import Workplace, gather
+from harness.claims.gather import gather
 from harness.claims.model import AGAINST, Claim, Need, Verdict
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import figures_of, judge
@@ -51,7 +51,7 @@ def claims(
     catalog = project.catalog
     selected = _select_claims(names, catalog)
     required = _needs(selected, catalog)
-    evidence = gather(Workplace(project, progress_of, say), required)
+    evidence = gather(required, project, progress_of, say)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})

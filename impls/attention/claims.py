@@ -1,10 +1,11 @@
-"""Published numbers about sparse attention, and what became of them: `seqsweep claims attention`. MSLK #296
-is a pull request of 45 commits; its FINDINGS.md changed from commit to commit, so each table names its
-own. Causal dense attention takes 2·N·(N + 1)·heads·head_dim FLOPs forward, and 2.5 times as many backward
-(five products for two). A GB200 has 2500 TFLOP/s in dense bf16 (NVIDIA GB200 NVL72 datasheet: 360 PFLOP/s
-with sparsity over 72 GPUs); there is no data file of it. A speedup can be no more than the ratio of FLOPs
-of dense and of what the kernels read: whole blocks of 128. In the tables K is 1024 tokens and M is 1024
-K.
+"""Published numbers about sparse attention, and what became of them: `seqsweep claims attention`.
+
+MSLK #296 is a pull request of 45 commits; its FINDINGS.md changed from commit to commit, so each table
+names its own. Causal dense attention takes 2·N·(N + 1)·heads·head_dim FLOPs forward, and 2.5 times as
+many backward (five products for two). A GB200 has 2500 TFLOP/s in dense bf16 (NVIDIA GB200 NVL72
+datasheet: 360 PFLOP/s with sparsity over 72 GPUs); there is no data file of it. A speedup can be no more
+than the ratio of FLOPs of dense and of what the kernels read: whole blocks of 128. In the tables K is
+1024 tokens and M is 1024 K.
 """
 
 from harness.claims import (

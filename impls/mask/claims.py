@@ -1,6 +1,8 @@
-"""Published statements about masks, and what became of them: `seqsweep claims mask`. The pull request does
-not say which TPU it speaks of; what is compiled for tpu:v5p counts as for another target. Its shape is b
-· t · s of one device: s and k are printed, and 274 billion / (2048 · 131072) leaves about 1024 for b · t.
+"""Published statements about masks, and what became of them: `seqsweep claims mask`.
+
+The pull request does not say which TPU it speaks of; what is compiled for tpu:v5p counts as for another
+target. Its shape is b · t · s of one device: s and k are printed, and 274 billion / (2048 · 131072)
+leaves about 1024 for b · t.
 """
 
 from harness.claims import Claim, Figure, Ki, Source, number

@@ -1,4 +1,5 @@
 """Published statements about multi-head latent attention, and what became of them: `seqsweep claims mla`.
+
 DeepSeek-V3 #684 (commits cc66d60 and 79d72ec, open) states neither widths, heads nor dtype; its "before"
 is one of two paths of DeepSeek-V3's inference/model.py, naive or absorb, of which absorb is the default.
 mla/claimed_fast_path is the code of its commits, mla/as_printed the lines that its description prints,

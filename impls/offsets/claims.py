@@ -1,4 +1,5 @@
 """Published statements about segment offsets, and what became of them: `seqsweep claims offsets`.
+
 TransformerEngine #2522 had two descriptions of two algorithms: compact_bincount here is the first,
 onehot_minmax what was merged. Neither names its GPU, nor the first one its mask, so that what is compiled
 for cuda:h200 counts as for another target. No number was published of the effect on a whole model, or

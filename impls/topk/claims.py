@@ -1,7 +1,9 @@
-"""Published statements about top-k, and what became of them: `seqsweep claims topk`. The pull request does
-not say which TPU it was measured on; what is compiled for tpu:v5p counts as for another target. It prints
-no selection but the 64 of a test; 2048 is index_topk of the model's config (DeepSeek-V3.2). FLOPs of a
-sort are the compiler's count, elements times log2 of all elements; it counts none for PartialReduce.
+"""Published statements about top-k, and what became of them: `seqsweep claims topk`.
+
+The pull request does not say which TPU it was measured on; what is compiled for tpu:v5p counts as for
+another target. It prints no selection but the 64 of a test; 2048 is index_topk of the model's config
+(DeepSeek-V3.2). FLOPs of a sort are the compiler's count, elements times log2 of all elements; it counts
+none for PartialReduce.
 """
 
 from harness.claims import Claim, Figure, Ki, Source, ceil, every, floor, log, log2, number

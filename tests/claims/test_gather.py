@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalog import discovery
-from harness.claims.gather import Workplace, gather
+from harness.claims.gather import gather
 from harness.claims.model import Need, Word
 from harness.claims.verdict import figures_of, judge
 from harness.commands.output import progress_of
@@ -27,24 +27,24 @@ def needs(claim, catalog):
 
 
 @pytest.fixture
-def place(tmp_path):
-    """Where evidence is gathered: settings of a bench.yaml, and a folder of results that stays empty."""
+def gather_here(tmp_path):
+    """Gathering by the settings of a bench.yaml, in a folder of results that stays empty."""
     (tmp_path / "bench.yaml").write_text("suites:\n  mask: {family: mask, seq: 8}\n")
 
-    def of(catalog, said):
+    def of(needs, catalog, said):
         project = Project(tmp_path / "bench.yaml")
         vars(project)["_catalogs"] = (catalog, catalog)  # in place of reading what is registered
-        return Workplace(project, progress_of, said.append)
+        return gather(needs, project, progress_of, said.append)
 
     return of
 
 
-def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path, read):
+def test_contracts_and_checks_run_here_and_leave_no_run(gather_here, tmp_path, read):
     """A real family: `status` and `check` end as `seqsweep check` would."""
     everything, said = discovery.builtin(), []
     (claim,) = read(CLAIMS, everything.family("topk"))
     wanted = needs(claim, everything)
-    told = gather(place(everything, said), wanted)
+    told = gather_here(wanted, everything, said)
     judged = {need.check: one for need, one in told.items() if need.kind == Need.JUDGE}
     assert [one.status for one in judged.values()] == ["ok", "ok"]
     assert judged["topk/edge_rows"].checks == {"topk/edge_rows": True}
@@ -54,7 +54,7 @@ def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path, read):
     assert judge(claim, everything, told).word == Word.REPRODUCED
 
 
-def test_compiled_answers_keep_their_facts(place, monkeypatch, read):
+def test_compiled_answers_keep_their_facts(gather_here, monkeypatch, read):
     asked = []
 
     def compile_all(asks, catalog, *, results, settings, on_answer=None):
@@ -67,7 +67,7 @@ def test_compiled_answers_keep_their_facts(place, monkeypatch, read):
     figures = [f"{name!r}, found=e.temp_bytes('a', {name!r})" for name in ("host", "cuda:h200")]
     (claim,) = read(document(*figures, "'a', published=1, follows=1"))
     said = []
-    told = gather(place(CATALOG, said), needs(claim, CATALOG))
+    told = gather_here(needs(claim, CATALOG), CATALOG, said)
     by_target = {need.target: one for need, one in told.items()}
     assert asked == ["host", "cuda:h200"]
     assert said == ["2 programs for host, cuda:h200"]

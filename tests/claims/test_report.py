@@ -9,7 +9,6 @@ from rich.console import Console
 
 from harness.claims.documents import Source
 from harness.claims.model import Figure, Reading, Verdict, Word
-from harness.claims.quantity import known
 from harness.claims.report import HEADLINES, PAGES, alike, claims_data, page, parts, print_claims, totals
 from harness.claims.wording import value_text
 from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, RATE, SUM, SURPRISE, claim
@@ -171,19 +170,6 @@ def test_only_what_another_processor_may_change_may_differ(known, new, same):
     assert alike(new, known) is same
 
 
-def test_what_the_document_marks_is_what_may_differ():
-    def of(flops):
-        found = known(flops, (HOST, "host"))
-        told = Reading(Figure("flops", "", 8, found=found, within=(0.5, "x")), agrees=True, by=(HOST,))
-        return page([Verdict(claim("one"), Word.REPRODUCED, "x", (told,))], {})
-
-    assert "| flops | 8 | – | ≈\u202f9 | 50 % (x) | compiled for host |" in of(9)
-    assert of(9) != of(10)
-    assert alike(of(9), of(10))
-    assert not alike(of(9), of(99))
-    assert "≈ rest on the host's compiler" in of(9)
-
-
 SENTENCE = "- verdict: **reproduced**: Temp: 7 is published, ≈\u202f{} is found here."
 
 
@@ -196,17 +182,6 @@ def test_a_verdicts_sentence_may_differ_as_the_rows_that_it_is_of():
     assert not alike(of(7, "exact"), of(8, "exact"))
     told, other = (of(found, "30 % (x)").replace("verdict", "rows") for found in (7, 8))
     assert not alike(told, other)
-
-
-def test_parts_are_claims_under_their_headings():
-    head = "# Head\n\nall\n\n## mask\n\nrows\n\n### Table t of mask\n\nx\n\n"
-    assert parts(f"{head}### mask/one\n\na\n\n### mask/two\n\nb\n") == {
-        "": "# Head\n\nall",
-        "mask": "## mask\n\nrows\n\n### Table t of mask\n\nx",
-        "mask/one": "a",
-        "mask/two": "b",
-    }
-    assert parts("") == {"": ""}
 
 
 NARROW = "\u202f"
