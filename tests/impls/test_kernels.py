@@ -23,8 +23,8 @@ def cases():
         impl, refused, checks = axes.pop("impl"), axes.pop("refused", None), axes.pop("checks", False)
         marks = [pytest.mark.full if "full" in axes else pytest.mark.long]
         marks += [pytest.mark.torch, NO_TRITON] if "triton" in impl else [pytest.mark.jax]
-        shown = "-".join(f"{name}={value}" for name, value in axes.items())
         count = axes.pop("full", None) or axes.pop("cases")
+        shown = "-".join(f"{name}={value}" for name, value in axes.items())
         yield pytest.param(impl, axes, count, refused, checks, id=f"{impl}-{shown}", marks=marks)
 
 
