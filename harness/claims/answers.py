@@ -20,7 +20,7 @@ from harness.core.static_figures import STATIC_FIGURES
 from harness.core.workload import shown_fields
 from harness.run.compile.request import CompileResult
 from harness.sweep.axes import missing_fields, swept, variant
-from harness.sweep.written import Scalar
+from harness.sweep.yaml_nodes import Scalar
 
 # Without the compiler's estimates of time, which are no evidence of a time
 COMPILED = (*STATIC_FIGURES, "generated_code_bytes", "planned_bytes", "program")

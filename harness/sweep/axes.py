@@ -11,7 +11,7 @@ from harness.core.case import label, split_label
 from harness.core.errors import UsageError
 from harness.core.units import parse_count
 from harness.core.workload import Field, Value, canonical, shown_fields
-from harness.sweep.written import Node, Scalar, YamlMapping, at, scalar, scalars, table
+from harness.sweep.yaml_nodes import Node, Scalar, YamlMapping, at, scalar, scalars, table
 
 MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
 

@@ -13,7 +13,7 @@ from harness.core.units import parse_count, parse_share
 from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
 from harness.sweep.settings import FIGURES, Accept, GateMargins, Settings
-from harness.sweep.written import (
+from harness.sweep.yaml_nodes import (
     Entry,
     Node,
     Scalar,

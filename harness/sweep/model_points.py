@@ -10,7 +10,7 @@ from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
 from harness.core.workload import Value, canonical
-from harness.sweep.written import Scalar, at, words
+from harness.sweep.yaml_nodes import Scalar, at, words
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import DEVICES, MODES
-from harness.sweep.written import Scalar
+from harness.sweep.yaml_nodes import Scalar
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from harness.sweep.overrides import Overrides
 from harness.sweep.select import Shard, leave_out_missing, select
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
-from harness.sweep.written import Entry, Scalar, at
+from harness.sweep.yaml_nodes import Entry, Scalar, at
 
 
 @dataclass(frozen=True)

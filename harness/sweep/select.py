@@ -18,7 +18,7 @@ from harness.sweep.axes import Variant, baseline, swept, variant
 from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.suite import SuiteAxes, understand
-from harness.sweep.written import Scalar, at
+from harness.sweep.yaml_nodes import Scalar, at
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.model_points import ModelPoint, model_points
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
-from harness.sweep.written import at, scalars
+from harness.sweep.yaml_nodes import at, scalars
 
 QUICK_LENGTHS = 2
 QUICK_BUDGET = 0.1

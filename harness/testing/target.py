@@ -23,7 +23,7 @@ from harness.sweep.config import FILE, Config, suite_of
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
 from harness.sweep.settings import Settings
-from harness.sweep.written import Entry, Listing, Node, Scalar, YamlMapping, at
+from harness.sweep.yaml_nodes import Entry, Listing, Node, Scalar, YamlMapping, at
 
 HERE = Path(__file__).parent
 

@@ -10,7 +10,7 @@ from harness.core.workload import Field
 from harness.sweep import axes
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan
-from harness.sweep.written import Scalar
+from harness.sweep.yaml_nodes import Scalar
 
 NONE = Overrides()
 

@@ -12,7 +12,7 @@ from harness.core.workload import Field, Value, canonical, shown_fields
 from harness.gate.sides.git import edited_files, new_files
 from harness.gate.sides.side import Side
 from harness.sweep.axes import Variant, swept, variant
-from harness.sweep.written import Scalar
+from harness.sweep.yaml_nodes import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep.written import Listing, Scalar, YamlMapping, read
+from harness.sweep.yaml_nodes import Listing, Scalar, YamlMapping, read
 
 
 @pytest.fixture
