@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import count
@@ -52,11 +53,12 @@ def _compile(
     requests = {need: compiling.CompileRequest(need.case, need.target) for need in wanted}
     targets = dict.fromkeys(need.target for need in wanted)
     say(f"{len(requests)} programs for {', '.join(targets)}")
-    compiled = count(1)
+    start, finished = time.monotonic(), count(1)
 
     def report(_: CompileRequest, answer: CompileResult) -> None:
-        if not answer.cached and (done := next(compiled)) % REPORTED == 0:
-            say(f"{done} compiled")
+        if (done := next(finished)) % REPORTED == 0 and not answer.cached:
+            left_s = (time.monotonic() - start) / done * (len(requests) - done)
+            say(f"{done} of {len(requests)}, about {left_s:.0f} s left")
 
     answers = compiling.compile_all(
         *([*requests.values()], project.catalog),

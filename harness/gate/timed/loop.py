@@ -8,6 +8,7 @@ from harness.gate.timed.decision import Rounds
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sequential_test import SequentialTest
+from harness.report.format import duration
 from harness.run.machine.interference import Interference
 
 
@@ -38,7 +39,8 @@ class GateLoop:
             while waiting := self._open_cases():
                 compiled = all(paired.compiled for paired in waiting)
                 began_s = self._seconds_per_pair(compiled=compiled)
-                self.shared.run.listener.message(f"pair {number}: {len(waiting)} open")
+                left = duration(max(0.0, self.deadline - clock()))
+                self.shared.run.listener.message(f"pair {number}: {len(waiting)} open, {left} left at most")
                 interference.look()
                 rounds = self._run_pair(number, waiting)
                 self.shared.run.listener.group_finished([], None)

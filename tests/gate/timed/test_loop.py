@@ -176,9 +176,11 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
     assert not world.shared.verifiers
 
 
-def test_a_watcher_is_told_what_is_open(tmp_path):
+def test_a_watcher_is_told_what_is_open_and_how_long_it_takes_at_most(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
     told = []
     world.shared.run.listener.message = told.append
     world.loop()
-    assert told == [f"pair {number}: {2 if number <= 4 else 1} open" for number in range(1, 9)]
+    opened = [text.partition(" open, ")[0] for text in told]
+    assert opened == [f"pair {number}: {2 if number <= 4 else 1}" for number in range(1, 9)]
+    assert all(text.endswith(" left at most") for text in told)
