@@ -1,15 +1,18 @@
 """The loop of a timed gate: pair after pair, until every case is decided or the budget is spent."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.gate.timed.context import GateContext, Lost
-from harness.gate.timed.decision import Rounds
+from harness.gate.timed.decision import GROSS, Rounds
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.report.format import duration
 from harness.run.machine.interference import Interference
+
+GROSS_PAIRS = 2  # a first pair beyond GROSS, and a fresh one that confirms it
 
 
 @dataclass
@@ -98,10 +101,8 @@ class GateLoop:
         left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
         spent, pairs = 0.0, 0
-        for paired in sorted(
-            paired_cases, key=lambda paired: paired.cost_s * self.sequential_test.missing(paired.id)
-        ):
-            missing = self.sequential_test.missing(paired.id)
+        for paired in sorted(paired_cases, key=lambda paired: paired.cost_s * self._missing_pairs(paired)):
+            missing = self._missing_pairs(paired)
             # `took_s` is paid once per pair, for all cases in it.
             costs, longest = paired.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
@@ -109,6 +110,12 @@ class GateLoop:
             spent, pairs = spent + costs, longest
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]
+
+    def _missing_pairs(self, paired: PairedCase) -> int:
+        """Pairs until a case may be decided: two where its verified call was slower by more than twofold."""
+        is_slow = paired.candidate.call.seconds > math.exp(GROSS) * paired.base.call.seconds
+        missing = self.sequential_test.missing(paired.id)
+        return min(missing, GROSS_PAIRS) if is_slow else missing
 
     def _seconds_per_pair(self, *, compiled: bool) -> float:
         """Seconds until now without what is spent per case: verifying and sampling it.

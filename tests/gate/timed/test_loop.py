@@ -134,6 +134,14 @@ def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):
     assert world.clock() < 120.0
 
 
+def test_a_slow_call_that_was_thirty_times_faster_is_regressed_in_a_budget_of_two_pairs(tmp_path):
+    sides = {"candidate": {"scatter": Act(seconds=3.0)}, "base": {"scatter": Act(seconds=0.1)}}
+    world = World(tmp_path, **sides)
+    world.loop(budget_s=300.0)
+    assert state(world).verdict.verdict == REGRESSED
+    assert world.pairs_of("scatter") == [1, 2]
+
+
 def test_a_budget_of_almost_nothing_ends_after_one_pair(tmp_path):
     world = World(tmp_path, names=BOTH, seqs=(1024, 2048))
     world.loop(budget_s=1e-6)
