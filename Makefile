@@ -88,7 +88,7 @@ test-tritons: $(READY)  ## compile every Triton kernel, and run none, with the T
 	$$pip install --quiet --disable-pip-version-check --no-deps --target build/tritons/$$version triton==$$version || exit; done
 	@$(BIN)/python -m tests.triton_matrix --tritons $(TRITONS:%=build/tritons/%) $(ARGS)
 
-drill: $(READY)  ## plant 200 faults: is one missed that a test found before? an hour
+drill: $(READY)  ## plant small faults: is one missed that a test found before? an hour
 	@$(BIN)/python -m tests.drill.mutations try --all $(ARGS)
 
 FUZZ := 150

@@ -22,31 +22,31 @@ FLOORS = 6
 # Whoever adds takes something away, here or elsewhere, and lowers the other ceiling.
 CEILINGS = {
     "harness/__init__.py": 50,
-    "harness/analysis": 1900,
-    "harness/catalog": 2050,
-    "harness/claims": 1600,
+    "harness/analysis": 1850,
+    "harness/catalog": 1900,
+    "harness/claims": 1250,
     "harness/collection": 350,
-    "harness/commands": 2700,
-    "harness/core": 1800,
+    "harness/commands": 2600,
+    "harness/core": 1750,
     "harness/cubin": 200,
     "harness/entry": 100,
-    "harness/findings": 1200,
+    "harness/findings": 1150,
     "harness/frames": 300,
-    "harness/gate": 3300,
+    "harness/gate": 3050,
     "harness/machines": 400,
-    "harness/profile": 750,
-    "harness/report": 4350,
-    "harness/run": 3500,
-    "harness/store": 800,
-    "harness/sweep": 1450,
+    "harness/profile": 700,
+    "harness/report": 4150,
+    "harness/run": 3350,
+    "harness/store": 750,
+    "harness/sweep": 1350,
     "harness/testing": 300,
-    "harness/worker": 3950,
-    "harness/xla": 1900,
+    "harness/worker": 3750,
+    "harness/xla": 1850,
     "impls": 11200,
     "impls/*/claims.py": 2100,
-    "tests": 38250,
+    "tests": 32950,
 }
-FILES = 354  # of harness/
+FILES = 327  # of harness/
 
 # Names that several rooms of the harness have a file of, and what each is there. A room that is not
 # listed has to find another name for its file.

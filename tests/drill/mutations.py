@@ -1,4 +1,4 @@
-"""Mutation drill: 200 small faults in harness/ and impls/, each with the test that found it.
+"""Mutation drill: small faults in harness/ and impls/, each with the test that found it.
 
     python -m tests.drill.mutations list            the faults: place, before → after, what found it
     python -m tests.drill.mutations try 7           one: its test, its module's tests, its room's
