@@ -53,6 +53,8 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
     """The family as data. UsageError names a property that the harness does not support."""
     fields = fields_of(family.workload) if is_dataclass(family.workload) else ()
     frameworks = {meaning.framework for meaning in family.semantics.values()}
+    for framework in sorted(frameworks):
+        require_framework(framework)
     beside_numpy = sorted(frameworks - {"numpy"})
     for wrong, problem in (
         (not family.semantics, "its semantics are empty: say what a right answer is"),

@@ -83,7 +83,7 @@ def test_a_run_is_spelled(tmp_path):
     text = spelled(call("run", *TRIVIAL, cwd=tmp_path, **ASCII, TMPDIR=str(tmp_path), COLUMNS="80"))
     assert "?" not in text
     assert re.search(r"\[1/2\] trivial", text)
-    assert re.search(r"\nseq +implementation +time.*\n-{20,}\n", text)
+    assert re.search(r"\n *seq +\|implementation +\| +time.*\n[-+]{20,}\n", text)
     assert re.search(r"\d [mun]s .*\dx", text)
 
 

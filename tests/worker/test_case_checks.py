@@ -26,7 +26,7 @@ def test_a_judgement_is_the_result():
         (lambda trial: Judgement(True, {"a": [1]}), "TypeError: a list is no figure; give a number"),
         (
             lambda trial: Judgement(True, {}, None),
-            "UsageError: Judgement: its reason is None; use a sentence",
+            "UsageError: Judgement: its reason is None; use str",
         ),
         (lambda trial: 1 // 0, "ZeroDivisionError"),
     ],
