@@ -91,8 +91,8 @@ def test_a_family_passes_as_it_is_written_and_has_a_skeleton_with_its_inputs(new
     code, out, _ = new("--family", "sums", "--json")
     words = "--plugin sums.py --seq 1Ki,4Ki"
     assert (code, json.loads(out)["next"][0]) == (0, f"seqsweep check sums {words}")
-    code, out, _ = new("sums", "mine", "--plugin", "sums.py", "--out", "deep/er")
-    assert (code, out.splitlines()[0]) == (0, "wrote deep/er/mine.py")
+    code, out, said = new("sums", "mine", "--plugin", "sums.py", "--out", "deep/er")
+    assert (code, out.splitlines()[:1]) == (0, ["wrote deep/er/mine.py"]), said
     text = (tmp_path / "deep/er/mine.py").read_text()
     assert "def answer(x):" in text
     check = re.search(r"next: (seqsweep check sums/mine .*)", out)

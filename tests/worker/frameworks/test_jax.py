@@ -56,6 +56,7 @@ def any_runs(draw):
 @example([OperatorRun(3, 3, "dot")])
 @example([OperatorRun(3, 3, "dot"), OperatorRun(0, 3, "dot"), OperatorRun(3, 5, "dot")])
 @example([OperatorRun(4, 2, "dot"), OperatorRun(0, 6, "loop")])
+@example([OperatorRun(0, 5, "dot")] * 3)
 def test_stages_share_the_busy_time_of_any_trace(runs):
     found = times_by_stage(runs, STAGES, {"loop"})
     assert all(time.seconds >= 0 and time.beside >= 0 for time in found.values())

@@ -106,9 +106,9 @@ def times_by_stage(
             named = [stage for stage in named if stage] or [""]
             passed = (time - before) / 1e9
             for stage in set(named):
-                part = passed * named.count(stage) / len(named)
-                seconds[stage] += part
-                beside[stage] += passed - part
+                share = named.count(stage) / len(named)
+                seconds[stage] += passed * share
+                beside[stage] += passed * (1 - share)
         before = time
         open_.append(run) if begins else open_.remove(run)
     return {stage: StageSpan(took, None, beside[stage]) for stage, took in seconds.items()}
