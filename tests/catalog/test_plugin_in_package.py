@@ -131,8 +131,7 @@ def test_another_package_of_this_name_is_named(folder):
         loading.load(str(folder / "impls/mine.py"))
 
 
-def test_a_package_that_does_not_load_leaves_nothing_behind(folder, monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
+def test_a_package_that_does_not_load_leaves_nothing_behind(folder):
     (folder / "own_kernels/__init__.py").write_text("1 / 0")
     with pytest.raises(ZeroDivisionError):
         loading.load(str(folder / "own_kernels/mine.py"))
