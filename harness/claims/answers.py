@@ -136,12 +136,12 @@ class Answers:
         if not traits_of(framework).traces_calls:
             raise UsageError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
         need = Need(Need.COMPILE, case, accelerators.HOST)
-        return self._asked(TRACED, need, partial(_static, need, "temp_bytes"))
+        return self._read_evidence(TRACED, need, partial(_static, need, "temp_bytes"))
 
     def fact(self, label: str, name: str, **shape: Any) -> Quantity:
         """What a case says of itself."""
         need = Need(Need.COMPILE, self._case(label, shape), accelerators.HOST)
-        return self._asked(FACT, need, partial(_fact, need, name))
+        return self._read_evidence(FACT, need, partial(_fact, need, name))
 
     def calls(self, label: str, target: str, custom_call: str, **shape: Any) -> Quantity:
         """Whether the program has a custom call of this name."""
@@ -151,7 +151,7 @@ class Answers:
             _static(need, "program", compiled)
             return custom_call in compiled.static.custom_calls
 
-        return self._asked(_compiled_for(target), need, holds)
+        return self._read_evidence(_compiled_for(target), need, holds)
 
     def ops(self, label: str, target: str, opcode: str, **shape: Any) -> Quantity:
         """How many operations of an opcode the program has."""
@@ -161,7 +161,7 @@ class Answers:
             opcodes = compiled.static.opcodes or None
             return _present(opcodes, f"the operations of {need.id} are not known").get(opcode, 0)
 
-        return self._asked(_compiled_for(target), need, count)
+        return self._read_evidence(_compiled_for(target), need, count)
 
     def exponent(self, figure: str, label: str, target: str, low: int, high: int, **shape: Any) -> Quantity:
         """The exponent with which a compiled figure grows from a length to a longer one."""
@@ -182,7 +182,7 @@ class Answers:
     def status(self, label: str, **shape: Any) -> Quantity:
         """How the contract of a case ends here: `ok` or `incorrect`."""
         need = Need(Need.JUDGE, self._case(label, shape))
-        return self._asked(CONTRACT, need, partial(_status, need))
+        return self._read_evidence(CONTRACT, need, partial(_status, need))
 
     def check(self, check: str, label: str, **shape: Any) -> Quantity:
         """Whether a check of the family passes for a case here."""
@@ -190,16 +190,16 @@ class Answers:
             raise UsageError(f'unknown check "{check}"{nearest(check, self.catalog.checks())}')
         need = Need(Need.JUDGE, self._case(label, shape), check=check)
         why = f"{check} decides nothing of {need.id}"
-        return self._asked(CHECK, need, lambda judged: _present(judged.checks.get(check), why))
+        return self._read_evidence(CHECK, need, lambda judged: _present(judged.checks.get(check), why))
 
     def _figure(self, name: str, label: str, target: str, **shape: Any) -> Quantity:
         need = self._compilation(label, target, shape)
-        return self._asked(_compiled_for(target), need, partial(_static, need, name))
+        return self._read_evidence(_compiled_for(target), need, partial(_static, need, name))
 
     def _cost(self, name: str, label: str, **shape: Any) -> Quantity:
         need, figure = Need(Need.COST, self._case(label, shape)), name.removeprefix("cost_")
         why = f"the family has no formula of {figure} for {need.id}"
-        return self._asked(COST, need, lambda cost: _present(getattr(cost, figure), why))
+        return self._read_evidence(COST, need, lambda cost: _present(getattr(cost, figure), why))
 
     def _device(self, name: str, target: str) -> Quantity:
         device = accelerators.target(target).accelerator
@@ -219,7 +219,7 @@ class Answers:
     def _case(self, label: str, given: Mapping[str, Any]) -> Case:
         """The case of a label such as `two_stage[keep=1]`, at the claim's shape but for what is given."""
         family = self.catalog.family(self.claim.family)
-        info, options = swept(self.catalog, family.name, Scalar.given(f'"{label}"', label))
+        info, options = swept(self.catalog, family.name, Scalar.from_text(f'"{label}"', label))
         chosen = variant(info, {option: values[0] for option, values in options.items()})
         plain = {name: value.value if isinstance(value, Quantity) else value for name, value in given.items()}
         mode = str(plain.pop("mode", family.modes[0]))
@@ -230,7 +230,7 @@ class Answers:
             raise UsageError(f"{label} has no {' and '.join(absent)}; give it to Claim(…)")
         return Case.of(info.id, dict(chosen.options), shown_fields(family.fields, shape), mode)
 
-    def _asked(self, origin: Origin, need: Need, read: Callable[[Any], Value]) -> Quantity:
+    def _read_evidence(self, origin: Origin, need: Need, read: Callable[[Any], Value]) -> Quantity:
         """What is read from the answer to a need, if that was gathered."""
         self.needs[need] = None
 

@@ -39,7 +39,9 @@ def figures_of(
             f'and found, or with a bound, or expect "{Word.NOT_CHECKABLE}"'
         )
     if deciding and all(figure.premise for figure in deciding):
-        raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
+        raise UsageError(
+            f"{deciding[0].where}: a premise alone decides nothing; add the figure that it supports"
+        )
     return figures, tuple(answers.needs)
 
 

@@ -43,7 +43,7 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         values = [low << doublings for doublings in range(63) if low << doublings <= high]
         if not low or values[-1:] != [high]:
             raise ValueError(f'"{raw.text}": {first} doubled is never {last}; write it like 4Ki..64Ki')
-    return [parse(field, Scalar.given(raw.where, str(value))) for value in values]
+    return [parse(field, Scalar.from_text(raw.where, str(value))) for value in values]
 
 
 def refuse_too_many(where: str, what: str, counts: Iterable[int]) -> None:
@@ -128,7 +128,7 @@ def swept(catalog: Catalog, family: str, node: Node) -> tuple[ImplementationInfo
         raw = scalar(node, "an implementation")
         with at(where):
             name, texts = split_label(raw.text)
-        written = {option: (Scalar.given(where, text),) for option, text in texts.items()}
+        written = {option: (Scalar.from_text(where, text),) for option, text in texts.items()}
     with at(where):
         info = catalog.implementation(name, family)
         if info.family != family:

@@ -67,11 +67,11 @@ def model_points(
         for name, values in keys.items():
             raise UsageError(f"{values[0].where}: {name} is a model's; name one, as in --model deepseek-v3.2")
         return (), ()
-    phases = keys.get("phase") or (Scalar.given("phase", "prefill"),)
+    phases = keys.get("phase") or (Scalar.from_text("phase", "prefill"),)
     if len(phases) > 1:
         raise UsageError(f"{phases[1].where}: a suite is of one phase; write a suite for each")
     (phase,) = words(phases[0], "phase", tuple(PHASES))
-    sizes = keys.get("tp") or (Scalar.given("tp", "1"),)
+    sizes = keys.get("tp") or (Scalar.from_text("tp", "1"),)
     points: list[ModelPoint] = []
     lacking: list[NotDerivableError] = []
     for name in keys["model"]:

@@ -63,4 +63,4 @@ class Overrides:
 
 
 def _flag_scalars(flag: str, values: Sequence[str]) -> tuple[Scalar, ...]:
-    return tuple(Scalar.given(flag, text) for text in dict.fromkeys(values))
+    return tuple(Scalar.from_text(flag, text) for text in dict.fromkeys(values))

@@ -218,9 +218,9 @@ def _suite(case: str) -> SuiteConfig:
     return SuiteConfig(
         name=case,
         where=case,
-        family=Scalar.given(case, parts.label.partition("/")[0]),
-        impls=(Scalar.given(case, parts.label),),
-        axes={name: Entry(case, Scalar.given(case, value)) for name, value in parts.fields.items()},
+        family=Scalar.from_text(case, parts.label.partition("/")[0]),
+        impls=(Scalar.from_text(case, parts.label),),
+        axes={name: Entry(case, Scalar.from_text(case, value)) for name, value in parts.fields.items()},
         modes=(parts.mode,),
         devices=(parts.device,),
     )

@@ -83,7 +83,7 @@ def _with_needed_suites(
             if not of_family:
                 name = family if family not in grids else f"{family}_family"
                 # Its fields without defaults must come from flags.
-                made = SuiteConfig(name, where=flag, family=Scalar.given(flag, family))
+                made = SuiteConfig(name, where=flag, family=Scalar.from_text(flag, family))
                 of_family = [understand(made, catalog)]
             result += of_family
     return result
@@ -95,7 +95,7 @@ def _parse_name(catalog: Catalog, flag: str, text: str) -> _NamedImplementation:
     families = frozenset(
         info.family for info in catalog.implementations.values() if name in {info.id, info.name}
     )
-    return _NamedImplementation(Scalar.given(flag, text), name, not options, families)
+    return _NamedImplementation(Scalar.from_text(flag, text), name, not options, families)
 
 
 def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ class Scalar:
     value: str | bool | None
 
     @classmethod
-    def given(cls, where: str, text: str) -> Scalar:
+    def from_text(cls, where: str, text: str) -> Scalar:
         return cls(where, text, text)
 
 

@@ -180,5 +180,5 @@ def command_of(
 def _node(where: str, values: Values) -> Node:
     """One value or several, as bench.yaml would have them written."""
     if isinstance(values, Sequence) and not isinstance(values, str):
-        return Listing(where, tuple(Scalar.given(where, canonical(value)) for value in values))
-    return Scalar.given(where, canonical(values))
+        return Listing(where, tuple(Scalar.from_text(where, canonical(value)) for value in values))
+    return Scalar.from_text(where, canonical(values))

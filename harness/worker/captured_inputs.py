@@ -1,7 +1,8 @@
 """Captured inputs: tensors from a `.npz` or `.safetensors` file in place of drawn inputs of the same names.
 
-The file is data: nothing in it is executed or unpickled. Of a longer tensor the leading part along each axis
-is taken. A `.safetensors` is mapped, so that only this part is read; an array of an `.npz` is read whole.
+The file is data: nothing in it is executed or unpickled. Where a tensor is longer than its input, its leading
+part along each axis is taken. A `.safetensors` is mapped, so that only this part is read; an array of an
+`.npz` is read whole.
 """
 
 import json

@@ -26,7 +26,7 @@ def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Co
     """The collectives of one device's program, by operation; `bytes` is the size of the results there.
 
     A collective in a loop counts once per iteration, or once where the loop's trip count is None (not
-    known). Of a conditional all branches count.
+    known). All branches of a conditional count.
     """
     tally = _tally(graph, graph.entry, trip_counts)
     operations = sorted({op for op, _ in tally})

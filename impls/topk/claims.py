@@ -130,7 +130,7 @@ def context_shape(e):
     each.
     """
     yield Figure("columns", published=131_072, follows=number(128) * 1024)
-    # Of each row the program returns the selected scores and their indices, four bytes each
+    # The program returns the selected scores and indices of each row, four bytes each
     found = floor(e.output_bytes("indexer_exact", "tpu:v5p:4x4x8") / (e.topk * 8))
     yield Figure("rows on each device", published=1024, follows=e.seq / 128, found=found)
 

@@ -39,7 +39,7 @@ def answers(evidence=(), table=TABLE):
     return Answers(claim, CATALOG, dict(evidence))
 
 
-def told(ask, evidence=(), **more):
+def value_and_origins(ask, evidence=(), **more):
     found = ask(answers(evidence, **more))
     return found.value, found.by, found.targets
 
@@ -65,9 +65,9 @@ def test_a_figure_of_a_compiled_case():
 
 def test_the_mode_is_a_keyword_and_options_stand_in_brackets():
     backward = compiled(of=case(mode="bwd"), temp_bytes=7)
-    assert told(lambda e: e.temp_bytes("a", "host", mode="bwd"), backward)[0] == 7
+    assert value_and_origins(lambda e: e.temp_bytes("a", "host", mode="bwd"), backward)[0] == 7
     chosen = compiled(of=case("mask/b", options={"keep": 1}), temp_bytes=7)
-    assert told(lambda e: e.temp_bytes("b[keep=1]", "host"), chosen)[0] == 7
+    assert value_and_origins(lambda e: e.temp_bytes("b[keep=1]", "host"), chosen)[0] == 7
 
 
 @pytest.mark.parametrize("figure", [figure for figure in ALL_FIGURES if figure != "optimal_s"])
@@ -75,33 +75,33 @@ def test_every_figure_is_the_one_that_it_is_called(figure):
     def ask(e):
         return getattr(e, figure)("a", "host")
 
-    assert told(ask, compiled(**{figure: 11}))[0] == 11
+    assert value_and_origins(ask, compiled(**{figure: 11}))[0] == 11
     assert_missing(f"{figure} of mask/a@", ask, compiled())
 
 
 def test_planned_bytes_are_arguments_outputs_and_temporaries_without_aliases():
     figures = {"argument_bytes": 1, "output_bytes": 2, "temp_bytes": 4, "alias_bytes": 1}
-    assert told(lambda e: e.planned_bytes("a", "host"), compiled(**figures))[0] == 6
+    assert value_and_origins(lambda e: e.planned_bytes("a", "host"), compiled(**figures))[0] == 6
 
 
 def test_programs_and_their_calls():
     both = compiled(program="sha256:a", calls=("TopK",)) | compiled(TPU, program="sha256:a")
-    same = told(lambda e: e.program("a", "host") == e.program("a", TPU), both)
+    same = value_and_origins(lambda e: e.program("a", "host") == e.program("a", TPU), both)
     assert same == (True, ("compiled for host", f"compiled for {TPU}"), ("host", TPU))
-    assert told(lambda e: e.calls("a", "host", "TopK"), both)[0] is True
-    assert told(lambda e: e.calls("a", "host", "PartialReduce"), both)[0] is False
+    assert value_and_origins(lambda e: e.calls("a", "host", "TopK"), both)[0] is True
+    assert value_and_origins(lambda e: e.calls("a", "host", "PartialReduce"), both)[0] is False
 
 
 def test_operations_of_the_optimised_module_are_counted():
     own = known(TPU, told=replace(static("sha256:a"), opcodes={"convolution": 3, "sort": 1}))
-    assert told(lambda e: e.ops("a", TPU, "convolution"), own) == (3, *ON_TPU)
-    assert told(lambda e: e.ops("a", TPU, "dot"), own)[0] == 0
+    assert value_and_origins(lambda e: e.ops("a", TPU, "convolution"), own) == (3, *ON_TPU)
+    assert value_and_origins(lambda e: e.ops("a", TPU, "dot"), own)[0] == 0
     assert_missing("are not known", lambda e: e.ops("a", TPU, "dot"), known(TPU, told=static("sha256:a")))
 
 
 def test_an_exponent_is_the_growth_between_two_lengths():
     both = compiled(TPU, case(seq=1024), temp_bytes=3) | compiled(TPU, case(seq=4096), temp_bytes=48)
-    assert told(lambda e: e.exponent("temp_bytes", "a", TPU, 1024, 4096), both) == (2, *ON_TPU)
+    assert value_and_origins(lambda e: e.exponent("temp_bytes", "a", TPU, 1024, 4096), both) == (2, *ON_TPU)
     nothing = compiled(TPU, case(seq=1024), temp_bytes=0) | compiled(TPU, case(seq=4096), temp_bytes=8)
     why = "temp_bytes of a is 0: it has no exponent"
     assert_missing(why, lambda e: e.exponent("temp_bytes", "a", TPU, 1024, 4096), nothing)
@@ -109,14 +109,18 @@ def test_an_exponent_is_the_growth_between_two_lengths():
 
 def test_a_trace_counts_what_a_torch_implementation_holds_at_once():
     own = compiled(of=case("mask/t"), temp_bytes=96)
-    assert told(lambda e: e.trace_bytes("t"), own) == (96, ("traced here over fake tensors",), ("host",))
+    assert value_and_origins(lambda e: e.trace_bytes("t"), own) == (
+        96,
+        ("traced here over fake tensors",),
+        ("host",),
+    )
 
 
 def test_a_fact_is_what_the_case_says_of_itself():
     own = known(told=static(), facts={"path": "fast", "blocks": 16, "unset": None})
     by = ("a fact of the case, read here",)
-    assert told(lambda e: e.fact("a", "path") == "fast", own) == (True, by, ("host",))
-    assert told(lambda e: e.fact("a", "blocks") / 4, own)[0] == 4
+    assert value_and_origins(lambda e: e.fact("a", "path") == "fast", own) == (True, by, ("host",))
+    assert value_and_origins(lambda e: e.fact("a", "blocks") / 4, own)[0] == 4
     for name in ("width", "unset"):
         assert_missing(f'no fact "{name}"; it has path, blocks', lambda e, name=name: e.fact("a", name), own)
 
@@ -173,7 +177,7 @@ def test_analytic_costs():
     need = Need(Need.COST, case())
     costs = {need: Cost(flops=6.0, bytes=2.0)}
     by = ("the family's cost formula",)
-    assert told(lambda e: e.cost_flops("a") / e.cost_bytes("a"), costs) == (3, by, ())
+    assert value_and_origins(lambda e: e.cost_flops("a") / e.cost_bytes("a"), costs) == (3, by, ())
     assert_missing("no formula of dense_flops", lambda e: e.cost_dense_flops("a"), costs)
     assert_missing("refused", lambda e: e.cost_flops("a"), {need: "refused"})
 
@@ -192,7 +196,7 @@ def test_a_check_that_decided_nothing_is_no_answer(checks):
 
 
 def test_a_tpus_vector_units_are_counted():
-    found = told(lambda e: e.vector_ops(TPU))
+    found = value_and_origins(lambda e: e.vector_ops(TPU))
     assert found == (8 * 128 * 4 * 2 * 1.75e9, ("the device's file",), ())
 
 
@@ -211,11 +215,13 @@ def test_rows_and_growth():
 
 
 def test_columns_together():
-    assert told(lambda e: e.first_win("dense", "sparse")) == (8192, ("the published table",), ())
-    assert told(lambda e: e.crossover("dense", "sparse"))[0] == pytest.approx(4096)
+    assert value_and_origins(lambda e: e.first_win("dense", "sparse")) == (8192, ("the published table",), ())
+    assert value_and_origins(lambda e: e.crossover("dense", "sparse"))[0] == pytest.approx(4096)
     assert_missing("takes four rows; 3 are there", lambda e: e.fit("dense", 32768, start=4096))
     square = "\n".join(["n  dense", *(f"{n}  {1e-6 * n**2 + 1}" for n in (1024, 2048, 4096, 8192))])
-    assert told(lambda e: e.fit("dense", 16384), table=square)[0] == pytest.approx(1 + 1e-6 * 16384**2)
+    assert value_and_origins(lambda e: e.fit("dense", 16384), table=square)[0] == pytest.approx(
+        1 + 1e-6 * 16384**2
+    )
 
 
 def test_rows_that_begin_alike_are_refused_where_both_are_needed():

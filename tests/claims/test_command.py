@@ -41,7 +41,7 @@ def tpu(e):
 
 @Claim("adds up", PAPER, on="any")
 def beside(e):
-    """Nobody asked"""
+    """It belongs to no pull request"""
     yield Figure("sum", published=4, follows=number(1) + 3)
 '''
 LIBTPU = "libtpu is not installed; pip install -e '.[tpu]'"
@@ -132,8 +132,8 @@ def test_everything_is_compiled_in_one_batch_and_written_down(place):
     page, context = place.page.read_text(), place.context.read_text()
     for said in ("6 claims: 4 reproduced, 2 adds up.", "jax 1.2.3", "Two and two"):
         assert said in page
-    assert "Nobody asked" in context
-    assert "Nobody asked" not in page
+    assert "It belongs to no pull request" in context
+    assert "It belongs to no pull request" not in page
     assert "Two and two" not in context
     assert outcome.notes == (f"wrote {place.page}", f"wrote {place.context}")
     assert outcome.code(check=True) == 0
@@ -196,7 +196,7 @@ def test_a_check_names_the_claims_that_differ(place):
     (problem,) = place.run("topk/arithmetic", check=True).problems
     assert problem == f"{place.page} is stale: topk/arithmetic; seqsweep claims writes it anew"
     assert place.page.read_bytes() == before
-    place.edit("topk", "Nobody asked", "Somebody asked")
+    place.edit("topk", "It belongs to no pull request", "It belongs to some pull request")
     problem = place.run(check=True).problems[-1]
     assert problem == f"{place.context} is stale: topk/beside; seqsweep claims writes it anew"
 

@@ -149,15 +149,17 @@ def paper(w, inputs, mistake, *, fla=False):
     means = means_of(inputs, starts, length)
     steps = [m + n for m in range(w.block // stride) for n in range(length // stride)]
 
-    def seen(t):
+    def visible_blocks(t):
         return [i for i, start in enumerate(starts) if start + (mistake != "leak") * (length - 1) <= t]
 
     @cache
     def selected(t, heads):
         own, masses = t // w.block, np.zeros(len(starts))
         for h in heads:
-            if seen(t):
-                masses[seen(t)] += softmax(means[0][seen(t), h // group] @ q[t, h] / np.sqrt(w.head_dim))
+            if visible_blocks(t):
+                masses[visible_blocks(t)] += softmax(
+                    means[0][visible_blocks(t), h // group] @ q[t, h] / np.sqrt(w.head_dim)
+                )
         score = {}
         for j in range(own + 1):
             first = w.block // stride * j
@@ -169,9 +171,9 @@ def paper(w, inputs, mistake, *, fla=False):
         return forced | {*sorted(score.keys() - forced, key=lambda j: -score[j])[: w.selected - len(forced)]}
 
     def read_means(t, h):
-        if mistake == "a finite sentinel" and not seen(t):
+        if mistake == "a finite sentinel" and not visible_blocks(t):
             return [((0 * means[0], means[1]), range(len(starts)))]
-        return [(means, seen(t))]
+        return [(means, visible_blocks(t))]
 
     def tokens(t, h):
         first = h // group * group

@@ -70,6 +70,6 @@ def test_no_value_of_an_axis_is_compared_with_all_before_it(monkeypatch):
 
     monkeypatch.setattr(axes, "expand", lambda _, raw: [Length(raw.text)])
     field = Field("seq", "int", required=True)
-    values = [Scalar.given("bench.yaml:1", str(value)) for value in range(1, 200)]
+    values = [Scalar.from_text("bench.yaml:1", str(value)) for value in range(1, 200)]
     assert len(axes.axis(field, values)) == 199
     assert len(compared) <= 199

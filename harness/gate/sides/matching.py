@@ -99,7 +99,7 @@ def counterpart_by_name(catalog: Catalog, family: str, label: str) -> Variant | 
     full = name if "/" in name else f"{family}/{name}"
     if full not in catalog.implementations or not full.startswith(f"{family}/"):
         return None
-    info, options = swept(catalog, family, Scalar.given("--against", label))
+    info, options = swept(catalog, family, Scalar.from_text("--against", label))
     try:
         return variant(info, {option: values[0] for option, values in options.items()})
     except ValueError as error:

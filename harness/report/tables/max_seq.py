@@ -15,9 +15,9 @@ from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 CAPTION = (
-    "Of a model in tokens of its context. Planned is one call: arguments, outputs and temporaries; neither "
-    "weights nor other layers' caches are counted. all: every position that the model has; ≥: the longest "
-    "that was compiled fits."
+    "A model's lengths are tokens of its context. Planned is one call: arguments, outputs and temporaries; "
+    "neither weights nor other layers' caches are counted. all: every position that the model has; ≥: the "
+    "longest that was compiled fits."
 )
 
 
