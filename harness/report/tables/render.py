@@ -3,18 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions
-from rich.segment import Segment
+from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
 from harness.core.grouped import collected
-from harness.core.shown_text import to_ascii
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
-from harness.report.tables.listing import plain_table
 from harness.report.tables.table_data import Column, Footnotes, TableData, shorten, superscripts
 
 GAP = 2
@@ -64,7 +63,6 @@ class FittedTable:
     def __init__(self, console: Console, table: TableData, notes: Footnotes) -> None:
         self.table = table
         self._width = console.width
-        self._spell = to_ascii if console.options.ascii_only else str
         self.columns = list(self._measures(notes))
         self.shown = [i for i, measure in enumerate(self.columns) if not measure.absent]
         for i in sorted(self.shown, key=lambda i: self.columns[i].column.rank, reverse=True):
@@ -90,8 +88,8 @@ class FittedTable:
             cells = [row[i] for row in self.table.rows]
             # A group's lines stand above the first of its columns that is there.
             above = [] if column.group in led else groups[i]
-            heading = [self._spell(line) for line in (*[""] * (tallest - len(above)), *above, column.title)]
-            texts = [self._spell(notes.marked(cell)) for cell in cells]
+            heading = [*[""] * (tallest - len(above)), *above, column.title]
+            texts = set(map(notes.marked, cells))
             pieces = {piece for text in texts for piece in _BREAK.split(text)} if column.folds else texts
             whole, folded = (max(_width(heading), _width(each)) for each in (texts, pieces))
             empty = all(cell.text in NOTHING for cell in cells)
@@ -113,57 +111,39 @@ class FittedTable:
             widths[widths.index(max(widths))] -= max(widths) > 1
         return widths
 
-    def draw(self, notes: Footnotes) -> Table:
-        """The table with the numbers of these footnotes behind its cells."""
-        table = plain_table()
-        columns: list[tuple[int, int, bool]] = []
-        for i, width in zip(self.shown, self._widths(), strict=True):
-            right = self.columns[i].column.right
-            heading = self.columns[i].heading
-            table.add_column(heading, justify="right" if right else "left", width=width, overflow="fold")
-            columns.append((i, width, right))
-        ends = (*self.table.breaks, len(self.table.rows))
-        for begin, end in zip((0, *ends), ends, strict=False):
-            rows = self.table.rows[begin:end]
-            blocks = [
-                _Block([(self._spell(notes.marked(row[i])), row[i].style) for row in rows], width, right)
-                for i, width, right in columns
-            ]
-            if all(block.fits for block in blocks):
-                table.add_row(*blocks)
-            else:
-                for texts in zip(*(block.folded for block in blocks), strict=True):
-                    table.add_row(*texts)
-            table.add_section()
-        return table
+    def draw(self, notes: Footnotes, console: Console) -> Iterator[Segment]:
+        """The lines of the table with the numbers of these footnotes behind its cells.
+
+        A run has hundreds of thousands of cells, and rich's own tables take many times as long.
+        """
+        columns = [self.columns[i] for i in self.shown]
+        widths, right = self._widths(), [measure.column.right for measure in columns]
+        gaps = [*[" " * GAP] * (len(columns) - 1), ""]
+
+        def lines(texts: Iterable[str], styles: Iterable[str]) -> Iterator[Segment]:
+            folded = [_fold(console, text, width) for text, width in zip(texts, widths, strict=True)]
+            looks = [console.get_style(style) if style else None for style in styles]
+            for parts in zip_longest(*folded, fillvalue=""):
+                for part, width, is_right, look, gap in zip(parts, widths, right, looks, gaps, strict=True):
+                    room = " " * (width - _width([part]))
+                    yield Segment((room + part if is_right else part + room) + gap, look)
+                yield Segment.line()
+
+        yield from lines((measure.heading for measure in columns), ["bold"] * len(columns))
+        yield from (Segment("─" * (sum(widths) + GAP * (len(widths) - 1))), Segment.line())
+        for place, row in enumerate(self.table.rows):
+            if place in self.table.breaks:
+                yield from lines([""] * len(columns), [""] * len(columns))
+            cells = [row[i] for i in self.shown]
+            yield from lines(map(notes.marked, cells), (cell.style for cell in cells))
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Texts of a column one below the other, each with its style.
-
-    A run has hundreds of thousands of cells, and rich takes four times as long where each is one of its own.
-    """
-
-    texts: Sequence[tuple[str, str]]
-    width: int
-    right: bool
-
-    @property
-    def fits(self) -> bool:
-        return _width(text for text, _ in self.texts) <= self.width
-
-    @property
-    def folded(self) -> Iterator[Text]:
-        """The texts as rich folds them; options begin a line."""
-        for text, style in self.texts:
-            yield Text(text if len(text) <= self.width else text.replace("[", "\n["), style)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        for text, style in self.texts:
-            room = " " * (self.width - _width([text])) if self.right else ""
-            yield Segment(room + text, console.get_style(style) if style else None)
-            yield Segment.line()
+def _fold(console: Console, text: str, width: int) -> list[str]:
+    """The text's lines; options begin one where it does not fit."""
+    if "\n" not in text and _width([text]) <= width:
+        return [text]
+    wrapped = Text(text.replace("[", "\n[")).wrap(console, width, overflow="fold")
+    return [line.plain.rstrip() for line in wrapped]
 
 
 @dataclass
@@ -225,7 +205,7 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
             if place == 0 and page.lines:
                 console.print(Text("\n".join(page.lines)))
                 console.print()
-            console.print(each.draw(notes))
+            console.print(Segments(each.draw(notes, console)), crop=False)
             console.print()
         legend.add(page, fitted, few=few)
     legend.left_out += len(notes.left_out)
