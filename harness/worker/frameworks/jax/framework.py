@@ -174,7 +174,7 @@ class Jax(Framework):
         self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
         program = prepared.program.staged
-        _, runs = trace_call(call, self.sync, program.stages, trace)
+        _, runs = trace_call(call, self.sync, trace)
         ran_alone = (run for run in runs if run.operator not in program.containers)
         by_name = grouped(ran_alone, lambda run: run.operator)
         sizes = {operator.name: operator.bytes for operator in program.operators}
