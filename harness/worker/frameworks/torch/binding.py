@@ -10,7 +10,7 @@ import torch
 from harness.catalog.arrays import prune
 from harness.core.stage import BACKWARD, stage
 from harness.worker import array_files
-from harness.worker.frameworks.base import require_matching
+from harness.worker.frameworks.base import Call, Function, Names, require_matching
 from harness.worker.frameworks.torch.arrays import floating_leaves, ones
 
 INNER = ("__wrapped__", "__self__", "__func__")  # of a decorated function, and of a bound method
@@ -49,9 +49,7 @@ def _behind(each: Any) -> list[Any]:
     return [*closed_over, *getattr(each, "__dict__", {}).values()]
 
 
-def bind(
-    function: Callable[..., Any], names: tuple[str, ...], mode: str, inputs: Mapping[str, Any], cotangent: Any
-) -> Callable[[], Any]:
+def bind(function: Function, names: Names, mode: str, inputs: Mapping[str, Any], cotangent: Any) -> Call:
     """The timed call. In mode `bwd` the forward runs here, untimed.
 
     In a trace `cotangent` is None, which stands for ones. Gradients of parameters that require them are
