@@ -1,6 +1,5 @@
 """A profile on a terminal and as JSON: the sentence, then a table of stages for every length."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,11 +11,10 @@ from harness.analysis.results import label_of
 from harness.analysis.roofline import UNMEASURED, Roofline, RoofShare, case_share, stage_share
 from harness.analysis.stats import Estimate
 from harness.core.record import OperatorFigures
+from harness.core.stage import JOINED
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
 from harness.profile.stage_times import (
     RESIDUAL,
-    AloneTime,
-    Growth,
     ProfiledCase,
     StageTime,
     bounds,
@@ -33,9 +31,7 @@ Rooflines = Mapping[str, Roofline]
 
 NO_STAGE = "in no stage"
 WHOLE = "whole"
-OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
-SPECK_SHARE = 0.01
-ALONE = "alone: the stage with all inside it, as another program (stage=NAME) of the one named."
+SPECK_SHARE = 0.01  # of a call: a smaller row of operators of several stages is in JSON alone
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -47,7 +43,6 @@ COLUMNS = (
     Column("FLOPs", rank=2),
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
-    Column("alone", rank=1, right=False, caption=ALONE),
     Column("roof", rank=3, right=False),
 )
 ROOF_CAPTION = "roof: work a second over the measured ceiling that binds; of the whole by its family's count."
@@ -64,8 +59,8 @@ CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
     "95 % interval over rounds of one process. FLOPs: matrix products and attention kernels. "
     "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart. "
-    "a + b: operators that are fused of both. Where several cores run operators at once, each has an equal "
-    "part of the time; GFLOP/s are of the time in which a stage ran."
+    "a + b: operators that are fused of both, from 1 % on. Where several cores run operators at once, each "
+    "has an equal part of the time; GFLOP/s are of the time in which a stage ran."
 )
 
 
@@ -96,42 +91,23 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
     if not stages:
         return [f"At {at} ({whole} a call) no stage is marked: with stage(…) in its code names one."]
     largest = ", ".join(f"{entry.stage} {_share(entry.share)}" for entry in stages[:3])
+    cost = fmt.speedup(*bounds(longest.cost))
     return [
         f"At {at} ({whole} a call): {largest}.",
-        *_growth_sentence(longest, growths(cases)),
-        f"The stages are {_share(longest.covered)} of the call{_overlap_text(longest)}.",
+        *_growth_sentence(cases),
+        f"The stages are {_share(longest.covered)} of the call; marks make it {cost} as long.",
     ]
 
 
-def _overlap_text(case: ProfiledCase) -> str:
-    """The shares of operators of several stages, the overlap on several cores, and the cost of the marks."""
-    several = f", {_share(case.joined)} of it operators of several" if case.joined.value else ""
-    if round(case.overlap.value or 1, 2) > 1:
-        several += f"; side by side on several cores they ran {fmt.speedup(*bounds(case.overlap))} as long"
-    return f"{several}; marks make it {fmt.speedup(*bounds(case.cost))} as long"
-
-
-def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
-    """The sentence on the stage that grows fastest, and on where it would be the largest; else none."""
-    if not found:
+def _growth_sentence(cases: Sequence[ProfiledCase]) -> list[str]:
+    """The sentence on the stage that grows fastest; none with a single length."""
+    if not (found := growths(cases)):
         return []
-    steepest = found[0]
-    bounds = "(no interval: two lengths)"
-    if steepest.low is not None and steepest.high is not None:
-        bounds = f"[{steepest.low:.2f}, {steepest.high:.2f}]"
-    text = f"{steepest.stage} grows fastest, with N^{steepest.exponent:.2f} {bounds}"
-    if steepest.overtakes is not None and steepest.overtakes <= OVERTAKES_WITHIN * longest.seq:
-        text += f", and would be the largest from ≈ {_round_length(steepest.overtakes)} on"
-        if not steepest.surely:
-            bounded = steepest.low is not None
-            text += ", which the intervals of the exponents leave open" if bounded else ", by extrapolation"
-    return [text + "."]
-
-
-def _round_length(length: float) -> str:
-    """A length in two digits: `89Ki`."""
-    digits = 10 ** (math.floor(math.log10(length / 1024)) - 1)
-    return f"{round(length / 1024 / digits) * digits:g}Ki"
+    stage, exponent, low, high = found[0]
+    bounded = (
+        f"[{low:.2f}, {high:.2f}]" if low is not None and high is not None else "(no interval: two lengths)"
+    )
+    return [f"{stage} grows fastest, with N^{exponent:.2f} {bounded}."]
 
 
 def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
@@ -142,21 +118,13 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
 def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str, ...]]:
     roofs = roof_shares(case, rooflines)
     whole = fmt.seconds(*bounds(case.whole))
-    yield "whole, without marks", *whole, *[""] * 7, roof_cell(roofs[WHOLE])
+    yield "whole, without marks", *whole, *[""] * 6, roof_cell(roofs[WHOLE])
     for entry in case.stages:
-        if not _is_speck(entry):
-            yield _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
-    if specks := [entry.share.value or 0 for entry in case.stages if _is_speck(entry)]:
-        text = f"{len(specks)} more of several stages, each ≤ {100 * max(specks):.1f} %"
-        yield text, *[""] * (len(COLUMNS) - 2)
+        if JOINED not in entry.stage or (entry.share.value or 0) >= SPECK_SHARE:
+            yield _row(entry, roofs[entry.stage])
 
 
-def _is_speck(entry: StageTime) -> bool:
-    """Whether a row of operators of several stages takes next to no time; JSON has them all."""
-    return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
-
-
-def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell | str, ...]:
+def _row(entry: StageTime, roof: RoofShare) -> tuple[Cell | str, ...]:
     figures, rate = entry.figures, entry.flops_per_s
     return (
         entry.stage or NO_STAGE,
@@ -167,7 +135,6 @@ def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Ce
         format_big(figures.flops) if figures.flops else ABSENT,
         ABSENT if rate is None else fmt.significant(rate / 1e9, 3),
         ABSENT if figures.bytes is None else format_bytes(figures.bytes),
-        f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else "",
         roof_cell(roof),
     )
 
@@ -197,7 +164,7 @@ def profile_data(series: Mapping[str, Sequence[ProfiledCase]]) -> dict[str, Any]
     return {
         "profiles": [_case_data(case) for case in cases],
         "growth": [
-            {"implementation": label_of(profiled[0].record), **vars(growth)}
+            {"implementation": label_of(profiled[0].record), **growth._asdict()}
             for profiled in series.values()
             for growth in growths(profiled)
         ],
@@ -211,14 +178,10 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "seq": case.seq,
         "whole": estimate_data(case.whole, "s"),
         "stages_sum": estimate_data(case.sum, "s"),
-        **{name: estimate_data(getattr(case, name)) for name in ("covered", "joined", "overlap")},
+        "covered": estimate_data(case.covered),
         "marks_cost": estimate_data(case.cost),
         "stages": [_stage_data(entry) for entry in case.stages],
         "operators": [asdict(figures) for figures in case.operators],
-        "alone": [
-            {"stage": stage, "implementation": alone.implementation, "time": estimate_data(alone.time, "s")}
-            for stage, alone in case.alone.items()
-        ],
     }
 
 

@@ -4,21 +4,18 @@ All intervals are at 95 % over the rounds of one process: for display, as those 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from harness.analysis.results import label_of
 from harness.analysis.scaling import fit
-from harness.analysis.stats import Estimate, over_rounds, time_of
+from harness.analysis.stats import Estimate, over_rounds
 from harness.core.grouped import collected
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
 
-STAGE = "stage"  # the workload field by which a family offers its stages alone
 RESIDUAL = ""  # the stage of what no stage holds
 LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
-FARTHEST = 10.0  # doublings of the longest length: an extrapolation over more says nothing
 
 
 @dataclass(frozen=True)
@@ -35,21 +32,9 @@ class StageTime:
     figures: StageFigures
 
     @property
-    def parts(self) -> list[str]:
-        """The stages that a row's operators belong to: several for fused operators, else one."""
-        return self.stage.split(JOINED)
-
-    @property
     def flops_per_s(self) -> float | None:
         """FLOP/s of its matrix products and attention kernels; None where it has none."""
         return self.figures.flops / self.busy.value if self.figures.flops and self.busy.value else None
-
-
-class AloneTime(NamedTuple):
-    """The time of a stage as a program of its own: seconds a call of the fastest implementation."""
-
-    implementation: str
-    time: Estimate
 
 
 @dataclass(frozen=True)
@@ -57,10 +42,7 @@ class ProfiledCase:
     """A case's stages, the largest first, then the residual.
 
     `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
-    that sum over the marked call, `cost` the marked call over the plain one: what the marks take. `joined`
-    is the share of operators that belong to several stages at once. `overlap` is the sum of the stages'
-    `busy` times over `sum`: more than 1 where several cores worked at different stages. `alone` are stages
-    as programs of their own, by name.
+    that sum over the marked call, `cost` the marked call over the plain one: what the marks take.
     """
 
     record: Record
@@ -68,10 +50,7 @@ class ProfiledCase:
     sum: Estimate
     covered: Estimate
     cost: Estimate
-    joined: Estimate
-    overlap: Estimate
     stages: tuple[StageTime, ...]
-    alone: Mapping[str, AloneTime]
 
     @property
     def seq(self) -> int:
@@ -86,33 +65,22 @@ class ProfiledCase:
         return next((entry for entry in self.stages if entry.stage == stage), None)
 
 
-@dataclass(frozen=True)
-class Growth:
-    """The growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have it.
-
-    `overtakes` is the length at which it would take as long as the largest stage of the longest call, by
-    both fits; None where it is that stage, or grows no faster. `surely`: the interval of its exponent lies
-    above that stage's.
-    """
+class Growth(NamedTuple):
+    """The growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have it."""
 
     stage: str
     exponent: float
     low: float | None
     high: float | None
-    overtakes: float | None
-    surely: bool = False
 
 
-def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase | None:
-    """The stages of a record, beside those that `others` measure alone; None where it has no profile."""
+def profiled_case(record: Record) -> ProfiledCase | None:
+    """The stages of a record; None where it has no profile."""
     profile = record.profile
     if profile is None:
         return None
     marked = _sums(profile, profile.stages)
-    inside = [stage for stage in profile.stages if stage.stage != RESIDUAL]
-    sums = _sums(profile, inside)
-    joined = _sums(profile, [stage for stage in inside if JOINED in stage.stage])
-    busy = [math.fsum(each) for each in zip(*map(_busy, inside), strict=True)] or sums
+    sums = _sums(profile, [stage for stage in profile.stages if stage.stage != RESIDUAL])
     stages = [_stage_time(stage, marked) for stage in profile.stages]
     stages.sort(key=lambda entry: (entry.stage == RESIDUAL, -(entry.time.value or 0)))
     return ProfiledCase(
@@ -121,33 +89,13 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
         sum=over_rounds(sums),
         covered=_share(sums, marked),
         cost=over_rounds([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
-        joined=_share(joined, marked),
-        overlap=over_rounds([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
         stages=tuple(stages),
-        alone=_alone_times(record, others),
     )
-
-
-def _alone_times(record: Record, others: Iterable[Record]) -> dict[str, AloneTime]:
-    """Stage → its fastest time alone, from records of the same workload, mode, device and framework."""
-    own = record.workload.get(STAGE)
-    timed = collected(
-        (str(other.workload.get(STAGE)), AloneTime(label_of(other), time_of([other])))
-        for other in others
-        if other.timing and other.workload.get(STAGE, own) != own and _setting(other) == _setting(record)
-    )
-    return {stage: min(times, key=lambda alone: alone.time.value or 0.0) for stage, times in timed.items()}
-
-
-def _setting(record: Record) -> tuple[object, ...]:
-    rest = {name: value for name, value in record.workload.items() if name != STAGE}
-    return (record.family, record.mode, record.device, record.framework, record.fingerprint, rest)
 
 
 def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
     """The profiled cases of each series (a case but its length), shortest first."""
-    known = list(records)
-    profiled = ((record.as_case.series, profiled_case(record, known)) for record in known)
+    profiled = ((record.as_case.series, profiled_case(record)) for record in records)
     series = collected((name, case) for name, case in profiled if case is not None)
     for cases in series.values():
         cases.sort(key=lambda case: case.seq)
@@ -159,27 +107,10 @@ def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
 
     Empty with a single length.
     """
-    longest = cases[-1]
-    times = {
-        entry.stage: values
-        for entry in longest.stages
-        if entry.stage != RESIDUAL and len(entry.parts) == 1 and (entry.share.value or 0) >= LARGE_SHARE
-        if len(values := _times(cases, entry.stage)) > 1
-    }
-    if not times:
-        return []
-    largest = max(times, key=lambda stage: times[stage].get(longest.seq, 0.0))
-    rise, _, end = fit(times[largest])
-    found: list[Growth] = []
-    for stage, values in times.items():
-        exponent, low, high = fit(values)
-        overtakes = None
-        if exponent > rise and longest.seq in values:
-            # From the longest length on both go on as their fits do.
-            doublings = math.log2(times[largest][longest.seq] / values[longest.seq]) / (exponent - rise)
-            overtakes = longest.seq * 2.0**doublings if doublings <= FARTHEST else None
-        surely = end is not None and low is not None and low > end
-        found.append(Growth(stage, exponent, low, high, overtakes, surely))
+    large = [entry.stage for entry in cases[-1].stages if (entry.share.value or 0) >= LARGE_SHARE]
+    single = [stage for stage in large if stage != RESIDUAL and JOINED not in stage]
+    times = {stage: values for stage in single if len(values := _times(cases, stage)) > 1}
+    found = [Growth(stage, *fit(values)) for stage, values in times.items()]
     return sorted(found, key=lambda growth: -growth.exponent)
 
 

@@ -5,7 +5,6 @@ process the implementation may have replaced anything.
 """
 
 import gc
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -15,13 +14,12 @@ import numpy as np
 
 from harness.catalog.arrays import nbytes
 from harness.catalog.build import build
-from harness.catalog.family import Trial
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.call_profile import count_kernels, longest_operators, time_stages
-from harness.worker.case_checks import CheckedCalls, relevant_checks, run_checks
+from harness.worker.case_checks import make_trial, relevant_checks, run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience
 from harness.worker.module_loading import load_module
@@ -67,7 +65,6 @@ class CaseWorker:
         startup = perf_counter() - self.born
         self.built = built = build(module, self.case)
         self.names = built.names
-        self.framework.on_compilation(self._tell_compiling(os.getpid()))
         if (sharding := built.family.sharding(built.workload)) is not None:
             raise Unsupported(
                 f"its workload lies on {sharding.devices} devices; compile it for a topology of as many, "
@@ -80,11 +77,8 @@ class CaseWorker:
             self.case.mode,
             Patience(trace_s, 1000 * job.memory_bytes),
         )
+        self.framework.on_compilation(self.tell_compiling)  # only now: nobody waits for what traces
         return {**built.describe(self.prepared.static), "startup_s": startup}
-
-    def _tell_compiling(self, worker: int) -> Callable[[bool], None]:
-        """A compiler's callback. It does nothing in a fork that traces, whose time nobody waits for."""
-        return lambda begins: self.tell_compiling(begins) if os.getpid() == worker else None
 
     def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
         """Call the case once on the first set, and hand the result over under the name `result`."""
@@ -120,17 +114,8 @@ class CaseWorker:
         if not checks:
             return {"checks": []}
         inputs = dict(array_files.read(self.folder / "set0", only=self.names))
-        calls = CheckedCalls(self.framework, self.built, self.prepared, self.enter)
-        trial = Trial(
-            workload=self.built.workload,
-            inputs=inputs,
-            result=calls.answer(inputs, self._cotangent(cotangent)),
-            call=lambda changed: calls.answer({**inputs, **changed}, self._cotangent(cotangent)),
-            solve=calls.solve,
-            static=self.prepared.static,
-            mode=self.case.mode,
-            options=dict(self.case.options),
-        )
+        seed = self._cotangent(cotangent)
+        trial = make_trial(self.framework, self.built, self.prepared, self.enter, inputs, seed)
         return {"checks": run_checks(self.built, checks, trial)}
 
     def do_ready(self, sets: int, cotangents: bool, graphs: bool = False) -> dict[str, Any]:

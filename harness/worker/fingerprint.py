@@ -112,37 +112,17 @@ def tpu() -> dict[str, Any]:
 def gpu() -> dict[str, Any]:
     """Name, driver, clocks and power limit of the first visible CUDA device, by nvidia-smi.
 
-    A part of a GPU (MIG) has the GPU's facts, but for its memory, with its own profile and id.
+    It does not describe a part of a GPU (MIG). The reason then names the part, so that two parts differ.
     """
     wanted, fields = first_visible_gpu(), "name,driver_version,memory.total,clocks.max.sm,power.limit"
     if wanted is None:
         return {"unavailable": "CUDA_VISIBLE_DEVICES names no GPU"}
-    found: list[tuple[str, str, str]] = []
-    whole = ""
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={wanted}"]
     try:
-        for line in _ask_nvidia_smi("-L"):  # `GPU 0: NAME (UUID: GPU-…)`, `  MIG 1g.10gb … (UUID: MIG-…)`
-            uuid = line.rpartition("UUID: ")[2].rstrip(")")
-            whole = uuid if line.startswith("GPU") else whole
-            if uuid.startswith(wanted) or line.startswith(f"GPU {wanted}:"):
-                found.append((line, uuid, whole))
-        if len(found) != 1:
-            return {"unavailable": f"nvidia-smi knows {len(found)} GPUs as {wanted}"}
-        line, uuid, whole = found[0]
-        answer = _ask_nvidia_smi(f"--query-gpu={fields}", "--format=csv,noheader", f"--id={whole}")
+        run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         return {"unavailable": str(error)}
-    facts: dict[str, Any] = dict(
-        zip(fields.split(","), [v.strip() for v in "".join(answer).split(",")], strict=False)
-    )
-    if uuid != whole:
-        del facts["memory.total"]
-        facts |= {"name": f"{facts['name']} MIG {line.split()[1]}", "mig": uuid}
-    return facts
-
-
-def _ask_nvidia_smi(*words: str) -> list[str]:
-    command = ["nvidia-smi", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.splitlines()
+    return dict(zip(fields.split(","), map(str.strip, run.stdout.split(",")), strict=False))
 
 
 def environment() -> dict[str, Any]:

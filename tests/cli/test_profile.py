@@ -104,7 +104,7 @@ def test_a_compiled_program_is_timed_by_its_operators(operators):
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "mode", "operator", "marked"),
-    [("naive", "fwd_bwd", "aten::mm", "stage:output"), ("naive_jax", "fwd", "ynn_fusion", "(output)")],
+    [("naive", "fwd_bwd", "aten::mm", "stage:output"), ("naive_jax", "fwd", "ynn_fusion", "ynn_fusion")],
 )
 def test_operators_have_their_stage_in_the_table_and_in_the_trace(operators, name, mode, operator, marked):
     case, events = operators(name, mode)

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from harness.catalog.arrays import Shapes
 from harness.catalog.known_frameworks import require_framework, traits_of
@@ -17,6 +17,10 @@ from harness.worker import resource_limits, timers
 from harness.worker.stage_recorder import StageSpan, time_marked
 from harness.worker.timers import Timer
 
+Names: TypeAlias = tuple[str, ...]
+Function: TypeAlias = Callable[..., Any]
+Call: TypeAlias = Callable[[], Any]
+Bind: TypeAlias = Callable[[Mapping[str, Any], Any], Call]
 SCRAWL = 77  # written over returned results; every dtype can represent it
 
 
@@ -33,7 +37,7 @@ class Prepared:
     for the framework's own use: what it has compiled, if anything.
     """
 
-    bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
+    bind: Bind
     static: Static
     program: Any = None
 
@@ -51,7 +55,7 @@ class Framework(Protocol):
 
     Its :class:`~harness.catalog.known_frameworks.FrameworkTraits`, which are known without loading it, name
     the class as their `runner`. A process has one object of it, and calls in this order: `preload`, before
-    the process is forked; `start`, `enter`, `on_compilation`, `prepare`; then `put`, the prepared `bind`, its
+    the process is forked; `start`, `enter`, `prepare`, `on_compilation`; then `put`, the prepared `bind`, its
     call, `sync` and `get`. A tree is an array, or a dict, tuple or list of trees; lists come back as
     tuples. Numpy arrays have the dtypes of `harness.catalog.arrays`, with bf16 from ml_dtypes. Times are in
     seconds, memory in bytes. What cannot be done is refused with Unsupported, a sentence with the remedy,
@@ -88,12 +92,7 @@ class Framework(Protocol):
         return 0
 
     def prepare(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        shapes: Shapes,
-        mode: str,
-        patience: Patience,
+        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
     ) -> Prepared:
         """Compile or trace `function` over inputs that need not exist yet.
 
@@ -143,7 +142,7 @@ class Framework(Protocol):
         """(function that sets a mark in the device's stream, function for the seconds between two marks)."""
         return perf_counter, lambda start, end: end - start
 
-    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
+    def time_stages(self, call: Call, prepared: Prepared) -> Mapping[str, StageSpan]:
         """Run one call, and return the times of its stages by name. They add up to the whole call.
 
         Unsupported where the stages cannot be told apart.
@@ -151,13 +150,13 @@ class Framework(Protocol):
         del prepared
         return time_marked(call, self.sync, *self.marks())
 
-    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:
+    def count_stages(self, call: Call, prepared: Prepared) -> Mapping[str, Any]:
         """(operators, flops, bytes) of a call, which may run, by stage; empty where they are not counted."""
         del call, prepared
         return {}
 
     def trace_operators(
-        self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
+        self, call: Call, prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
         """Run a call, and return its operators; its trace, for Chrome or Perfetto, is written to `trace`.
 
@@ -166,7 +165,7 @@ class Framework(Protocol):
         del call, prepared, trace
         raise Unsupported("its framework does not report which operators a call runs")
 
-    def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
+    def kernels(self, call: Call) -> Sequence[str]:
         """Run a call, and return the names of the kernels, copies and fills that its device ran, in order.
 
         Unsupported where there is no profiler of the device.
@@ -174,7 +173,7 @@ class Framework(Protocol):
         del call
         raise Unsupported("its framework does not report which kernels a call runs")
 
-    def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def capture(self, call: Call) -> Call:
         """Capture a call as a CUDA graph: a function that replays it. Its result is always the same arrays.
 
         Unsupported if there are no graphs, or the call cannot be captured.

@@ -1,7 +1,7 @@
 """numpy on the host: nothing is compiled, so most static figures are unavailable."""
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
+from harness.worker.frameworks.base import SCRAWL, Call, Framework, Function, Names, Patience, Prepared
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
@@ -24,17 +24,13 @@ class Numpy(Framework):
         limit_blas(threads)
 
     def prepare(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        shapes: Shapes,
-        mode: str,
-        patience: Patience,  # noqa: ARG002 - nothing is traced
+        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
     ) -> Prepared:
+        del patience  # nothing is traced
         if mode != "fwd":
             raise Unsupported(f"numpy has no {mode}; use mode fwd")
 
-        def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
+        def bind(inputs: Mapping[str, Any], _: Any) -> Call:
             arguments = {name: inputs[name] for name in names}
             return lambda: function(**arguments)
 

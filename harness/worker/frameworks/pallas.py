@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 from harness.catalog.arrays import Shapes
 from harness.core.static_figures import Static
-from harness.worker.frameworks.base import Patience, Prepared
+from harness.worker.frameworks.base import Function, Names, Patience, Prepared
 from harness.worker.frameworks.jax.framework import Jax
 
 INTERPRETED = "the program of the cpu is an interpreter's, {} plans the kernels'"
@@ -34,12 +33,7 @@ class Pallas(Jax):
         pltpu.reset_tpu_interpret_mode_state()  # a failed kernel leaves it inconsistent
 
     def prepare(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        shapes: Shapes,
-        mode: str,
-        patience: Patience,
+        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
     ) -> Prepared:
         if self.device.platform != "cpu":
             return super().prepare(function, names, shapes, mode, patience)

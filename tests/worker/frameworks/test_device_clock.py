@@ -1,6 +1,5 @@
 """The clock of a GPU under jax, against traces in the layout of XLA's profiler, and a profiler of such."""
 
-import ctypes
 import itertools
 import weakref
 from contextlib import contextmanager
@@ -108,7 +107,7 @@ def gpu(monkeypatch):
     made, seconds = Gpu(), itertools.count()
     monkeypatch.setattr(device_clock, "_profiler", made.profiler)
     monkeypatch.setattr(device_clock, "perf_counter", lambda: next(seconds))
-    monkeypatch.setattr(device_clock, "l2_bytes", lambda _: 1024)
+    monkeypatch.setattr(device_clock, "LARGEST_L2", 512)
     monkeypatch.setattr(DeviceClock, "flush", lambda _: made.run("loop_add_fusion", 50, FLUSH))
     return made
 
@@ -231,19 +230,3 @@ def test_the_flush_writes_every_byte_in_place_under_the_name_that_a_trace_has():
     assert compiled.runtime_executable().hlo_modules()[0].name == FLUSH
     assert set(compiled(buffer).tolist()) == {1}
     assert buffer.is_deleted()
-
-
-@pytest.mark.parametrize(
-    ("failed", "size", "found"), [(0, 1 << 20, 1 << 20), (3, 1 << 20, None), (0, 0, None)]
-)
-def test_the_size_of_l2_is_the_drivers_word(monkeypatch, failed, size, found):
-    def write(pointer, value):
-        pointer._obj.value = value
-        return failed
-
-    def attribute(value, wanted, device):
-        return write(value, size if (wanted, device.value) == (38, 3) else -1)
-
-    driver = SimpleNamespace(cuDeviceGet=write, cuDeviceGetAttribute=attribute)
-    monkeypatch.setattr(ctypes, "CDLL", {"libcuda.so.1": driver}.__getitem__)
-    assert device_clock.l2_bytes(3) == found

@@ -4,7 +4,6 @@ Starting and stopping the profiler takes longer than most calls, so a trace has 
 call follows a flush of the L2 cache, whose name in the trace separates the calls.
 """
 
-import ctypes
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -24,8 +23,7 @@ WORK = frozenset(("kernel_details", "memcpy_details", "memset_details"))
 MODULE = "hlo_module"
 ERRORS, WARNINGS = 2, 3  # fields of XSpace (xplane.proto), which ProfileData does not give
 EXACT_NS = 1 << 53  # its times are floats, which hold every nanosecond up to here
-LARGEST_L2 = 128 << 20  # bytes, where the driver does not tell: more than any GPU had by 2026 (126 MiB: B200)
-L2_CACHE_SIZE = 38  # CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+LARGEST_L2 = 128 << 20  # bytes: more than any GPU had by 2026 (126 MiB: B200)
 PROBES = 2
 
 
@@ -112,8 +110,7 @@ class DeviceClock:
     """Times calls by the events of their device. RuntimeError where the profiler has none of them."""
 
     def __init__(self, device: Any) -> None:
-        size = 2 * (l2_bytes(device.local_hardware_id) or LARGEST_L2)
-        self._buffer = jax.device_put(jnp.zeros(size, jnp.uint8), device)
+        self._buffer = jax.device_put(jnp.zeros(2 * LARGEST_L2, jnp.uint8), device)
         self._flush = jax.jit(seqsweep_flush_l2, donate_argnums=0).lower(self._buffer).compile()
         self._trace([lambda: None] * PROBES, 1)
 
@@ -186,16 +183,3 @@ def _profiler() -> Generator[list[bytes]]:
         yield traces
     finally:
         traces.append(session.stop())  # another session can start only when this one has ended
-
-
-def l2_bytes(ordinal: int) -> int | None:
-    """The size of a GPU's L2 cache, by its driver; None where that does not tell."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return None
-    size, device = ctypes.c_int(), ctypes.c_int()
-    failed = driver.cuDeviceGet(ctypes.byref(device), ordinal) or driver.cuDeviceGetAttribute(
-        ctypes.byref(size), L2_CACHE_SIZE, device
-    )
-    return None if failed or size.value <= 0 else size.value

@@ -19,7 +19,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import Framework, Patience, Prepared, require_matching
+from harness.worker.frameworks.base import Framework, Function, Names, Patience, Prepared, require_matching
 from harness.worker.frameworks.jax.trace import busy_s, times_by_stage, trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.timers import Timer
@@ -96,13 +96,9 @@ class Jax(Framework):
 
     @recording(name_scope)
     def prepare(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        shapes: Shapes,
-        mode: str,
-        patience: Patience,  # noqa: ARG002 - XLA plans without allocating
+        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
     ) -> Prepared:
+        del patience  # XLA plans without allocating
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
@@ -174,7 +170,7 @@ class Jax(Framework):
         self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
         program = prepared.program.staged
-        _, runs = trace_call(call, self.sync, program.stages, trace)
+        _, runs = trace_call(call, self.sync, trace)
         ran_alone = (run for run in runs if run.operator not in program.containers)
         by_name = grouped(ran_alone, lambda run: run.operator)
         sizes = {operator.name: operator.bytes for operator in program.operators}

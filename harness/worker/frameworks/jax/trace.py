@@ -1,7 +1,6 @@
 """A trace of jax's profiler: when each operator of a program ran in one call, and the times of its stages."""
 
 import gzip
-import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,14 +25,11 @@ class OperatorRun(NamedTuple):
 
 
 def trace_call(
-    call: Callable[[], Any],
-    sync: Callable[[Any], None],
-    stages: Mapping[str, str] | None = None,
-    trace: Path | None = None,
+    call: Callable[[], Any], sync: Callable[[Any], None], trace: Path | None = None
 ) -> tuple[float, list[OperatorRun]]:
     """(the call's seconds, the runs of its operators). The profiler's trace is written to `trace`, if given.
 
-    In it each operator's stage follows its name. Unsupported where the profiler names no operator.
+    Unsupported where the profiler names no operator.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = jax.profiler.ProfileOptions()
@@ -51,18 +47,9 @@ def trace_call(
                 "jax's profiler names no operator here; its planned figures are in seqsweep static"
             )
         if trace is not None:
-            trace.write_bytes(_with_stages(Path(folder), stages or {}))
+            (file,) = Path(folder).glob("**/*.trace.json.gz")
+            trace.write_bytes(gzip.decompress(file.read_bytes()))
     return seconds, runs
-
-
-def _with_stages(folder: Path, stages: Mapping[str, str]) -> bytes:
-    """Chrome's form of the trace, `dot.3` renamed to `dot.3 (selected/mask)`."""
-    (file,) = folder.glob("**/*.trace.json.gz")
-    data = json.loads(gzip.decompress(file.read_bytes()))
-    for event in data["traceEvents"]:
-        if stage := stages.get(event.get("args", {}).get(OPERATOR, "")):
-            event["name"] += f" ({stage})"
-    return json.dumps(data).encode()
 
 
 def _runs(folder: Path) -> list[OperatorRun]:

@@ -8,15 +8,13 @@ from typing import Any, TypeAlias, cast
 import torch
 
 from harness.catalog.arrays import prune
-from harness.core.errors import Unsupported
 from harness.core.stage import BACKWARD, stage
-from harness.worker import array_files, resource_limits
-from harness.worker.frameworks.base import require_matching
+from harness.worker import array_files
+from harness.worker.frameworks.base import Call, Function, Names, require_matching
 from harness.worker.frameworks.torch.arrays import floating_leaves, ones
 
 INNER = ("__wrapped__", "__self__", "__func__")  # of a decorated function, and of a bound method
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
-CONSUMED = "its backward frees or changes what the forward saved ({} the second time); use mode fwd_bwd"
 
 
 def modules_of(function: Callable[..., Any]) -> list[torch.nn.Module]:
@@ -51,9 +49,7 @@ def _behind(each: Any) -> list[Any]:
     return [*closed_over, *getattr(each, "__dict__", {}).values()]
 
 
-def bind(
-    function: Callable[..., Any], names: tuple[str, ...], mode: str, inputs: Mapping[str, Any], cotangent: Any
-) -> Callable[[], Any]:
+def bind(function: Function, names: Names, mode: str, inputs: Mapping[str, Any], cotangent: Any) -> Call:
     """The timed call. In mode `bwd` the forward runs here, untimed.
 
     In a trace `cotangent` is None, which stands for ones. Gradients of parameters that require them are
@@ -79,24 +75,11 @@ def bind(
         return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
 
     if mode == "bwd":
-
-        def forward() -> Ties:
-            return _ties(result := function(**arguments), cotangent or ones(result))
-
-        ties, called = forward(), False
+        ties = _ties(result := function(**arguments), cotangent or ones(result))
 
         def pullback() -> Any:
-            nonlocal called
-            try:
-                with stage(BACKWARD):
-                    return {"gradients": gradients(ties, keep=True)}
-            except Exception as error:  # an author's backward may raise anything
-                if not called or resource_limits.is_oom(error):
-                    raise
-                gradients(forward(), keep=False)  # where this fails too, the forward's state is not the cause
-                raise Unsupported(CONSUMED.format(type(error).__name__)) from error
-            finally:
-                called = True
+            with stage(BACKWARD):
+                return {"gradients": gradients(ties, keep=True)}
 
         return pullback
     if cotangent is None:

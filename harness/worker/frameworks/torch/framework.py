@@ -17,7 +17,7 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
+from harness.worker.frameworks.base import SCRAWL, Bind, Call, Framework, Function, Names, Patience, Prepared
 from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.binding import modules_of
@@ -79,12 +79,7 @@ class Torch(Framework):
         return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo else 0
 
     def prepare(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        shapes: Shapes,
-        mode: str,
-        patience: Patience,
+        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
     ) -> Prepared:
         for module in modules_of(function):
             module.to(self.device)
@@ -92,7 +87,7 @@ class Torch(Framework):
         def fake() -> Mapping[str, Any]:
             return {name: empty(shapes[name], self.device) for name in names}
 
-        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
+        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Call:
             return bind_call(function, names, mode, inputs, cotangent)
 
         def trace_alone() -> Static:
@@ -105,12 +100,7 @@ class Torch(Framework):
             return Prepared(bind, self.trace(bind, fake, patience))
         return Prepared(bind, trace_in_fork(trace_alone, patience.seconds))
 
-    def trace(
-        self,
-        bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
-        fake: Callable[[], Mapping[str, Any]],
-        patience: Patience,
-    ) -> Static:
+    def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], patience: Patience) -> Static:
         """The figures of one call over fake tensors."""
         return figures(bind, fake, patience, owners=self.names_owners, cpu=self.device.type == "cpu")
 
@@ -175,23 +165,21 @@ class Torch(Framework):
 
         return mark, lambda start, end: start.elapsed_time(end) / 1000
 
-    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
+    def count_stages(self, call: Call, prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         return count_stages(call)
 
     def trace_operators(
-        self,
-        call: Callable[[], Any],
-        prepared: Prepared,  # noqa: ARG002 - torch's profiler knows
-        trace: Path | None,
+        self, call: Call, prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
+        del prepared  # torch's profiler knows
         return trace_operators(call, self.sync, trace)
 
-    def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
+    def capture(self, call: Call) -> Call:
         if self.device.type != "cuda":
             return super().capture(call)
         return capture(call)
 
-    def kernels(self, call: Callable[[], Any]) -> Sequence[str]:
+    def kernels(self, call: Call) -> Sequence[str]:
         return kernels_of(call, self.sync)
 
     def reference_device(self, device: str) -> str:

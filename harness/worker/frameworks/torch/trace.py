@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from harness.core.peak_owners import Owners
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import Bind, Patience
 from harness.worker.frameworks.torch.operators import FORMULAS
 from harness.worker.frameworks.torch.storages import LiveBytes, StorageLog, argument_names, storages
 
@@ -158,7 +158,7 @@ def run_uncompiled() -> Generator[list[Any]]:
 
 
 def figures(
-    bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
+    bind: Bind,
     fake_inputs: Callable[[], Mapping[str, Any]],
     patience: Patience,
     *,

@@ -171,37 +171,14 @@ def _bind(kernel: Any, name: str, given: dict[str, Any]) -> tuple[list[Any], dic
     """(positional, keyword) arguments of a launch: positional up to the first that is not given.
 
     Autotuners prune configurations by positional arguments alone. UsageError for an argument that the kernel
-    does not take, that its decorators set, or that is missing.
+    does not take. Triton itself refuses a launch that lacks one.
     """
-    parameters = inspect.signature(_function(kernel)).parameters
-    chosen = _decorator_arguments(kernel)
+    order = list(inspect.signature(_function(kernel)).parameters)
     for word in given:
-        if word not in parameters and word not in OPTIONS:
-            raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*parameters, *OPTIONS])}")
-        if word in chosen:
-            raise UsageError(f"--args: {word} is chosen by the kernel's own decorator; leave it out")
-    missing = [
-        word
-        for word, parameter in parameters.items()
-        if parameter.default is parameter.empty and word not in given and word not in chosen
-    ]
-    if missing:
-        raise UsageError(f"--args: {name} lacks {', '.join(missing)}; give them as in {EXAMPLE}")
-    order = list(parameters)
+        if word not in order and word not in OPTIONS:
+            raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*order, *OPTIONS])}")
     gap = next((at for at, word in enumerate(order) if word not in given), len(order))
     return [given.pop(word) for word in order[:gap]], given
-
-
-def _decorator_arguments(kernel: Any) -> set[str]:
-    """The arguments and options that a kernel's autotuner and heuristics set."""
-    from triton.runtime.autotuner import Autotuner, Heuristics
-
-    words: set[str] = set()
-    if isinstance(kernel, Autotuner):
-        words.update(*(configuration.all_kwargs() for configuration in kernel.configs))
-    elif isinstance(kernel, Heuristics):
-        words.update(kernel.values)
-    return words | _decorator_arguments(kernel.fn) if hasattr(kernel, "fn") else words
 
 
 def _compile(

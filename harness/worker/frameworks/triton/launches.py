@@ -26,6 +26,7 @@ from triton.runtime.jit import JITFunction
 
 from harness.core.errors import Unsupported
 from harness.core.grouped import grouped
+from harness.worker.frameworks.base import Bind
 
 VALUE, NUMBER = re.compile(r"%[\w#.-]+"), re.compile(r"\d+")
 OPERATION = re.compile(r"^ *(?:(%[\w.-]+)(?::\d+)? = )?(?:arith|scf|tt)\.(\w+) (.*)$", re.MULTILINE)
@@ -38,7 +39,6 @@ RULES: Mapping[Callable[[Sequence[int]], int], str] = {
     max: "extsi extui trunci select maxsi maxui splat broadcast expand_dims reshape trans addptr",
 }
 MAGNITUDES = {operation: rule for rule, operations in RULES.items() for operation in operations.split()}
-Bind = Callable[[Mapping[str, Any], Any], Callable[[], Any]]
 ATEN = torch.ops.aten
 
 

@@ -113,14 +113,12 @@ REFUSED = {
     ("scal", SCALE, "1"): 'no such kernel; nearest: "scale"',
     ("no_kernel", "", "1"): "no such kernel; known: assembles, calls_misspelt, eight_bits",
     ("scale", f"{SCALE}, BLOK=1", "1"): '--args: scale takes no BLOK; nearest: "BLOCK"',
-    ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale lacks out, n; give them as in --args 'x=f32[64Ki]",
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is neither a number nor a dtype',
     ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
     ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
     ("scale", "n=", "1"): '--args: "n=" is no NAME=VALUE; write them as in --args',
     ("scale", "n=1, n=2", "1"): "--args: n is given twice; leave one out",
-    ("tuned", "x=i32[8], n=8, BLOCK=8", "1"): "--args: BLOCK is chosen by the kernel's own decorator",
     ("scale", SCALE, "m/BLOCK"): '--grid: "m" is neither a number nor an argument that is one',
     ("scale", SCALE, "x"): '--grid: "x" is neither a number',
     ("scale", SCALE, "n/0"): '--grid: "n/0" is 0 blocks; a grid has one at least',
@@ -130,6 +128,7 @@ UNCOMPILED = {
     ("calls_misspelt", "x=f32[8], BLOCK=8"): "(kernels.py:{}, in what it calls: `return tl.lod(x)`)",
     ("assembles", "x=f32[8]"): "assembles does not compile: ptxas: Not a name of any known instruction",
     ("guessed", "x=f32[8]"): "KeyError: 'nothing'",
+    ("scale", "x=f32[8], BLOCK=8"): "missing 2 required positional arguments: 'out' and 'n'",
 }  # fmt: skip
 FILES = {
     "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move what needs a device"),
