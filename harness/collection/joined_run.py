@@ -198,7 +198,7 @@ class JoinedRun:
         return {
             **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
             "run": self.id,
-            "command": without_shard(first["command"]),
+            "command": without_flag(first["command"], "--shard"),
             "started": min(piece.info["started"] for piece in self.pieces),
             "finished": None if self.absent else max(piece.info["finished"] for piece in self.pieces),
             "suites": self._suites(),
@@ -260,13 +260,13 @@ def _repetitions(shards: Mapping[int, Sequence[Piece]]) -> Iterator[JoinedRun]:
         yield JoinedRun(tuple(chain.from_iterable(taken)))
 
 
-def without_shard(command: Sequence[str]) -> list[str]:
-    """The words of a command without its --shard."""
+def without_flag(command: Sequence[str], flag: str) -> list[str]:
+    """The words of a command without a flag and its argument."""
     words = list(command)
-    if "--shard" in words:
-        at = words.index("--shard")
+    if flag in words:
+        at = words.index(flag)
         del words[at : at + 2]
-    return [word for word in words if not word.startswith("--shard=")]
+    return [word for word in words if not word.startswith(f"{flag}=")]
 
 
 def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
