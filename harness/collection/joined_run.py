@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import cache_texts, hashed_facts
+from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store import json_file
@@ -59,19 +60,12 @@ class Piece:
         return (line.record for lines in self.appends.values() for line in lines if line.record)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether no case fell to it, so that its kind of machine is not known."""
-        return not self._planned_cases()
-
-    @property
     def why_not_whole(self) -> str:
         """Why it cannot be joined: it was interrupted, or copied halfway; empty where it can."""
-        if missing := self._planned_cases() - {record.case for record in self.records}:
+        planned = {case for suite in self.info["suites"].values() for case in suite["cases"]}
+        if missing := planned - {record.case for record in self.records}:
             return f"{len(missing)} of its cases have no record"
         return "" if self.info.get("finished") else "it has no end"
-
-    def _planned_cases(self) -> set[str]:
-        return {case for suite in self.info["suites"].values() for case in suite["cases"]}
 
 
 def kind_of_machine(facts: Mapping[str, Any]) -> str:
@@ -170,13 +164,9 @@ class JoinedRun:
 
     @property
     def id(self) -> str:
-        """An id by the earliest start and the first run, so that joins of one second have different ids.
-
-        Shards without a case do not count: they belong to the joined runs of several kinds of machine.
-        """
-        measured = [piece for piece in self.pieces if not piece.is_empty] or self.pieces
-        started = min(piece.info["started"] for piece in measured)
-        first = min(piece.run for piece in measured)
+        """An id by the earliest start and the first run, so that joins of one second have different ids."""
+        started = min(piece.info["started"] for piece in self.pieces)
+        first = min(piece.run for piece in self.pieces)
         return new_run_id(datetime.fromisoformat(started), f"joined {first}")
 
     @property
@@ -198,7 +188,7 @@ class JoinedRun:
         return {
             **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
             "run": self.id,
-            "command": without_shard(first["command"]),
+            "command": without_flag(first["command"], "--shard"),
             "started": min(piece.info["started"] for piece in self.pieces),
             "finished": None if self.absent else max(piece.info["finished"] for piece in self.pieces),
             "suites": self._suites(),
@@ -240,33 +230,27 @@ def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
     """The pieces as joined runs, one for each sweep and kind of machine.
 
     Where two runs took the same shard, the later one begins a second joined run: it repeats the measurement,
-    and is never mixed into the first. A shard without a case is a part of its sweep on every kind of machine.
+    and is never mixed into the first.
     """
-    sweeps: dict[tuple[Any, ...], dict[int, list[Piece]]] = {}
-    for piece in sorted(pieces, key=lambda piece: (piece.is_empty, piece.run)):
-        alike = [sweep for sweep in sweeps if sweep[:-1] == piece.sweep[:-1]] if piece.is_empty else []
-        for sweep in alike or [piece.sweep]:
-            sweeps.setdefault(sweep, {}).setdefault(piece.index, []).append(piece)
-    return [run for _, shards in sorted(sweeps.items()) for run in _repetitions(shards)]
+    sweeps: dict[tuple[Any, ...], dict[tuple[int, int], Piece]] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.run):
+        shards = sweeps.setdefault(piece.sweep, {})
+        turn = sum(index == piece.index for _, index in shards)
+        shards[turn, piece.index] = piece
+    return [
+        JoinedRun(tuple(shards[key] for key in keys))
+        for _, shards in sorted(sweeps.items())
+        for keys in grouped(sorted(shards), lambda key: key[0]).values()
+    ]
 
 
-def _repetitions(shards: Mapping[int, Sequence[Piece]]) -> Iterator[JoinedRun]:
-    """The first run of every shard together, then the second ones; a shard without a case is in each."""
-    times = max((len(runs) for runs in shards.values() if not runs[0].is_empty), default=1)
-    for turn in range(times):
-        taken = (
-            runs[:1] if runs[0].is_empty else runs[turn : turn + 1] for _, runs in sorted(shards.items())
-        )
-        yield JoinedRun(tuple(chain.from_iterable(taken)))
-
-
-def without_shard(command: Sequence[str]) -> list[str]:
-    """The words of a command without its --shard."""
+def without_flag(command: Sequence[str], flag: str) -> list[str]:
+    """The words of a command without a flag and its argument."""
     words = list(command)
-    if "--shard" in words:
-        at = words.index("--shard")
+    if flag in words:
+        at = words.index(flag)
         del words[at : at + 2]
-    return [word for word in words if not word.startswith("--shard=")]
+    return [word for word in words if not word.startswith(f"{flag}=")]
 
 
 def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -275,25 +259,13 @@ def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def describe_joined(run: JoinedRun) -> str:
-    """`20261120T113000Z-1a2b3c4: topk, shards 1-2 of 8, 96 records on AMD EPYC; absent: 3-8`."""
+    """`20261120T113000Z-1a2b3c4: topk, 2 of 8 shards, 96 records on AMD EPYC; absent: 3, 4, 5, 6, 7, 8`."""
     first, records = run.pieces[0], sum(1 for piece in run.pieces for _ in piece.records)
-    suites = ", ".join(first.info["suites"])
     machine = next((facts.get("cpu") for facts in first.fingerprints.values()), None)
     on = f" on {machine}" if machine else ""
-    absent = f"; absent: {_format_ranges(run.absent)}" if run.absent else ""
-    shards = f"shards {_format_ranges(run.shards)} of {run.count}"
-    return f"{run.id}: {suites}, {shards}, {records} records{on}{absent}"
-
-
-def _format_ranges(numbers: Sequence[int]) -> str:
-    """`1-3, 7`."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1][1:] = [number]
-        else:
-            spans.append([number])
-    return ", ".join("-".join(map(str, span)) for span in spans)
+    absent = f"; absent: {', '.join(map(str, run.absent))}" if run.absent else ""
+    shards = f"{len(run.shards)} of {run.count} shards"
+    return f"{run.id}: {', '.join(first.info['suites'])}, {shards}, {records} records{on}{absent}"
 
 
 def joined_data(run: JoinedRun) -> dict[str, Any]:

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.collection.collection import collect
-from harness.collection.joined_run import describe_joined, joined_data
+from harness.collection.joined_run import describe_joined, joined_data, without_flag
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import data_of, print_json, print_note, print_run, stored_of
 from harness.commands.run import end_run, tell_left_out
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
-from harness.core.record import TIMED
-from harness.core.typed_command import resuming_command, typed_command
+from harness.core.typed_command import typed_command
 from harness.machines.node import NodeInfo, SweepOrder
 from harness.machines.ray_cluster import RayCluster
-from harness.machines.sweep import SweepOutcome, admit, measure_on
+from harness.machines.sweep import admit, measure_on
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.config import MachinePool
@@ -30,7 +29,7 @@ from harness.sweep.schedule import identity
 def examine_machines(project: Project, name: str, *, json: bool) -> int:
     """Print the nodes of a pool of bench.yaml, and why any is refused; the exit code."""
     with closing(RayCluster(pool_of(project, name))) as cluster:
-        found = admit(cluster, project.plugins, project.catalog, list(project.catalog.implementations))
+        found = admit(cluster, project.plugins)
     if json:
         print_json({"machines": {node: _data(answer) for node, answer in found.items()}})
     for node, answer in found.items() if not json else ():
@@ -64,7 +63,6 @@ def run_on(
     depth: str = "run",
     checks: Collection[str] | None = (),
     targets: Sequence[str] = (),
-    resume: bool = False,
     strict: bool,
     columns: Sequence[str] = (),
     notes: bool = True,
@@ -76,10 +74,10 @@ def run_on(
     tell_left_out(schedule)
     order = SweepOrder(
         *(digest(identity(schedule)), project.config, project.given_sources, tuple(suites)),
-        *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets), resume),
+        *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets)),
     )
     with closing(RayCluster(pool)) as cluster:
-        outcome = measure_on(cluster, order, schedule, project.catalog, project.results, print_note)
+        outcome = measure_on(cluster, order, schedule, project.results, print_note)
     folder = project.results / "runs"
     joined = [(run, Done(RunFolder(folder / run.id), interrupted=False)) for run in outcome.joined]
     if json:
@@ -89,16 +87,13 @@ def run_on(
         for run, done in joined:
             print_run(done, columns, json=False, notes=notes)
             print_line(describe_joined(run))
-    return _end(outcome, [end_run(done, strict=strict) for _, done in joined], depth)
-
-
-def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:
-    """Print which shards are missing, and the command that runs them again; the exit code."""
+    codes = [end_run(done, strict=strict) for _, done in joined]
     for index, why in outcome.missing.items():
         print_note(f"shard {index}/{outcome.shards} is missing: {why}")
-    if outcome.missing:
-        again = resuming_command() if depth in TIMED else shlex.join(typed_command())
-        print_note(f"run what is missing with: {again}")
+        words = [*without_flag(typed_command(), "--on"), "--shard", f"{index}/{outcome.shards}"]
+        print_note(
+            f"measure it on a machine of that kind with: {shlex.join(words)}; then collect its results"
+        )
     if outcome.interrupted:
         return STOPPED
     return max(codes, default=NOTHING) or (NOTHING if outcome.missing else 0)

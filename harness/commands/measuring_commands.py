@@ -42,7 +42,6 @@ def run(
 
         code = run_on(
             *(project, shard.on, suites or (), overrides),
-            resume=sampling.resume,
             strict=strict,
             columns=columns,
             notes=tables.notes,

@@ -90,8 +90,6 @@ def end_run(done: Done, *, strict: bool) -> int:
         again = f"{depth} again with: {shlex.join(typed_command())}"
         print_line(f"resume with: {resuming_command()}" if depth in TIMED else again, err=True)
         return STOPPED
-    if _is_empty_shard(done):
-        return 0
     faults = {record.family: record.reason for record in records if record.status == UNJUDGED}
     for family, reason in faults.items():
         print_line(f"unjudged: {reason}; mend family {family}", err=True)
@@ -104,17 +102,6 @@ def end_run(done: Done, *, strict: bool) -> int:
         return _code_of(records, "compiled", known, strict=strict)
     timed = depth in TIMED
     return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
-
-
-def _is_empty_shard(done: Done) -> bool:
-    """Whether a run is a shard without a case, which is noted: of more parts than groups, some have none."""
-    shard = done.folder.info.get("shard")
-    if shard is None or any(suite["cases"] for suite in done.folder.info["suites"].values()):
-        return False
-    print_line(
-        f"shard {shard['index']}/{shard['count']} has no case of this sweep; its run says so", err=True
-    )
-    return True
 
 
 def _is_measured(record: Record, *, timed: bool) -> bool:

@@ -15,7 +15,6 @@ from harness.core.plain_data import differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.run.case.case_state import NOT_COMPILED
-from harness.run.case.predict import KnownWork
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import (
@@ -119,7 +118,7 @@ def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Recor
     for record in done:
         case, static = record.as_case, next(iter(record.static.values()), None)
         if record.timing is not None:
-            context.predictor.record(case, record.timing.median_s, KnownWork.of(static, record.cost))
+            context.predictor.record(case, record.timing.median_s)
         elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
             compiling = static is not None and NOT_COMPILED in static.unavailable.values()
             context.predictor.record_failure(case, record.status, compiling=compiling)

@@ -29,7 +29,7 @@ from harness.sweep.yaml_nodes import (
 
 FILE = "bench.yaml"
 TOP_KEYS = ("default", "defaults", "machines", "plugins", "suites")
-POOL_KEYS = ("address", "accelerator", "labels", "exclusive")
+POOL_KEYS = ("address", "accelerator", "labels")
 MODEL_KEYS = ("model", "tp", "phase")
 SUITE_KEYS = (
     *("family", "baseline", "impls", "mode", "device", "layers", "model", "tp", "delta", "accept"),
@@ -41,15 +41,11 @@ _SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True)
 class MachinePool:
-    """The nodes of the Ray cluster at `address` that carry all of these `labels`.
-
-    `exclusive`: one measurement at a time on a node; otherwise one on each of its accelerators.
-    """
+    """The nodes of the Ray cluster at `address` that carry all of these `labels`."""
 
     name: str
     address: str = "auto"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    exclusive: bool = True
 
 
 @dataclass(frozen=True)
@@ -222,11 +218,7 @@ def _pool(name: str, entry: Entry) -> MachinePool:
     labels = {label: scalar(value.node, label).text for label, value in keys.section("labels").items()}
     if "accelerator" in given:
         labels[ACCELERATOR] = given["accelerator"]
-    if "exclusive" in given:
-        words(keys.entries["exclusive"].node, "exclusive", ("true", "false"))
-    return MachinePool(
-        name, given.get("address", MachinePool.address), labels, given.get("exclusive") != "false"
-    )
+    return MachinePool(name, given.get("address", MachinePool.address), labels)
 
 
 def configuration(path: Path | None = None) -> Config:

@@ -80,7 +80,10 @@ def plan(
     whole = Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, left_out=left_out)
     if overrides.shard is None:
         return whole
-    return part_of(whole, Shard.parse(overrides.shard, identity(whole)))
+    shard, most = Shard.parse(overrides.shard, identity(whole)), len(group_keys(whole))
+    if shard.count > most:
+        raise UsageError(f"--shard: this sweep has {most} groups; cut it into {most} parts at most")
+    return part_of(whole, shard)
 
 
 def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...]:

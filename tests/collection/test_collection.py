@@ -119,27 +119,6 @@ def test_shards_of_one_sweep_over_two_devices_are_one_run(tmp_path):
     assert ([run.absent for run in again.joined], again.problems) == ([()], ())
 
 
-def store_empty_shard(results, index, *, second):
-    """A shard to which no case of its sweep falls: a finished run without a record."""
-    stored = store_shard(results, index, second=second)
-    info = stored.info
-    info["suites"]["mask"]["cases"] = []
-    shutil.rmtree(stored.path)
-    RunFolder.create(results, stored.id, info)
-
-
-def test_two_kinds_of_machine_with_an_empty_shard_each_are_two_runs(tmp_path):
-    """The empty ones begin first: they name neither run, and begin no repetition."""
-    kinds = {"here": FACTS, "there": {**FACTS, "cpu": "another"}}
-    for place, (name, facts) in enumerate(kinds.items()):
-        store_empty_shard(tmp_path / name, COUNT, second=place)
-        for index in range(1, COUNT):
-            store_shard(tmp_path / name, index, second=10 * (place + 1) + index, facts=facts)
-    joined = collect([tmp_path / name for name in kinds], tmp_path / "all").joined
-    assert [run.absent for run in joined] == [(), ()]
-    assert len({run.id for run in joined}) == 2
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_neither_the_order_nor_how_often_nor_in_how_many_steps_matters(shards, tmp_path, seed):
     collect(shards, tmp_path / "at once")

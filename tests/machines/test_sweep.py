@@ -1,4 +1,4 @@
-"""A sweep on nodes that live in this process: what is joined, resumed, refused and missing."""
+"""A sweep on nodes that live in this process: what is joined, refused and missing."""
 
 import json
 import sys
@@ -15,9 +15,8 @@ from harness.commands.exit_codes import call_app
 from harness.commands.run import end_run
 from harness.core.errors import MachineError
 from harness.core.plain_data import digest
-from harness.machines import sweep as sweep_module
-from harness.machines.node import MeasuringNode, NodeInfo, SweepOrder
-from harness.machines.ray_cluster import NodeAnswer, RayCluster, seats
+from harness.machines.node import MeasuringNode, NodeInfo, SweepOrder, program
+from harness.machines.ray_cluster import RayCluster, placements
 from harness.machines.sweep import measure_on
 from harness.run.session import Done, new_folder
 from harness.store.find import all_runs
@@ -43,8 +42,8 @@ class Node(MeasuringNode):
     cpu = "Known Processor"
 
     def __init__(self, name, home):
-        super().__init__(name)
-        self.home, self.asked = home, []
+        super().__init__()
+        self.name, self.home, self.asked = name, home, []
 
     @property
     def results(self):
@@ -54,7 +53,7 @@ class Node(MeasuringNode):
         return info_of(cpu=self.cpu)
 
     def _run(self, request, targets, listener):
-        self.asked.append((request.schedule.shard.index, request.resume))
+        self.asked.append(request.schedule.shard.index)
         folder = new_folder(request)
         keys = {
             "fingerprint": folder.write_fingerprint({"cpu": self.cpu, "threads": 1}),
@@ -88,44 +87,28 @@ class Here:
     def __init__(self, *nodes, dies=(), stops_after=None):
         self.nodes = {node.name: node for node in nodes}
         self.dies, self.stops_after = dies, stops_after
-        self.running = []
 
-    def ask(self, method, *arguments):
-        return {name: getattr(node, method)(*arguments) for name, node in self.nodes.items()}
+    def examine(self, plugins):
+        return {name: node.info(plugins) for name, node in self.nodes.items()}
 
-    def submit(self, order, index, node):
-        self.running.append((order, index, node))
-
-    def poll(self):
-        if not self.running:
-            return []
-        if self.stops_after is not None:
-            self.stops_after -= 1
-            if self.stops_after < 0:
+    def measure(self, order, shards):
+        for number, (node, index) in enumerate(shards.items()):
+            if number == self.stops_after:
                 raise KeyboardInterrupt
-        order, index, node = self.running.pop(0)
-        if node in self.dies:
-            return [NodeAnswer(node, index, None, "it is gone")]
-        return [NodeAnswer(node, index, self.nodes[node].measure(order, index))]
+            gone = MachineError("it is gone") if node in self.dies else None
+            yield node, gone or self.nodes[node].measure(order, index)
 
     def close(self):
         pass
 
 
-def info_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
-    facts = {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}
-    return NodeInfo(code_of(versions, sources), facts, niceness)
-
-
-def code_of(versions=None, sources=None):
-    versions = {"seqsweep": "0.1.0 (abc)", "torch": "2.13.0", **(versions or {})}
-    return {**versions, **{f"source of {name}": digest for name, digest in (sources or {}).items()}}
+def info_of(cpu="Known Processor", code=None, niceness=0):
+    return NodeInfo(code or program(), {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}, niceness)
 
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     (tmp_path / "bench.yaml").write_text(BENCH)
-    monkeypatch.setattr(sweep_module, "installed_code", lambda _: code_of())
     monkeypatch.setattr(discovery, "catalog", registered)
     project = Project(tmp_path / "bench.yaml")
     schedule = project.plan()
@@ -136,9 +119,7 @@ def bench(tmp_path, monkeypatch):
     said = []
 
     def measure(cluster, **changed):
-        return measure_on(
-            cluster, replace(order, **changed), schedule, project.catalog, project.results, said.append
-        )
+        return measure_on(cluster, replace(order, **changed), schedule, project.results, said.append)
 
     measure.said, measure.schedule, measure.results = said, schedule, project.results
     return measure
@@ -162,7 +143,7 @@ def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
     (joined,) = outcome.joined
     assert (outcome.missing, outcome.interrupted, joined.absent) == ({}, False, ())
     assert cases_in(bench.results) == all_cases(bench.schedule)
-    assert [node.asked for node in nodes] == [[(1, False)], [(2, False)]]
+    assert [node.asked for node in nodes] == [[1], [2]]
     (folder,) = all_runs(bench.results)
     assert folder.info["command"] == ["seqsweep", "run", "--on", "pool"]
     assert end_run(Done(folder, interrupted=False), strict=True) == 0
@@ -229,51 +210,23 @@ def test_a_lost_node_s_shard_is_missing_and_measured_by_the_command_that_is_name
     assert call("run", "topk", "--on", "pool") == 3
     said = capsys.readouterr().err
     assert "shard 2/3 is missing: b: it is gone" in said
-    assert "run what is missing with: seqsweep run topk --on pool --resume" in said
+    assert "with: seqsweep run topk --shard 2/3; then collect its results" in said
     (folder,) = all_runs(bench.results)
     assert sorted(piece["shard"]["index"] for piece in folder.info["shards"].values()) == [1, 3]
     assert folder.info["finished"] is None
-    again = nodes_in(tmp_path, "ac")
-    call = command(bench, again, monkeypatch, tmp_path)
-    assert call("run", "topk", "--on", "pool", "--resume") == 0
-    assert [shard for node in again for shard, _ in node.asked] == [2]
-    (folder,) = all_runs(bench.results)
-    assert folder.info["finished"]
-    assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
-def test_a_stopped_driver_keeps_what_came_and_resumes_the_rest(bench, tmp_path):
+def test_a_stopped_driver_keeps_what_came(bench, tmp_path):
     outcome = bench(Here(*nodes_in(tmp_path), stops_after=1))
-    assert outcome.interrupted
-    assert outcome.missing == {2: "it was stopped"}
+    assert (outcome.interrupted, outcome.missing) == (True, {2: "it was stopped"})
     assert [run.shards for run in outcome.joined] == [(1,)]
-    again = nodes_in(tmp_path)
-    outcome = bench(Here(*again), resume=True)
-    assert (outcome.interrupted, outcome.missing) == (False, {})
-    assert [node.asked for node in again] == [[], [(2, False)]]
-    assert len(outcome.joined) == 1
-    assert cases_in(bench.results) == all_cases(bench.schedule)
-    third = nodes_in(tmp_path)
-    assert bench(Here(*third), resume=True).missing == {}
-    assert [node.asked for node in third] == [[], []]
 
 
-def test_a_shard_that_a_node_had_begun_is_continued_there(bench, tmp_path):
-    node = Node("a", tmp_path / "a")
-    bench(Here(node))
-    for path in (tmp_path / "results/runs").iterdir():  # it never arrived
-        path.rename(tmp_path / "lost")
-    node = Node("a", tmp_path / "a")
-    order = next(iter(all_runs(node.home)), None)
-    assert order is None  # what arrived is deleted there
-    bench(Here(node, stops_after=0))
-    (tmp_path / "lost").rename(tmp_path / "a/runs/20261120T120000Z-abcdef0")
-    info = json.loads((tmp_path / "a/runs/20261120T120000Z-abcdef0/run.json").read_text())
-    (shard,) = info["shards"].values()
-    (tmp_path / "a/runs/20261120T120000Z-abcdef0/run.json").write_text(json.dumps(shard))
-    assert bench(Here(node), resume=True).missing == {}
-    assert node.asked == [(1, True)]
-    assert "no shard of this sweep has arrived here yet" in " ".join(bench.said)
+def test_a_node_that_would_measure_another_sweep_measures_nothing(bench, tmp_path):
+    nodes = nodes_in(tmp_path, "a")
+    with pytest.raises(MachineError, match="install the same there"):
+        bench(Here(*nodes), sweep="0" * 64)
+    assert nodes[0].asked == []
 
 
 @pytest.mark.full
@@ -291,27 +244,14 @@ def test_a_node_compiles_and_measures_as_a_command_does(bench, tmp_path, monkeyp
         assert sorted(record.case for record in stored.records) == all_cases(bench.schedule)
 
 
-@pytest.mark.parametrize(
-    ("theirs", "says"),
-    [
-        ({"versions": {"torch": "2.12.1"}}, "torch is 2.13.0 here and 2.12.1 there; install the same there"),
-        ({"versions": {"seqsweep": "0.1.0 (def)"}}, "seqsweep is 0.1.0 (abc) here and 0.1.0 (def) there"),
-        ({"sources": {"a/x": "closure:2"}}, "source of a/x differs"),
-        ({"sources": {"a/x": "closure:1"}, "niceness": 15}, "niceness 15"),
-        ({"sources": {"a/x": "closure:1", "a/y": "closure:9"}}, None),
-    ],
-)
-def test_a_node_with_other_code_is_refused_with_the_difference(theirs, says):
-    ours = code_of(sources={"a/x": "closure:1"})
-    why = info_of(**{"sources": {"a/x": "closure:1"}, **theirs}).refusal(ours, ["a/x"])
-    assert why is None if says is None else says in why
-
-
-def test_no_node_that_may_measure_is_an_error(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_module, "installed_code", lambda _: code_of({"torch": "1"}))
+def test_no_node_that_may_measure_is_an_error(bench, tmp_path):
+    node = Node("a", tmp_path / "a")
+    node.info = lambda _: info_of(code="0.1.0 (abc)")
     with pytest.raises(MachineError, match="no machine may measure"):
-        bench(Here(Node("a", tmp_path / "a")))
-    assert "a: refused: torch is 1 here and 2.13.0 there" in bench.said[0]
+        bench(Here(node))
+    assert bench.said == [
+        f"a: refused: seqsweep is {program()} here and 0.1.0 (abc) there; install the same there"
+    ]
 
 
 def ray_node(name, cpus=8, gpus=0, **labels):
@@ -325,20 +265,18 @@ def ray_node(name, cpus=8, gpus=0, **labels):
     }
 
 
-def test_an_actor_takes_a_whole_node_or_its_part_of_it():
+def test_an_actor_takes_a_whole_node():
     nodes = [ray_node("head", cpus=0), ray_node("a", gpus=4, **{ACCELERATOR: "H200"}), ray_node("b")]
-    assert [(name, taken) for name, _, taken, _ in seats(nodes, MachinePool("pool"))] == [
+    assert [(name, taken) for name, _, taken in placements(nodes, MachinePool("pool"))] == [
         ("a", {"num_cpus": 8, "num_gpus": 4}),
         ("b", {"num_cpus": 8}),
     ]
-    gpus = MachinePool("h200", labels={ACCELERATOR: "H200"}, exclusive=False)
-    assert [(name, taken, apart) for name, _, taken, apart in seats(nodes, gpus)] == [
-        (f"a/{number}", {"num_cpus": 2, "num_gpus": 1}, True) for number in range(4)
-    ]
+    h200 = MachinePool("h200", labels={ACCELERATOR: "H200"})
+    assert [name for name, *_ in placements(nodes, h200)] == ["a"]
     twins = [{**ray_node("a"), "NodeID": number * 8} for number in "12"]
-    assert [name for name, *_ in seats(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
+    assert [name for name, *_ in placements(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
     with pytest.raises(MachineError, match=f"no node of 2 has rack=b; there are {ACCELERATOR}=H200"):
-        seats(nodes, MachinePool("other", labels={"rack": "b"}))
+        placements(nodes, MachinePool("other", labels={"rack": "b"}))
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch):

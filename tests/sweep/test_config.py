@@ -109,10 +109,10 @@ def test_a_pool_is_a_cluster_and_labels(bench):
     config = bench("""\
 machines:
   pool: {}
-  h200: {address: "10.0.0.1:6379", accelerator: H200, labels: {rack: b}, exclusive: false}
+  h200: {address: "10.0.0.1:6379", accelerator: H200, labels: {rack: b}}
 """)
     assert config.machines == {
         "pool": MachinePool("pool"),
-        "h200": MachinePool("h200", "10.0.0.1:6379", {"rack": "b", ACCELERATOR: "H200"}, False),
+        "h200": MachinePool("h200", "10.0.0.1:6379", {"rack": "b", ACCELERATOR: "H200"}),
     }
-    assert (MachinePool("pool").address, MachinePool("pool").exclusive) == ("auto", True)
+    assert MachinePool("pool").address == "auto"

@@ -22,12 +22,10 @@ def part(project):
     return plan
 
 
-@pytest.mark.parametrize(("count", "suites"), [(1, ()), (3, ()), (30, ("mask",))])
+@pytest.mark.parametrize(("count", "suites"), [(1, ()), (3, ()), (3, ("mask",))])
 def test_the_shards_are_the_sweep(project, part, count, suites):
-    """Of thirty shards of one suite, some are empty."""
     schedule = project.plan(suites)
     shards = [part(f"{index}/{count}", suites) for index in range(1, count + 1)]
-    assert all(shard.groups for shard in shards) == (count < 30)
     groups = [group for shard in shards for group in shard.groups]
     assert sorted(group.key for group in groups) == sorted(group.key for group in schedule.groups)
     assert all(group in schedule.groups for group in groups), "whole groups, with their baselines"
@@ -39,11 +37,11 @@ def test_the_shards_are_the_sweep(project, part, count, suites):
 
 
 def test_the_shards_of_one_sweep_know_each_other_on_machines_of_any_size(part):
-    sweep = part("2/8").shard.sweep
-    assert part("1/8").shard.sweep == sweep
-    assert part("2/8", settings={"threads": "1", "memory": "1GiB"}).shard.sweep == sweep
-    assert part("2/8", settings={"budget": "9s"}).shard.sweep != sweep
-    assert part("2/8", seqs=("4Ki",)).shard.sweep != sweep
+    sweep = part("2/3").shard.sweep
+    assert part("1/3").shard.sweep == sweep
+    assert part("2/3", settings={"threads": "1", "memory": "1GiB"}).shard.sweep == sweep
+    assert part("2/3", settings={"budget": "9s"}).shard.sweep != sweep
+    assert part("2/3", seqs=("4Ki",)).shard.sweep != sweep
 
 
 def test_no_part_has_more_than_one_group_above_another(part):
@@ -55,3 +53,5 @@ def test_no_part_has_more_than_one_group_above_another(part):
 def test_what_is_no_part_is_refused(part, text):
     with pytest.raises(UsageError, match="no part of a whole"):
         part(text)
+    with pytest.raises(UsageError, match=r"this sweep has \d+ groups; cut it"):
+        part("1/999999")

@@ -193,21 +193,19 @@ class Pair:
             if paired.living:
                 paired.set_inner()
             verified.append(paired)
-            predictor = self.shared.run.predictor
-            predictor.record(paired.candidate.case, paired.candidate.call.seconds, paired.candidate.plan.work)
+            self.shared.run.predictor.record(paired.candidate.case, paired.candidate.call.seconds)
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
         """Settle a case whose first analysis, predicted from its shorter lengths, exceeds the budget."""
-        case, work = paired.candidate.case, paired.candidate.plan.work
-        predicted = self.shared.run.predictor.predict(case, work)
+        predicted = self.shared.run.predictor.predict(paired.candidate.case)
         whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
         if predicted is None or whole_s <= self.shared.budget_s:
             return False
         call, whole = format_seconds(predicted.seconds, 2), format_seconds(whole_s, 2)
         paired.settle(
             NOT_ENOUGH,
-            f"predicted {call} a call (exponent {predicted.exponent:.2f}, from {predicted.basis}), "
+            f"predicted {call} a call (exponent {predicted.exponent:.2f}, from shorter lengths), "
             f"{whole} for the fewest pairs: raise --budget, or leave it out with --cases",
         )
         return True

@@ -15,7 +15,6 @@ from harness.core.record import Checked, Correctness, Cost, Profile
 from harness.core.remedy import BY_STATUS
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
-from harness.run.case.predict import KnownWork
 from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples, SamplingSetup
 from harness.run.processes.executor import Worker
 from harness.run.processes.output_log import MORE_MEMORY
@@ -41,10 +40,6 @@ class CompiledPlan:
         """The plan in a worker's answer, with whether it fits the limit."""
         plan = from_plain(cls, {**answer, "framework": framework})
         return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
-
-    @property
-    def work(self) -> KnownWork:
-        return KnownWork.of(self.static, self.cost)
 
     def fits(self, limit_bytes: int) -> bool | None:
         """Whether the plan fits; without one, False if the inputs alone do not, else None (unknown)."""

@@ -80,7 +80,7 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     skip, remedy = run.predictor.inferred_skip(state.case), ""
     if run.depth == "run" and not skip:
         longest_s = longest_baseline_call(settings.budget_s) if state.baseline else settings.budget_s
-        skip, remedy = run.predictor.over_budget(state.case, state.plan.work, longest_s), Remedy.MORE_BUDGET
+        skip, remedy = run.predictor.over_budget(state.case, longest_s), Remedy.MORE_BUDGET
     if skip:
         context.settle(state, "skipped", skip, remedy)
 

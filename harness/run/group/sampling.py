@@ -56,7 +56,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     for state in states:
         if state.living:
             state.samples.stopped = stopping.reason(state.id)
-            context.run.predictor.record(state.case, state.samples.median_s, state.plan.work)
+            context.run.predictor.record(state.case, state.samples.median_s)
 
 
 def _take_rounds(

@@ -2,17 +2,8 @@
 
 import pytest
 
-from harness.run.case.predict import STEEPEST, CallPredictor, KnownWork
+from harness.run.case.predict import STEEPEST, CallPredictor
 from tests.run.plans import case
-
-NOTHING = KnownWork()
-
-
-def predict_from(points, works=None):
-    predictor = CallPredictor()
-    for seq, seconds in points.items():
-        predictor.record(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
-    return predictor
 
 
 @pytest.mark.parametrize(
@@ -29,7 +20,10 @@ def predict_from(points, works=None):
     ],
 )
 def test_growth_from_measured_lengths(points, seconds, exponent):
-    predicted = predict_from(points).predict(case(seq=4096), NOTHING)
+    predictor = CallPredictor()
+    for seq, measured in points.items():
+        predictor.record(case(seq=seq), measured)
+    predicted = predictor.predict(case(seq=4096))
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)

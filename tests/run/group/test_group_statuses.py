@@ -161,20 +161,6 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     assert timing(found["scatter"]).stopped == "interval"
 
 
-def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
-    acts = {
-        "broadcast": Act(seconds=1.0, seq={8192: Act(flops=640.0)}, flops=10.0),
-        "scatter": Act(seconds=1.0),
-    }
-    executor = FakeExecutor(acts)
-    (_, found), _ = one_by_one(executor, tmp_path, 1024, 8192)
-    assert found["broadcast"].status == "skipped"
-    assert "predicted 64 s a call (exponent 2.00, from compiled FLOPs and seq 1Ki)" in reason(
-        found["broadcast"]
-    )
-    assert found["scatter"].status == "ok"
-
-
 def test_the_statuses_here_are_the_closed_set():
     assert {*ENDS, "ok", "incorrect", "skipped", "planned", "unjudged"} == set(STATUSES)
 
