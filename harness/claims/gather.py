@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import count
@@ -53,12 +52,11 @@ def _compile(
     requests = {need: compiling.CompileRequest(need.case, need.target) for need in wanted}
     targets = dict.fromkeys(need.target for need in wanted)
     say(f"{len(requests)} programs for {', '.join(targets)}")
-    start, finished = time.monotonic(), count(1)
+    finished = count(1)
 
     def report(_: CompileRequest, answer: CompileResult) -> None:
         if (done := next(finished)) % REPORTED == 0 and not answer.cached:
-            left_s = (time.monotonic() - start) / done * (len(requests) - done)
-            say(f"{done} of {len(requests)}, about {left_s:.0f} s left")
+            say(f"{done} of {len(requests)}")
 
     answers = compiling.compile_all(
         *([*requests.values()], project.catalog),

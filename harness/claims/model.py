@@ -191,9 +191,8 @@ class Reading:
     targets: tuple[str, ...] = ()
 
     def side(self, column: str) -> Quantity | None:
-        """The value in a column, if it has one; `upto` is the other end of what is published."""
-        ends = {"published": self.figure.published[:1], "upto": self.figure.published[1:]}
-        held = ends[column] if column in ends else (getattr(self.figure, column),)
+        """The value in a column, if it has one; of a published range its first end."""
+        held = self.figure.published[:1] if column == "published" else (getattr(self.figure, column),)
         return next((each for each in held if each is not None and not each.missing), None)
 
     def has(self, column: str) -> bool:

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness.catalog.accelerators import HOST, target
@@ -24,18 +22,31 @@ from harness.core.grouped import collected, grouped
 from harness.core.shown_text import clean_text
 from harness.core.units import format_count
 from harness.core.workload import canonical
+from harness.report.tables.cells import Cell
+from harness.report.tables.render import Legend, Page, print_pages
+from harness.report.tables.table_data import Column, TableData
 from harness.report.templates import fill, without_gaps
 
-COLUMNS = ("figure", "published", "follows from it", "found here")
+TITLES = ("figure", "published", "follows from it", "found here")
+COLUMNS = tuple(Column(title, right=False, folds=True) for title in TITLES)
+NO_FIGURE = (Cell("no figure"), Cell(""), Cell(""), Cell(""))
 
 
 def print_claims(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """The totals, then a table per family: the claim, the three columns, the verdict with its sentence."""
+    """The totals, then of each claim its verdict, the sentence, and a row for each figure."""
     console.print(Text(totals(verdicts), style="bold"))
     console.print()
-    for family in dict.fromkeys(verdict.claim.family for verdict in verdicts):
-        console.print(_table([verdict for verdict in verdicts if verdict.claim.family == family]))
-        console.print()
+    print_pages(console, [_claim_page(verdict) for verdict in verdicts], Legend())
+
+
+def _claim_page(verdict: Verdict) -> Page:
+    rows: list[tuple[Cell, ...]] = []
+    for reading in verdict.readings:
+        where = f" at {reading.figure.row}" if reading.figure.row else ""
+        rows.append(tuple(map(Cell, (f"{reading.figure.name}{where}", *column_texts(reading)))))
+    expected = f" (expected {verdict.claim.expect})" if verdict.unexpected else ""
+    title = f"{verdict.claim.name}: {verdict.word}{expected}"
+    return Page((TableData(title, COLUMNS, tuple(rows) or (NO_FIGURE,)),), (verdict.sentence,))
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:
@@ -46,43 +57,6 @@ def totals(verdicts: Sequence[Verdict]) -> str:
     text = f"{len(counted)} {'claim' if len(counted) == 1 else 'claims'}{': ' if listed else ''}{listed}"
     context = len(verdicts) - len(counted)
     return f"{text}; {context} more for context" if context else text
-
-
-def _table(verdicts: Sequence[Verdict]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 1, 0), pad_edge=False, show_edge=False)
-    figures = _grid(COLUMNS)
-    for title, ratio in (("claim", 3), (figures, 10), ("verdict", 6)):
-        table.add_column(title, overflow="fold", ratio=ratio)
-    for verdict in verdicts:
-        readings = _grid()
-        for reading in verdict.readings:
-            where = f" at {reading.figure.row}" if reading.figure.row else ""
-            readings.add_row(f"{reading.figure.name}{where}", *column_texts(reading))
-        table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
-    return table
-
-
-def _grid(heading: Sequence[str] = ()) -> Table:
-    grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    for ratio in (5, 3, 4, 4):
-        grid.add_column(overflow="fold", ratio=ratio)
-    if heading:
-        grid.add_row(*heading)
-    return grid
-
-
-def _verdict_text(verdict: Verdict) -> Text:
-    text = Text(verdict.word, style=_style(verdict.word))
-    if verdict.unexpected:
-        text.append(f" (expected {verdict.claim.expect})", style="bold red")
-    text.append(f": {verdict.sentence}", style="not bold default")
-    return text
-
-
-def _style(word: Word) -> str:
-    if word in (*AGAINST, Word.VACUOUS):
-        return "yellow"
-    return "dim" if word in {Word.NOT_CHECKABLE, Word.CONTEXT} else "green"
 
 
 def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -128,8 +102,8 @@ def _figure_data(reading: Reading) -> dict[str, Any]:
     figure = reading.figure
     columns = ("published", "follows", "found", "at_least", "at_most")
     values = {name: None if (side := reading.side(name)) is None else side.value for name in columns}
-    if (upto := reading.side("upto")) is not None:
-        values["published"] = [values["published"], upto.value]
+    if len(figure.published) > 1:
+        values["published"] = [end.value for end in figure.published]
     return {
         "name": figure.name,
         "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",

@@ -14,6 +14,11 @@ from harness.core.grouped import grouped
 
 ROUNDING = 1e-12  # relative: the error that floating-point arithmetic may add to equal figures
 
+FORM = (
+    "has one of published (a number or both ends of a range), follows and found, alone or with a bound; or "
+    'several, which are compared, within a share and its reason, (0.05, "as ~1.5"); a premise is compared'
+)
+
 
 def figures_of(
     claim: Claim, catalog: Catalog, evidence: ClaimEvidence
@@ -57,16 +62,15 @@ def _problem(figure: Figure, claim: Claim) -> str:
         held = figure.compared or (figure.bounded and arithmetic)
     literal = published and found is not None and not found.origins and claim.hardware != ANY
     share, why = figure.within
-    if not figure.columns:
-        return "has neither published, follows nor found"
-    if len(published) > 2:
-        return "has a published number, or both ends of a range: (50, 800)"
-    if figure.bounded and figure.compared:
-        return "has a bound, which is of one of published, follows and found, not of several"
-    if figure.premise and not figure.compared:
-        return "is a premise, which is compared; give what it has to be and what it is"
-    if share and not (figure.compared and 0 < share <= 1 and why):
-        return 'has within, which is for figures that are compared: a share and its reason, (0.05, "as ~1.5")'
+    misformed = (
+        not figure.columns
+        or len(published) > 2
+        or (figure.bounded and figure.compared)
+        or (figure.premise and not figure.compared)
+        or (share and not (figure.compared and 0 < share <= 1 and why))
+    )
+    if misformed:
+        return FORM
     if foreign:
         return f"has what is found here ({', '.join(sorted(foreign))}) where it is published or follows"
     if held and len(documents) > 1:

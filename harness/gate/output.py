@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -10,7 +10,6 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from rich.console import Console
 
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.core.grouped import grouped
 from harness.core.shown_text import clean_line, clean_text
 from harness.core.units import format_seconds
 from harness.gate.options import GateOptions
@@ -25,55 +24,44 @@ from harness.gate.timed.decision import CaseEvidence
 
 
 def junit(outcome: GateOutcome) -> bytes:
-    """JUnit XML: a suite per family, a test per case. The wall time is the whole gate's.
+    """JUnit XML: a test per case, its family as the class. The wall time is the whole gate's.
 
     A verdict against a case is a failure, a case that could not be compared an error. Cases that were not
     compared are skipped: no test passes without a measurement.
     """
-    tests = [_test(outcome, case) for case in outcome.cases]
+    suite = Element("testsuite", {"name": "seqsweep gate", "time": f"{outcome.wall_s:.3f}"})
+    for case in outcome.cases:
+        result = PRESENTATIONS[case.verdict].result
+        if outcome.self_check and case.verdict in {REGRESSED, IMPROVED}:
+            result = ERROR
+        if case.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
+            result = SKIPPED
+        message = " ".join(filter(None, [wording.in_words(case.verdict), wording.measured(case)]))
+        test = _add_test(suite, case.case, result, message, wording.reason_and_notes(case))
+        place = {"file": case.file, "line": case.line}
+        test.attrib.update({name: str(value) for name, value in place.items() if value})
     for case, reason in outcome.left_out.items():
-        tests.append(_element(name_of(case).family, case, SKIPPED, "left out", reason))
+        _add_test(suite, case, SKIPPED, "left out", reason)
     if outcome.broken:
-        tests.append(_element("gate", "sides", ERROR, "a side does not load", outcome.broken))
-    root = Element("testsuites", {"name": "seqsweep gate", **_counts(tests)}, time=f"{outcome.wall_s:.3f}")
-    for name, members in grouped(tests, lambda test: test.attrib["classname"]).items():
-        SubElement(root, "testsuite", {"name": name, **_counts(members)}).extend(members)
-    for element in root.iter():  # XML has no form for most control characters, escaped or not
+        _add_test(suite, "sides", ERROR, "a side does not load", outcome.broken)
+    for name, tag in (("failures", FAILURE), ("errors", ERROR), ("skipped", SKIPPED)):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite)))
+    for element in suite.iter():  # XML has no form for most control characters, escaped or not
         element.text = clean_text(element.text or "") or None
         element.attrib.update({name: clean_line(value) for name, value in element.attrib.items()})
-    return tostring(root, encoding="utf-8", xml_declaration=True)
+    return tostring(suite, encoding="utf-8", xml_declaration=True)
 
 
-def _test(outcome: GateOutcome, case: CaseVerdict) -> Element:
-    result = PRESENTATIONS[case.verdict].result
-    if outcome.self_check and case.verdict in {REGRESSED, IMPROVED}:
-        result = ERROR
-    if case.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
-        result = SKIPPED
-    message = " ".join(filter(None, [wording.in_words(case.verdict), wording.measured(case)]))
-    place = {"file": case.file or "", "line": str(case.line or "")}
-    given = {name: value for name, value in place.items() if value}
-    family = name_of(case.case).family
-    return _element(family, case.case, result, message, wording.reason_and_notes(case), given)
-
-
-def _element(
-    suite: str, name: str, result: str | None, message: str, text: str, place: Mapping[str, str] = {}
-) -> Element:
+def _add_test(suite: Element, name: str, result: str | None, message: str, text: str) -> Element:
     """A test; one that passed, which has no `result`, keeps its figures as `system-out`."""
-    element = Element("testcase", {"classname": suite, "name": name, **place})
+    test = SubElement(suite, "testcase", {"classname": name_of(name).family, "name": name})
     if result is None:
-        SubElement(element, "system-out").text = f"{message}\n{text}"
-        return element
-    shown = message if result != SKIPPED else f"{message}: {text}"
-    SubElement(element, result, message=shown).text = text
-    return element
-
-
-def _counts(tests: Sequence[Element]) -> dict[str, str]:
-    names = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
-    counts = {name: sum(test.find(tag) is not None for test in tests) for tag, name in names.items()}
-    return {name: str(count) for name, count in {"tests": len(tests), **counts}.items()}
+        SubElement(test, "system-out").text = f"{message}\n{text}"
+    else:
+        shown = message if result != SKIPPED else f"{message}: {text}"
+        SubElement(test, result, message=shown).text = text
+    return test
 
 
 Explanation: TypeAlias = tuple[CaseVerdict, CaseEvidence]

@@ -8,6 +8,9 @@ than the ratio of FLOPs of dense and of what the kernels read: whole blocks of 1
 1024 tokens and M is 1024 K.
 """
 
+from functools import partial
+from itertools import pairwise
+
 from harness.claims import (
     Claim,
     Figure,
@@ -35,8 +38,9 @@ def findings(commit, of):
     return Source(title, f"{BLOB}/{commit}/docs/FINDINGS.md", "MSLK #296", version, f"findings-{version}")
 
 
-def script(commit, path, title):
-    return Source(f"MSLK #296, {title}", f"{BLOB}/{commit}/{path}", "MSLK #296", commit[:7])
+def script(commit, path, more=""):
+    title = f"MSLK #296, {path.rpartition('/')[2]}{more}"
+    return Source(title, f"{BLOB}/{commit}/{path}", "MSLK #296", commit[:7])
 
 
 MSLK = Source("MSLK #296, description", PULL, of="MSLK #296", kept="004")
@@ -51,44 +55,26 @@ PAGE_21F4AC0 = findings("21f4ac06f6ad9a8a1622e4c3c4f73ccf13532814", "03-26, the 
 PAGE_8CED6E7 = findings("8ced6e7f07ba4bf8d0bbd77d9df2b818f8e6af90", "03-27")
 PAGE_DA093E1 = findings("da093e13fbfb2e50ea141141b39cfde2357a51ed", "03-28")
 MSLK_CHART_128 = script(
-    "c77cc73c63bdc57133c1640cea70b5ea2c9a9ad0",
-    "test/attention/benchmark_results.svg",
-    "benchmark_results.svg, blocks of 128",
+    "c77cc73c63bdc57133c1640cea70b5ea2c9a9ad0", "test/attention/benchmark_results.svg", ", blocks of 128"
 )
 MSLK_CHART_64 = script(
     "a7a44188a6b41c44aebb64e851d8a3fc79ec5401",
     "test/attention/benchmark_results.svg",
-    "benchmark_results.svg, blocks of 64 and fused kernels",
+    ", blocks of 64 and fused kernels",
 )
-MSLK_CHART_SELECT = script(
-    "6644b1648de998c2dac828185131d6f896f2bf0a", "docs/nsa_vs_dense_perf.svg", "nsa_vs_dense_perf.svg"
-)
+MSLK_CHART_SELECT = script("6644b1648de998c2dac828185131d6f896f2bf0a", "docs/nsa_vs_dense_perf.svg")
 MSLK_CHART_TORCH = script(
-    "0020c40245b5944e5c1e8c144aa75ce31feb375a",
-    "docs/gen_nsa_perf_chart.py",
-    "gen_nsa_perf_chart.py, first version",
+    "0020c40245b5944e5c1e8c144aa75ce31feb375a", "docs/gen_nsa_perf_chart.py", ", first version"
 )
 MSLK_CHART_0326 = script(
-    "2a680fd799c504d1cbc0fe2e77084cca2a502355", "docs/gen_nsa_perf_chart.py", "gen_nsa_perf_chart.py of 03-26"
+    "2a680fd799c504d1cbc0fe2e77084cca2a502355", "docs/gen_nsa_perf_chart.py", " of 03-26"
 )
-MSLK_BENCH_SPARSE = script(
-    "01eeed4c7977410a4709e78997b6a92ea9aa4842", "test/attention/bench_sparse_attn.py", "bench_sparse_attn.py"
-)
+MSLK_BENCH_SPARSE = script("01eeed4c7977410a4709e78997b6a92ea9aa4842", "test/attention/bench_sparse_attn.py")
 MSLK_BENCH_BACKWARD = script(
-    "26da1f8cc6c7df61e9dee5220f797395f969211e",
-    "test/attention/bench_nsa_backward.py",
-    "bench_nsa_backward.py",
+    "26da1f8cc6c7df61e9dee5220f797395f969211e", "test/attention/bench_nsa_backward.py"
 )
-MSLK_BENCH_DENSE = script(
-    "361fd651236602a0f9c3a4907ba51820338e9764",
-    "test/attention/bench_nsa_vs_dense.py",
-    "bench_nsa_vs_dense.py",
-)
-MSLK_PROFILE = script(
-    "1bc4ea68b77a45a5fcab949faf013f8065f3e629",
-    "test/attention/profile_nsa_forward.py",
-    "profile_nsa_forward.py",
-)
+MSLK_BENCH_DENSE = script("361fd651236602a0f9c3a4907ba51820338e9764", "test/attention/bench_nsa_vs_dense.py")
+MSLK_PROFILE = script("1bc4ea68b77a45a5fcab949faf013f8065f3e629", "test/attention/profile_nsa_forward.py")
 MSLK_307 = Source("MSLK #307, chart", "https://github.com/meta-pytorch/MSLK/pull/307")
 XUNHAOLAI_README = Source(
     "XunhaoLai/native-sparse-attention-triton, README",
@@ -404,6 +390,11 @@ LISTS = {"stage": "block_lists", "heads": 32, "kv_heads": 8}
 ON_B200, ON_GB200 = "the times, on a B200", "the times, on a GB200"
 PARTS = "the times of the parts, on a GB200"
 
+on_b200 = partial(Claim, on="B200", needs=ON_B200, **WIDE)
+on_gb200 = partial(Claim, on="GB200", needs=ON_GB200, **WIDE)
+of_xunhaolai = partial(Claim, "not checkable here", XUNHAOLAI_README, seq=128 * Ki, dtype="bf16")
+on_any = partial(Claim, on="any", **WIDE)  # which no hardware can change
+
 
 def flops_ratio(e, kernels=UPSTREAM, **shape):
     """How much faster FLOPs would let NSA be than dense attention."""
@@ -445,14 +436,29 @@ def ideal(e, dense="dense", nsa="nsa", kernels=UPSTREAM, of="", **shape):
         yield Figure(name, "×", follows=slower / faster, at_most=at_most, row=n)
 
 
+def bounds(e, most=MOST_GB200):
+    yield from rates(e, most=most)
+    yield from ideal(e)
+
+
+def bounds_fb(e, most=MOST_GB200):
+    yield from rates(e, "dense_fb", most=most)
+    yield from twice(e)
+    yield from ideal(e, "dense_fb", "nsa_fb")
+
+
 def twice(e):
     for n, both, forward in e.each("dense_fb", "dense"):
         name = "dense, forward and backward over forward"
         yield Figure(name, "×", follows=both / forward, at_least=2, row=n)
 
 
-def packed(e):
-    """Two sequences of 60 and 40 % beside one of all tokens: the printed ratio, and that of NSA's FLOPs."""
+def packed(e, gains):
+    """Two sequences of 60 and 40 % beside one of all tokens: gains and ratios as printed, NSA's FLOPs."""
+    for at, printed in zip(("256K", "512K", "1M"), gains, strict=True):
+        row = e[f"{at}i"]
+        follows = 100 * (row.regular / row.packed - 1)
+        yield Figure(f"gain at {at}", "%", published=printed, follows=follows, within=NO_DECIMALS)
     for n, printed, regular, apart in e.each("printed", "regular", "packed"):
         yield Figure("printed ratios", "×", published=printed, follows=regular / apart, within=DIGITS, row=n)
     for n, regular, apart in e.each("regular", "packed"):
@@ -472,6 +478,21 @@ def sums(e):
             yield Figure(name, "%", follows=follows, found=100, within=WHOLE_SHARES, row=n)
 
 
+def with_sparse(e, ahead, dense_1m):
+    """What holds for NSA as it is, and with the sparse compressed branch, which is ahead from a length on."""
+    yield from rounding(e)
+    yield from rounding(e, "printed_sparse", nsa="sparse", of=", sparse compressed")
+    yield Figure("first length ahead", published="32Ki", follows=e.first_win("dense", "nsa"))
+    follows = e.first_win("dense", "sparse")
+    yield Figure("first length ahead, sparse compressed", published=ahead, follows=follows)
+    yield squared("dense at 1M beside four times 512K", dense_1m, 4, e["512Ki"].dense)
+    yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
+    follows = e.growth("sparse", Mi)
+    yield Figure("growth of NSA from 512K to 1M, sparse compressed", "×", follows=follows, at_most=4)
+    yield from bounds(e)
+    yield from ideal(e, nsa="sparse", kernels=SPARSE, selected=32, of=", sparse compressed")
+
+
 def selected_alone(e):
     for backward, of in (("", ""), ("_bwd", ", backward")):
         name = f"speedup beside the ratio of FLOPs{of}"
@@ -480,7 +501,7 @@ def selected_alone(e):
 
 
 # Forward, batch 1, 32 heads on 8, l = 64, 16 blocks selected, window 512
-@Claim("adds up", MSLK["39"], PAGE_9F047FF["46-58"], on="B200", table=B200_0325, needs=ON_B200, **WIDE)
+@on_b200("adds up", MSLK["39"], PAGE_9F047FF["46-58"], table=B200_0325)
 def forward_b200_0325(e):
     """On a B200 NSA is 10.12 times as fast as dense attention at 1M tokens, forward; dense runs to 3M, NSA to
     1M
@@ -494,11 +515,10 @@ def forward_b200_0325(e):
     name = "dense at 3M beside nine times 1M"
     yield Figure(name, "ms", published=72051.59, follows=9 * e["1Mi"].dense, within=SQUARE)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    yield from rates(e, most=most_b200(e))
-    yield from ideal(e)
+    yield from bounds(e, most_b200(e))
 
 
-@Claim("adds up", MSLK["31"], PAGE_0ECD17A["44-54"], on="GB200", table=GB200_0325, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["31"], PAGE_0ECD17A["44-54"], table=GB200_0325)
 def forward_gb200_0325(e):
     """On a GB200 NSA is 10.19 times as fast at 1M tokens, forward, and ahead from about 32K tokens on (03-25)
 
@@ -512,11 +532,10 @@ def forward_gb200_0325(e):
     yield Figure(name, published="32Ki", follows=follows, within=ABOUT_ON_THE_GRID)
     yield squared("dense at 1M beside four times 512K", 6356.49, 4, e["512Ki"].dense)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
-@Claim("adds up", PAGE_5F2488E["46-57"], on="GB200", table=GB200_0326_FIRST, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", PAGE_5F2488E["46-57"], table=GB200_0326_FIRST)
 def forward_gb200_0326_first(e):
     """On a GB200 NSA is 8.30 times as fast at 512K tokens, forward, and ahead from about 32K tokens on (first
     page of 03-26)
@@ -529,11 +548,10 @@ def forward_gb200_0326_first(e):
     name = "length from which on NSA is ahead"
     yield Figure(name, published="32Ki", follows=follows, within=ABOUT_ON_THE_GRID)
     yield squared("dense at 512K beside four times 256K", 1617.79, 4, e["256Ki"].dense)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
-@Claim("adds up", MSLK["48"], PAGE_85621EC["55"], on="GB200", table=GB200_0326_EARLY, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["48"], PAGE_85621EC["55"], table=GB200_0326_EARLY)
 def profile_gb200_512k(e):
     """On a GB200 NSA is 8.24 times as fast at 512K tokens, forward (second page of 03-26)
 
@@ -541,11 +559,10 @@ def profile_gb200_512k(e):
     """
     yield ratio("speedup at 512K", 8.24, e["512Ki"].dense, e["512Ki"].nsa)
     yield from rounding(e)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
-@Claim("inconsistent", MSLK["46"], MSLK_CHART_0326, on="GB200", table=CHART_GB200_0326, **WIDE)
+@on_gb200("inconsistent", MSLK["46"], MSLK_CHART_0326, table=CHART_GB200_0326, needs="")
 def forward_gb200_1m_0326(e):
     """On a GB200 NSA is 7.93 times as fast at 1M tokens, forward (03-26)
 
@@ -557,11 +574,10 @@ def forward_gb200_1m_0326(e):
     # A square's 4, and what other doublings from 64K on exceed it by
     yield Figure("growth of dense from 512K to 1M", "×", follows=e.growth("dense", Mi), at_most=4.4)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
-@Claim("adds up", MSLK["51"], PAGE_21F4AC0["46-58"], on="GB200", table=GB200_0326, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["51"], PAGE_21F4AC0["46-58"], table=GB200_0326)
 def forward_gb200_0326(e):
     """On a GB200 NSA is 10.19 times as fast at 1M tokens, forward, and its lead grows with every length from
     32K on (last page of 03-26)
@@ -571,30 +587,22 @@ def forward_gb200_0326(e):
     """
     yield ratio("speedup at 1M", 10.19, e["1Mi"].dense, e["1Mi"].nsa)
     yield from rounding(e)
-    follows = every(
-        e["32Ki"].dense / e["32Ki"].nsa < e["64Ki"].dense / e["64Ki"].nsa,
-        e["64Ki"].dense / e["64Ki"].nsa < e["128Ki"].dense / e["128Ki"].nsa,
-        e["128Ki"].dense / e["128Ki"].nsa < e["256Ki"].dense / e["256Ki"].nsa,
-        e["256Ki"].dense / e["256Ki"].nsa < e["512Ki"].dense / e["512Ki"].nsa,
-        e["512Ki"].dense / e["512Ki"].nsa < e["1Mi"].dense / e["1Mi"].nsa,
-    )
+    speedups = [e[n].dense / e[n].nsa for n in ("32Ki", "64Ki", "128Ki", "256Ki", "512Ki", "1Mi")]
+    follows = every(*(one < next_one for one, next_one in pairwise(speedups)))
     yield Figure("each speedup from 32K on more than the one before", published=True, follows=follows)
     yield squared("dense at 1M beside four times 512K", 6413.33, 4, e["512Ki"].dense)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
 # Arithmetic on published times
-@Claim(
+@on_any(
     "inconsistent",
     MSLK["48"],
     PAGE_50E025B["107,116-120"],
     MSLK_CHART_0326,
     MSLK_PROFILE,
-    on="any",
     table=PROFILE_GB200,
-    **WIDE,
 )
 def profile_gb200(e):
     """The compressed branch, which is quadratic, explains why the forward's speedup on a GB200 falls from
@@ -615,19 +623,15 @@ def profile_gb200(e):
 
 
 # Arithmetic on published times
-@Claim(
+@on_any(
     "inconsistent",
     MSLK["46,48,49,51"],
     PAGE_0ECD17A["52"],
     PAGE_21F4AC0["56"],
     MSLK_CHART_0326,
-    on="any",
-    headline=(
-        "MSLK #296 says that building masks faster took the forward at 1M tokens from "
-        "7.93 to 10.19 times as fast as dense attention; its page from before that "
-        "change has 10.19 already, and the time saved would lead to 8.7."
-    ),
-    **WIDE,
+    headline="MSLK #296 says that building masks faster took the forward at 1M tokens from "
+    "7.93 to 10.19 times as fast as dense attention; its page from before that "
+    "change has 10.19 already, and the time saved would lead to 8.7.",
 )
 def mask_cause(e):
     """On a GB200 the forward's speedup at 1M tokens rose from 7.93 to 10.19 because masks are no longer built
@@ -645,16 +649,7 @@ def mask_cause(e):
     yield Figure(name, "×", published=10.19, follows=follows, within=MILLISECONDS)
 
 
-@Claim(
-    "adds up",
-    MSLK["55,56"],
-    PAGE_21F4AC0["56"],
-    PAGE_8CED6E7["46-56"],
-    on="GB200",
-    table=GB200_0327,
-    needs=ON_GB200,
-    **WIDE,
-)
+@on_gb200("adds up", MSLK["55,56"], PAGE_21F4AC0["56"], PAGE_8CED6E7["46-56"], table=GB200_0327)
 def forward_gb200_0327(e):
     """On a GB200 NSA is 13.13 times as fast at 1M tokens, forward, up from 10.19, and 26.42 times with the
     sparse compressed branch; it is ahead from about 32K tokens on, and from about 64K
@@ -665,21 +660,10 @@ def forward_gb200_0327(e):
     yield ratio("speedup at 1M, sparse compressed", 26.42, e["1Mi"].dense, e["1Mi"].sparse)
     follows = number(6413.33) / 629.22
     yield Figure("speedup at 1M before", "×", published=10.19, follows=follows, within=TWO_DECIMALS)
-    yield from rounding(e)
-    yield from rounding(e, "printed_sparse", nsa="sparse", of=", sparse compressed")
-    yield Figure("first length ahead", published="32Ki", follows=e.first_win("dense", "nsa"))
-    follows = e.first_win("dense", "sparse")
-    yield Figure("first length ahead, sparse compressed", published="64Ki", follows=follows)
-    yield squared("dense at 1M beside four times 512K", 6472.56, 4, e["512Ki"].dense)
-    yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    follows = e.growth("sparse", Mi)
-    yield Figure("growth of NSA from 512K to 1M, sparse compressed", "×", follows=follows, at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
-    yield from ideal(e, nsa="sparse", kernels=SPARSE, selected=32, of=", sparse compressed")
+    yield from with_sparse(e, "64Ki", 6472.56)
 
 
-@Claim("adds up", MSLK["63"], PAGE_DA093E1["69-79"], on="GB200", table=GB200_0328, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["63"], PAGE_DA093E1["69-79"], table=GB200_0328)
 def forward_gb200_0328(e):
     """On a GB200 NSA is 28.64 times as fast at 1M tokens, forward, and 38.12 times with the sparse compressed
     branch; both are ahead from about 32K tokens on
@@ -690,18 +674,7 @@ def forward_gb200_0328(e):
     """
     yield ratio("speedup at 1M", 28.64, e["1Mi"].dense, e["1Mi"].nsa)
     yield ratio("speedup at 1M, sparse compressed", 38.12, e["1Mi"].dense, e["1Mi"].sparse)
-    yield from rounding(e)
-    yield from rounding(e, "printed_sparse", nsa="sparse", of=", sparse compressed")
-    yield Figure("first length ahead", published="32Ki", follows=e.first_win("dense", "nsa"))
-    follows = e.first_win("dense", "sparse")
-    yield Figure("first length ahead, sparse compressed", published="32Ki", follows=follows)
-    yield squared("dense at 1M beside four times 512K", 6537.68, 4, e["512Ki"].dense)
-    yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa", Mi), at_most=4)
-    follows = e.growth("sparse", Mi)
-    yield Figure("growth of NSA from 512K to 1M, sparse compressed", "×", follows=follows, at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
-    yield from ideal(e, nsa="sparse", kernels=SPARSE, selected=32, of=", sparse compressed")
+    yield from with_sparse(e, "32Ki", 6537.68)
     yield Figure("FLOPs of dense over those of NSA at 1M", "×", found=flops_ratio(e, seq=Mi))
     found = flops_ratio(e, SPARSE, seq=Mi, selected=32)
     yield Figure("FLOPs of dense over those of NSA at 1M, sparse compressed", "×", found=found)
@@ -718,16 +691,7 @@ def forward_gb200_0328(e):
         yield Figure(f"share of NSA's bound at {at}", "%", found=found, at_most=100)
 
 
-@Claim(
-    "adds up",
-    MSLK["63"],
-    PAGE_DA093E1["77,81-82,109-113"],
-    PAGE_8CED6E7["54"],
-    on="GB200",
-    table=CHANGES_0328,
-    needs=ON_GB200,
-    **WIDE,
-)
+@on_gb200("adds up", MSLK["63"], PAGE_DA093E1["77,81-82,109-113"], PAGE_8CED6E7["54"], table=CHANGES_0328)
 def forward_gains_0328(e):
     """Seven changes make the forward at 1M tokens 2.2 times as fast, and 1.4 times with the sparse compressed
     branch
@@ -743,7 +707,7 @@ def forward_gains_0328(e):
 
 
 # Forward and backward, same configuration
-@Claim("adds up", MSLK["39"], PAGE_9F047FF["66-77"], on="B200", table=B200_0325, needs=ON_B200, **WIDE)
+@on_b200("adds up", MSLK["39"], PAGE_9F047FF["66-77"], table=B200_0325)
 def backward_b200_0325(e):
     """On a B200 NSA is 1.77 times as fast at 32K tokens and 11.51 times at 1M, forward and backward
 
@@ -751,9 +715,8 @@ def backward_b200_0325(e):
     square to 2M. A later commit lays an earlier out-of-memory at 1M to a B200, or to a corrupted GPU; here
     NSA ran at 1M on a B200.
     """
-    follows = e["32Ki"].dense_fb / e["32Ki"].nsa_fb
     within = (0.003, "printed with two decimals")
-    yield Figure("speedup at 32K", "×", published=1.77, follows=follows, within=within)
+    yield ratio("speedup at 32K", 1.77, e["32Ki"].dense_fb, e["32Ki"].nsa_fb, within)
     yield ratio("speedup at 1M", 11.51, e["1Mi"].dense_fb, e["1Mi"].nsa_fb)
     yield from rounding(e, "printed_fb", "dense_fb", "nsa_fb")
     yield squared("dense at 1M beside four times 512K", 26581.04, 4, e["512Ki"].dense_fb)
@@ -762,21 +725,10 @@ def backward_b200_0325(e):
     within = (0.1, "a backward has five products for a forward's two, in other kernels")
     yield Figure("dense at 1M beside 3.5 forwards", "ms", published=26581.04, follows=follows, within=within)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa_fb", Mi), at_most=4)
-    yield from rates(e, "dense_fb", most=most_b200(e))
-    yield from twice(e)
-    yield from ideal(e, "dense_fb", "nsa_fb")
+    yield from bounds_fb(e, most_b200(e))
 
 
-@Claim(
-    "adds up",
-    MSLK["46"],
-    PAGE_5F2488E["63-74"],
-    PAGE_85621EC["72"],
-    on="GB200",
-    table=GB200_0326_FIRST,
-    needs=ON_GB200,
-    **WIDE,
-)
+@on_gb200("adds up", MSLK["46"], PAGE_5F2488E["63-74"], PAGE_85621EC["72"], table=GB200_0326_FIRST)
 def backward_gb200_0326_first(e):
     """On a GB200 NSA is 6.50 times as fast at 512K tokens, forward and backward, and in the next measurement
     9.96 times (03-26)
@@ -791,12 +743,10 @@ def backward_gb200_0326_first(e):
     yield Figure("first length ahead", published="32Ki", follows=e.first_win("dense_fb", "nsa_fb"))
     yield squared("dense at 512K beside four times 256K", 5423.31, 4, e["256Ki"].dense_fb)
     yield Figure("growth of NSA from 256K to 512K", "×", follows=e.growth("nsa_fb", 512 * Ki))
-    yield from rates(e, "dense_fb")
-    yield from twice(e)
-    yield from ideal(e, "dense_fb", "nsa_fb")
+    yield from bounds_fb(e)
 
 
-@Claim("inconsistent", MSLK["46"], PAGE_85621EC["63-75"], on="GB200", table=GB200_0326_EARLY, **WIDE)
+@on_gb200("inconsistent", MSLK["46"], PAGE_85621EC["63-75"], table=GB200_0326_EARLY, needs="")
 def backward_gb200_0326_early(e):
     """On a GB200 NSA is 14.07 times as fast at 1M tokens, forward and backward (second page of 03-26)
 
@@ -811,12 +761,10 @@ def backward_gb200_0326_early(e):
     follows = 4 * e["512Ki"].dense_fb / e["1Mi"].nsa_fb
     yield Figure("speedup at 1M, with four times the dense time of 512K", "×", follows=follows)
     yield Figure("growth of NSA from 512K to 1M", "×", follows=e.growth("nsa_fb", Mi), at_most=4)
-    yield from rates(e, "dense_fb")
-    yield from twice(e)
-    yield from ideal(e, "dense_fb", "nsa_fb")
+    yield from bounds_fb(e)
 
 
-@Claim("inconsistent", MSLK["51"], PAGE_21F4AC0["64-76"], on="GB200", table=GB200_0326, **WIDE)
+@on_gb200("inconsistent", MSLK["51"], PAGE_21F4AC0["64-76"], table=GB200_0326, needs="")
 def backward_gb200_0326(e):
     """On a GB200 NSA is 1.48 times as fast at 32K tokens and 11.21 times at 1M, forward and backward (last
     page of 03-26)
@@ -825,9 +773,8 @@ def backward_gb200_0326(e):
     fourfold, and NSA 4.50 times, where its work grows less. The same page has 1797.96 ms for NSA elsewhere;
     with regular times the ratio is 12.0, so 11.21 is near it only because both are slow.
     """
-    follows = e["32Ki"].dense_fb / e["32Ki"].nsa_fb
     within = (0.004, "printed with two decimals")
-    yield Figure("speedup at 32K", "×", published=1.48, follows=follows, within=within)
+    yield ratio("speedup at 32K", 1.48, e["32Ki"].dense_fb, e["32Ki"].nsa_fb, within)
     yield ratio("speedup at 1M", 11.21, e["1Mi"].dense_fb, e["1Mi"].nsa_fb)
     yield from rounding(e, "printed_fb", "dense_fb", "nsa_fb")
     yield squared("dense at 1M beside four times 512K", 27270.16, 4, e["512Ki"].dense_fb)
@@ -838,21 +785,17 @@ def backward_gb200_0326(e):
     follows = 4 * e["512Ki"].dense_fb / 1797.96
     name = "speedup at 1M, with four times the dense time of 512K and the page's other time of NSA"
     yield Figure(name, "×", follows=follows)
-    yield from rates(e, "dense_fb")
-    yield from twice(e)
-    yield from ideal(e, "dense_fb", "nsa_fb")
+    yield from bounds_fb(e)
 
 
 # Published times against each other
-@Claim(
+@on_any(
     "inconsistent",
     PAGE_85621EC["73,84"],
     PAGE_21F4AC0["74,85"],
     MSLK["33"],
     PAGE_0ECD17A["67"],
     MSLK_BENCH_DENSE,
-    on="any",
-    **WIDE,
 )
 def backward_1m_spread(e):
     """On a GB200 forward and backward of NSA takes 1853.34 ms at 1M tokens, and 2432.94 ms on the next page
@@ -869,17 +812,14 @@ def backward_1m_spread(e):
     yield Figure("most over least of six published times", "×", follows=largest(*times) / smallest(*times))
 
 
-@Claim(
+@on_gb200(
     "implausible",
     PAGE_DA093E1["73-77,88-95"],
-    on="GB200",
     table=GB200_0328,
-    headline=(
-        "The 21.52 times of MSLK #296 for forward and backward at 1M tokens rests on a "
-        "dense time that equals the forward's alone (6531.88 and 6537.68 ms): with a "
-        "backward in it the GPU would run at twice its peak."
-    ),
-    **WIDE,
+    headline="The 21.52 times of MSLK #296 for forward and backward at 1M tokens rests on a "
+    "dense time that equals the forward's alone (6531.88 and 6537.68 ms): with a "
+    "backward in it the GPU would run at twice its peak.",
+    needs="",
 )
 def backward_gb200_0328(e):
     """On a GB200 NSA is 21.52 times as fast at 1M tokens, forward and backward
@@ -896,16 +836,7 @@ def backward_gb200_0328(e):
     yield Figure("NSA, forward and backward over forward at 1M", "×", follows=e["1Mi"].nsa_fb / e["1Mi"].nsa)
 
 
-@Claim(
-    "adds up",
-    MSLK["33"],
-    PAGE_0ECD17A["60-67"],
-    MSLK_CHART_TORCH,
-    on="GB200",
-    table=CHART_TORCH_BACKWARD,
-    needs=ON_GB200,
-    **WIDE,
-)
+@on_gb200("adds up", MSLK["33"], PAGE_0ECD17A["60-67"], MSLK_CHART_TORCH, table=CHART_TORCH_BACKWARD)
 def backward_1m_milestone(e):
     """With FA4 in all branches forward and backward takes 1786 ms at 1M tokens, and is 3 to 6 times as fast
     as with torch's gather and scatter
@@ -925,7 +856,7 @@ def backward_1m_milestone(e):
 
 # From which length on NSA is ahead
 # Arithmetic on the published rows
-@Claim("adds up", MSLK["39"], PAGE_9F047FF["46-60,66-79"], on="any", table=B200_0325, **WIDE)
+@on_any("adds up", MSLK["39"], PAGE_9F047FF["46-60,66-79"], table=B200_0325)
 def crossover_b200(e):
     """On a B200 NSA is ahead from about 25K tokens on forward, and from about 20K with the backward
 
@@ -940,7 +871,7 @@ def crossover_b200(e):
 
 
 # Arithmetic on the published rows
-@Claim("adds up", MSLK["46,51"], PAGE_21F4AC0["46-58,64-76"], on="any", table=GB200_0326, **WIDE)
+@on_any("adds up", MSLK["46,51"], PAGE_21F4AC0["46-58,64-76"], table=GB200_0326)
 def crossover_gb200(e):
     """On a GB200 NSA is ahead from about 32K tokens on, both forward and with the backward
 
@@ -971,8 +902,7 @@ def fused_select(e):
         yield Figure("speedup", "×", published=printed, follows=dense / nsa, within=DIGITS, row=n)
     yield squared("dense at 512K beside four times 256K", "474.50", 4, e["256Ki"].dense)
     yield Figure("growth of NSA from 256K to 512K", "×", follows=e.growth("nsa", 512 * Ki), at_most=4)
-    yield from rates(e, most=most_b200(e))
-    yield from ideal(e)
+    yield from bounds(e, most_b200(e))
 
 
 # Arithmetic on the published rows
@@ -1017,16 +947,17 @@ def fused_select_3m(e):
     30.8.
     """
     # Nine times the dense time of 1M, over a parabola through NSA's rows from 64K to 1M
-    follows = number(9) * 1944 / e.fit("l64", 3 * Mi, start=64 * Ki)
-    name = "speedup extrapolated, blocks of 64"
-    yield Figure(name, "×", published=16.2, follows=follows, within=EXTRAPOLATED)
-    follows = number(9) * 1944 / e.fit("l128", 3 * Mi, start=64 * Ki)
-    name = "speedup extrapolated, blocks of 128"
-    yield Figure(name, "×", published=29.4, follows=follows, within=EXTRAPOLATED)
-    at_most = flops_ratio(e, seq=3 * Mi)
-    yield Figure("speedup beside the ratio of FLOPs, blocks of 64", "×", follows=16.2, at_most=at_most)
-    at_most = flops_ratio(e, seq=3 * Mi, block=128)
-    yield Figure("speedup beside the ratio of FLOPs, blocks of 128", "×", follows=29.4, at_most=at_most)
+    said = ((64, 16.2), (128, 29.4))
+    for block, published in said:
+        follows = number(9) * 1944 / e.fit(f"l{block}", 3 * Mi, start=64 * Ki)
+        name = f"speedup extrapolated, blocks of {block}"
+        yield Figure(name, "×", published=published, follows=follows, within=EXTRAPOLATED)
+    for block, published in said:
+        name, at_most = (
+            f"speedup beside the ratio of FLOPs, blocks of {block}",
+            flops_ratio(e, seq=3 * Mi, block=block),
+        )
+        yield Figure(name, "×", follows=published, at_most=at_most)
 
 
 @Claim(
@@ -1048,9 +979,8 @@ def chart_equal_heads(e):
     The times stand in the charts' source. The lead of 1 % at 16K is within what a handful of timings
     scatters.
     """
-    follows = e["32Ki"].dense_64 / e["32Ki"].nsa_64
     within = (0.003, "printed with two decimals")
-    yield Figure("speedup at 32K, blocks of 64", "×", published=2.66, follows=follows, within=within)
+    yield ratio("speedup at 32K, blocks of 64", 2.66, e["32Ki"].dense_64, e["32Ki"].nsa_64, within)
     yield from rounding(e, "fused_64", "dense_64", "nsa_64", ", blocks of 64")
     yield from rounding(e, "unfused_128", "dense_128", "nsa_128", ", blocks of 128")
     follows = e.first_win("dense_128", "nsa_128")
@@ -1062,7 +992,7 @@ def chart_equal_heads(e):
     yield from ideal(e, "dense_64", "nsa_64", of=", blocks of 64")
 
 
-@Claim("inconsistent", MSLK_BENCH_SPARSE, MSLK_BENCH_BACKWARD, on="any", **WIDE, seq=Mi)
+@on_any("inconsistent", MSLK_BENCH_SPARSE, MSLK_BENCH_BACKWARD, seq=Mi)
 def flop_model(e):
     """One benchmark of the pull request counts 4·B·H·N²·D FLOPs for the forward of dense causal attention
 
@@ -1081,15 +1011,13 @@ def flop_model(e):
 
 # Packed sequences
 # Arithmetic on the published rows
-@Claim(
+@on_any(
     "inconsistent",
     MSLK["46,47"],
     PAGE_85621EC["81-87"],
     PAGE_06EDF4F["86-87"],
     MSLK_BENCH_DENSE,
-    on="any",
     table=VARLEN_0326_EARLY,
-    **WIDE,
 )
 def varlen_0326_early(e):
     """Native varlen is 23 to 33 % faster than padded at 256K to 1M tokens, forward and backward
@@ -1098,30 +1026,20 @@ def varlen_0326_early(e):
     and 40 % beside one sequence of all tokens, for which the pair has 52 % of the quadratic work, so the gain
     need not come from packing.
     """
-    follows = 100 * (e["256Ki"].regular / e["256Ki"].packed - 1)
-    yield Figure("gain at 256K", "%", published=(23, 33), follows=follows, within=NO_DECIMALS)
-    follows = 100 * (e["512Ki"].regular / e["512Ki"].packed - 1)
-    yield Figure("gain at 512K", "%", published=(23, 33), follows=follows, within=NO_DECIMALS)
-    follows = 100 * (e["1Mi"].regular / e["1Mi"].packed - 1)
-    yield Figure("gain at 1M", "%", published=(23, 33), follows=follows, within=NO_DECIMALS)
-    yield from packed(e)
+    yield from packed(e, ((23, 33), (23, 33), (23, 33)))
 
 
 # Arithmetic on the published rows
-@Claim(
+@on_any(
     "inconsistent",
     MSLK["51"],
     PAGE_21F4AC0["82-88"],
     MSLK_BENCH_DENSE,
-    on="any",
     table=VARLEN_0326,
-    headline=(
-        "MSLK #296 says that native varlen is 32 to 47 % faster than padding at 256K to "
-        "1M tokens, but its 256K row has 16 %, and its benchmark timed no padding: it "
-        "sets two packed sequences beside one of their joint length, which has more to "
-        "compute."
-    ),
-    **WIDE,
+    headline="MSLK #296 says that native varlen is 32 to 47 % faster than padding at 256K to "
+    "1M tokens, but its 256K row has 16 %, and its benchmark timed no padding: it "
+    "sets two packed sequences beside one of their joint length, which has more to "
+    "compute.",
 )
 def varlen(e):
     """Native varlen is 32 to 47 % faster than padded at 256K to 1M tokens, forward and backward
@@ -1130,17 +1048,11 @@ def varlen(e):
     and 40 % beside one sequence of all tokens, for which the pair has 52 % of the quadratic work; at 1M FLOPs
     alone allow 1.58 times, and 1.47 is published.
     """
-    follows = 100 * (e["256Ki"].regular / e["256Ki"].packed - 1)
-    yield Figure("gain at 256K", "%", published=(32, 47), follows=follows, within=NO_DECIMALS)
-    follows = 100 * (e["512Ki"].regular / e["512Ki"].packed - 1)
-    yield Figure("gain at 512K", "%", published=(32, 47), follows=follows, within=NO_DECIMALS)
-    follows = 100 * (e["1Mi"].regular / e["1Mi"].packed - 1)
-    yield Figure("gain at 1M", "%", published=47, follows=follows, within=NO_DECIMALS)
-    yield from packed(e)
+    yield from packed(e, ((32, 47), (32, 47), 47))
 
 
 # CUDA graphs
-@Claim("adds up", PAGE_8E713AF["62-73"], on="B200", table=CUDA_GRAPH_B200, needs=ON_B200, **WIDE)
+@on_b200("adds up", PAGE_8E713AF["62-73"], table=CUDA_GRAPH_B200)
 def cuda_graph(e):
     """On a B200 a CUDA graph makes the forward 5.08, 2.49, 1.97 and 1.07 times as fast at 4K, 8K, 16K and 32K
     tokens
@@ -1157,18 +1069,14 @@ def cuda_graph(e):
 
 
 # Arithmetic on the published rows
-@Claim(
+@on_any(
     "inconsistent",
     MSLK["41"],
     PAGE_8E713AF["48-51,60,69-75"],
-    on="any",
     table=CUDA_GRAPH_B200,
-    headline=(
-        "MSLK #296 puts NSA with CUDA graphs level with dense attention at about 4K "
-        "tokens; by the same page's rows it is 0.59 times as fast there (0.17 and 0.29 "
-        "ms), and the two cross near 9K."
-    ),
-    **WIDE,
+    headline="MSLK #296 puts NSA with CUDA graphs level with dense attention at about 4K "
+    "tokens; by the same page's rows it is 0.59 times as fast there (0.17 and 0.29 "
+    "ms), and the two cross near 9K.",
 )
 def cuda_graph_crossover(e):
     """With CUDA graphs NSA's forward on a B200 is level with dense attention at about 4K tokens instead of
@@ -1202,7 +1110,7 @@ def cuda_graph_other(e):
 
 
 # What was expected of changes
-@Claim("adds up", MSLK["53"], PAGE_21F4AC0["56"], PAGE_8CED6E7["54"], on="GB200", needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["53"], PAGE_21F4AC0["56"], PAGE_8CED6E7["54"])
 def expected_gains(e):
     """Expected, not measured: a sparse compressed branch takes about 45 ms at 1M tokens instead of 362, about
     8 times less, and the forward about 312 ms instead of 629, which is about 20 times as fast as dense
@@ -1224,7 +1132,7 @@ def expected_gains(e):
     yield Figure("forward as measured with a faster selection beside it", "ms", follows=244.98)
 
 
-@Claim("adds up", MSLK["54"], PAGE_21F4AC0["56"], PAGE_8CED6E7["54"], on="GB200", needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK["54"], PAGE_21F4AC0["56"], PAGE_8CED6E7["54"])
 def gemm_selection(e):
     """Expected, not measured: as a GEMM the selection takes 20 to 25 ms at 1M tokens instead of 135, which
     was 21.5 % of the forward
@@ -1240,15 +1148,7 @@ def gemm_selection(e):
 
 
 # Arithmetic on the published shares
-@Claim(
-    "inconsistent",
-    MSLK["54"],
-    PAGE_21F4AC0["99-106"],
-    PAGE_8CED6E7["102-109"],
-    on="any",
-    table=SHARES_0327,
-    **WIDE,
-)
+@on_any("inconsistent", MSLK["54"], PAGE_21F4AC0["99-106"], PAGE_8CED6E7["102-109"], table=SHARES_0327)
 def gemm_selection_128k(e):
     """For the block selection a GEMM is 10 to 50 times as fast as scalar products
 
@@ -1272,13 +1172,8 @@ def gemm_selection_128k(e):
 
 
 # Shares of the forward, %
-@Claim(
-    "adds up",
-    PAGE_0ECD17A["70-86"],
-    on="GB200",
-    table=SHARES_0325,
-    needs="the times of the parts, on a GB200 or a B200",
-    **WIDE,
+@on_gb200(
+    "adds up", PAGE_0ECD17A["70-86"], table=SHARES_0325, needs="the times of the parts, on a GB200 or a B200"
 )
 def shares_0325(e):
     """Of the forward at 16K tokens attention takes 34 %, masks 20, selection 18, gating 17 and compression
@@ -1290,7 +1185,7 @@ def shares_0325(e):
     yield from sums(e)
 
 
-@Claim("adds up", PAGE_50E025B["91-118"], on="GB200", table=SHARES_0326, needs=PARTS, **WIDE)
+@on_gb200("adds up", PAGE_50E025B["91-118"], table=SHARES_0326, needs=PARTS)
 def shares_0326(e):
     """Masks take most of the forward at 4K tokens, 29 %, and the compressed branch at 128K and 1M, 33 and
     57.5 %
@@ -1303,7 +1198,7 @@ def shares_0326(e):
     yield Figure(name, "%", published=57.5, follows=follows, within=WHOLE_TIMES)
 
 
-@Claim("adds up", PAGE_8CED6E7["95-117"], on="GB200", table=SHARES_0327, needs=PARTS, **WIDE)
+@on_gb200("adds up", PAGE_8CED6E7["95-117"], table=SHARES_0327, needs=PARTS)
 def shares_0327(e):
     """With the selection as a matrix product it takes most of the forward, 28 % at 4K tokens, 43 at 128K and
     39 at 256K
@@ -1317,32 +1212,26 @@ def shares_0327(e):
     yield Figure("sum of the six parts given at 256K", "%", follows=follows, found=100, within=within)
 
 
-@Claim("adds up", MSLK["48"], on="GB200", table=PROFILE_GB200, needs=PARTS, **WIDE)
+@on_gb200("adds up", MSLK["48"], table=PROFILE_GB200, needs=PARTS)
 def shares_1m(e):
     """The compressed branch takes 53.6 % of the forward at 512K tokens and 57.5 % at 1M; with selection and
     masks it is 88 % at 1M
 
     Every share follows from the times printed beside it
     """
-    for n, cmp_share, cmp, total in e.each("cmp_share", "cmp", "total"):
-        within = (0.005, "the total is a whole number of milliseconds")
-        name = "share of the compressed branch"
-        yield Figure(name, "%", published=cmp_share, follows=100 * cmp / total, within=within, row=n)
-    for n, select_share, select, total in e.each("select_share", "select", "total"):
-        follows = 100 * select / total
-        name = "share of the selection"
-        yield Figure(name, "%", published=select_share, follows=follows, within=WHOLE_TIMES, row=n)
-    for n, masks_share, masks, total in e.each("masks_share", "masks", "total"):
-        within = (0.01, "both times are whole milliseconds")
-        name = "share of the masks"
-        yield Figure(name, "%", published=masks_share, follows=100 * masks / total, within=within, row=n)
+    whole = (0.005, "the total is a whole number of milliseconds")
+    parts = ("cmp", "compressed branch", whole), ("select", "selection", WHOLE_TIMES)
+    for column, part, within in (*parts, ("masks", "masks", (0.01, "both times are whole milliseconds"))):
+        for n, share, time, total in e.each(f"{column}_share", column, "total"):
+            follows = 100 * time / total
+            yield Figure(f"share of the {part}", "%", published=share, follows=follows, within=within, row=n)
     follows = e["1M"].cmp_share + e["1M"].select_share + e["1M"].masks_share
     within = (0.006, "printed as a whole per cent")
     yield Figure("all three at 1M", "%", published=88, follows=follows, within=within)
 
 
 # One line of a page against another
-@Claim("inconsistent", PAGE_50E025B["94,100,112,163"], on="any", table=SHARES_0326, **WIDE)
+@on_any("inconsistent", PAGE_50E025B["94,100,112,163"], table=SHARES_0326)
 def gating_all_sizes(e):
     """Gating takes 17 to 25 % of the forward at all sizes
 
@@ -1586,7 +1475,7 @@ def list_width(e):
     yield Figure("widest list that 16 picks can need", found=found)
 
 
-@Claim("adds up", MSLK["59,63"], PAGE_DA093E1["99-103,112"], on="any", **WIDE, seq=Mi)
+@on_any("adds up", MSLK["59,63"], PAGE_DA093E1["99-103,112"], seq=Mi)
 def metadata(e):
     """Lists, about 4 GiB forward and 10 backward at 1M tokens, shrink from about 14 to about 0.1 GiB,
     140-fold
@@ -1610,17 +1499,13 @@ def metadata(e):
 
 # Memory of the whole
 # Arithmetic on the pages' own numbers
-@Claim(
+@on_any(
     "inconsistent",
     PAGE_9F047FF["38-40,56,76,102-104"],
     PAGE_0ECD17A["38,52,67,90-91"],
     MSLK["35"],
-    on="any",
-    headline=(
-        "MSLK #296 says that compiled kernels leave 13 to 14 GiB of the GPU's memory, "
-        "but the same pages time 1M tokens, whose inputs and result alone take 20 GiB."
-    ),
-    **WIDE,
+    headline="MSLK #296 says that compiled kernels leave 13 to 14 GiB of the GPU's memory, "
+    "but the same pages time 1M tokens, whose inputs and result alone take 20 GiB.",
     seq=Mi,
 )
 def jit_cache(e):
@@ -1642,7 +1527,7 @@ def jit_cache(e):
     yield Figure("left on a B200, where 1M tokens are timed", "B", published="13Gi", at_least=at_least)
 
 
-@Claim("adds up", MSLK["46,51"], on="GB200", needs="the allocator's peak, on a GB200", **WIDE, seq=2 * Mi)
+@on_gb200("adds up", MSLK["46,51"], needs="the allocator's peak, on a GB200", seq=2 * Mi)
 def forward_2m_memory(e):
     """NSA's forward runs at 2M tokens in 156 GB
 
@@ -1661,9 +1546,7 @@ def forward_2m_memory(e):
     yield Figure("needed, beside the 184 GiB of the GPU", "GB", published=156, at_most=number(184) * Gi / 1e9)
 
 
-@Claim(
-    "adds up", MSLK["34,46,50-51"], on="GB200", needs="the allocator's peak, on a GB200", **WIDE, seq=2 * Mi
-)
+@on_gb200("adds up", MSLK["34,46,50-51"], needs="the allocator's peak, on a GB200", seq=2 * Mi)
 def backward_2m_memory(e):
     """The backward runs out of memory at 2M tokens on a GB200 of 184 GiB, as it needs about 200 GB
 
@@ -1688,7 +1571,7 @@ def backward_2m_memory(e):
     yield Figure(name, "GB", published=200, at_least=at_least)
 
 
-@Claim("inconsistent", MSLK["50"], on="any", **WIDE, seq=2 * Mi)
+@on_any("inconsistent", MSLK["50"], seq=2 * Mi)
 def dq_2m(e):
     """The queries' gradient takes 32 GB at 2M tokens, 32 heads of 128 at 2 bytes
 
@@ -1700,7 +1583,7 @@ def dq_2m(e):
     yield Figure("the same at four bytes", "B", follows=number(32) * 128 * number("2Mi") * 4)
 
 
-@Claim("adds up", MSLK["34"], on="any", **WIDE, seq=Mi)
+@on_any("adds up", MSLK["34"], seq=Mi)
 def sequential_branches(e):
     """A backward that works branch by branch keeps about two outputs less in memory
 
@@ -1723,7 +1606,7 @@ def limit_512k(e):
 
 
 # Code
-@Claim("adds up", MSLK["60"], PAGE_DA093E1["44"], on="any", **WIDE, seq=Mi)
+@on_any("adds up", MSLK["60"], PAGE_DA093E1["44"], seq=Mi)
 def tiles_skipped(e):
     """A causal mask that knows the compression skips about 50 % of the key blocks of long sequences, where
     all were visited before
@@ -1739,7 +1622,7 @@ def tiles_skipped(e):
     yield Figure("in whole blocks at 64K tokens", "%", found=found)
 
 
-@Claim("adds up", MSLK["57"], on="any", **WIDE)
+@on_any("adds up", MSLK["57"])
 def lines_removed(e):
     """About 810 lines are removed, in four pieces of 280, 146, 273 and 93 lines and one function
 
@@ -1750,14 +1633,7 @@ def lines_removed(e):
     yield Figure("lines", published=810, follows=follows, within=within)
 
 
-@Claim(
-    "adds up",
-    MSLK["62-63"],
-    PAGE_DA093E1["113"],
-    on="any",
-    needs="a count of what is compiled, on the GPU",
-    **WIDE,
-)
+@on_any("adds up", MSLK["62-63"], PAGE_DA093E1["113"], needs="a count of what is compiled, on the GPU")
 def kernel_variants(e):
     """Compiled kernel variants fall from about 11 to about 6, 45 % fewer, as four kernel families of about 5
     variants go
@@ -1769,7 +1645,7 @@ def kernel_variants(e):
     yield Figure("fewer", "%", published=45, follows=follows, within=(0.02, "printed as a whole per cent"))
 
 
-@Claim("adds up", MSLK_307, on="GB200", table=GB200_2M, needs=ON_GB200, **WIDE)
+@on_gb200("adds up", MSLK_307, table=GB200_2M)
 def forward_gb200_2m(e):
     """At 2M tokens dense takes 25594.57 ms and NSA 899.15 ms on a GB200, forward
 
@@ -1779,15 +1655,14 @@ def forward_gb200_2m(e):
     name = "dense beside four times the 1M of 03-28"
     yield Figure(name, "ms", published=25594.57, follows=number(4) * 6537.68, within=SQUARE)
     yield Figure("growth of NSA from the 1M of 03-28", "×", follows=e["2Mi"].nsa / 228.28, at_most=4)
-    yield from rates(e)
-    yield from ideal(e)
+    yield from bounds(e)
 
 
 # What FLOPs allow: counts of this project beside the times of FINDINGS.md @ da093e1, which states neither
 # ratios of FLOPs nor rates.
 # A hand count grants every query the full width of what is selected, and of the window, from its first
 # token on
-@Claim("adds up", HAND_COUNT, on="any", **WIDE)
+@on_any("adds up", HAND_COUNT)
 def ideal_ratio(e):
     """Counted by hand, FLOPs would let NSA be 10.7, 28.4 and 48.6 times as fast as dense at 64K, 256K and 1M
     tokens, where 3.5, 15.5 and 28.6 are published
@@ -1843,15 +1718,7 @@ def ideal_ratio_sparse(e):
 
 
 # Other implementations, and papers
-@Claim(
-    "not checkable here",
-    XUNHAOLAI_README,
-    on="H100",
-    table=XUNHAOLAI_H100,
-    target="cuda:h100",
-    seq=128 * Ki,
-    dtype="bf16",
-)
+@of_xunhaolai(on="H100", table=XUNHAOLAI_H100, target="cuda:h100")
 def xunhaolai_selected(e):
     """At 128K tokens attention over the top 8 or 16 blocks of 64 takes 29.5 or 49.0 ms on an H100 where flash
     attention takes 810.9; 54.9, 93.8 and 2140.0 backward
@@ -1861,15 +1728,7 @@ def xunhaolai_selected(e):
     yield from selected_alone(e)
 
 
-@Claim(
-    "not checkable here",
-    XUNHAOLAI_README,
-    on="A100",
-    table=XUNHAOLAI_A100,
-    target="cuda:a100",
-    seq=128 * Ki,
-    dtype="bf16",
-)
+@of_xunhaolai(on="A100", table=XUNHAOLAI_A100, target="cuda:a100")
 def xunhaolai_selected_a100(e):
     """At 128K tokens attention over the top 8 or 16 blocks of 64 takes 36.4 or 67.9 ms on an A100 where flash
     attention takes 1349.8; 105.3, 183.0 and 3587.9 backward
@@ -1879,7 +1738,7 @@ def xunhaolai_selected_a100(e):
     yield from selected_alone(e)
 
 
-@Claim("not checkable here", XUNHAOLAI_README, on="A100", target="cuda:a100", seq=128 * Ki, dtype="bf16")
+@of_xunhaolai(on="A100", target="cuda:a100")
 def xunhaolai_compressed_a100(e):
     """At 128K tokens compressed attention (32 tokens every 16) takes 423.1 ms on an A100, 136.8 without its
     scores, where flash attention takes 1347.0; 439.6 and 3646.6 backward

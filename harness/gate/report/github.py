@@ -28,25 +28,21 @@ def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
     cases = sorted(outcome.cases, key=lambda case: WEIGHT.index(case.verdict))
     lines: list[str] = []
     for level in LEVELS:
-        lines += _level_lines(level, [case for case in cases if levels[case.verdict] == level], root)
+        own = [case for case in cases if levels[case.verdict] == level]
+        count = len(own) if len(own) <= SHOWN else SHOWN - 1
+        lines += [_annotation(level, case, root) for case in own[:count]]
+        if rest := own[count:]:
+            more = f"and {len(rest)} more: {wording.counts(rest)}; the job summary lists them"
+            lines.append(_command(level, more, title="gate"))
     return lines
-
-
-def _level_lines(level: str, cases: Sequence[CaseVerdict], root: str) -> list[str]:
-    if len(cases) <= SHOWN:
-        return [_annotation(level, case, root) for case in cases]
-    shown, rest = cases[: SHOWN - 1], cases[SHOWN - 1 :]
-    more = f"and {len(rest)} more: {wording.counts(rest)}; the job summary lists them"
-    return [*(_annotation(level, case, root) for case in shown), _command(level, more, title="gate")]
 
 
 def _annotation(level: str, case: CaseVerdict, root: str) -> str:
     measured = wording.measured(case)
     message = f"{case.case} ({measured})" if measured else case.case
     title = f"{wording.in_words(case.verdict)}: {name_of(case.case).short}"
-    file = _relative(case.file, root)
-    place = {"file": file, "line": str(case.line or "")} if file else {}
-    shown = {name: value for name, value in place.items() if value}
+    place = {"file": _relative(case.file, root), "line": str(case.line or "")}
+    shown = {name: value for name, value in place.items() if place["file"] and value}
     return _command(level, f"{message}\n{wording.reason_and_notes(case)}", **shown, title=title)
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from rich.console import Console
@@ -112,7 +111,6 @@ _PAIRS = (
     Column("pair"),
     Column("kind", right=False),
     Column("effect"),
-    Column("rounds", rank=2),
     Column("candidate", rank=1),
     Column("base", rank=1),
 )
@@ -141,34 +139,30 @@ def claim(evidence: CaseEvidence) -> list[str]:
     if not evidence.first:
         return ["nothing was timed, so there is no effect to explain"]
     margin = evidence.margin
-    lines = [_bounds("first pairs", judge(evidence.first, margin))]
-    if evidence.fresh:
-        lines.append(_bounds("confirmation, fresh pairs", judge(evidence.fresh, margin)))
     slower, faster, excluded = map(wording.percent, (margin.least, -margin.least, margin.excluded))
     thresholds = (
         f"regressed needs a lower bound above {slower}, improved an upper one below {faster}, "
         f"unchanged one below {excluded}"
     )
-    return [*lines, thresholds]
+    kinds = (("first pairs", evidence.first), ("confirmation, fresh pairs", evidence.fresh))
+    return [*(f"{kind}: {_bounds(judge(effects, margin))}" for kind, effects in kinds if effects), thresholds]
 
 
-def _bounds(label: str, decision: Decision) -> str:
-    count = f"{decision.pairs} pair{'s' if decision.pairs != 1 else ''}"
+def _bounds(decision: Decision) -> str:
     mean = "" if decision.effect is None else f"mean {wording.percent(decision.effect)}"
     if decision.low is None or decision.high is None:
-        return f"{label}: {mean} over {count}; bounds need at least {PROCESSES} pairs"
+        return f"{mean}, pairs: {decision.pairs}; bounds need at least {PROCESSES}"
     low, high = wording.percent(decision.low), wording.percent(decision.high)
-    return f"{label}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
+    return f"{mean}, pairs: {decision.pairs}; at least {low}, at most {high} (99 % each)"
 
 
 def pairs_table(evidence: CaseEvidence) -> TableData:
     """A row per pair: the first ones, then the fresh ones of the confirmation."""
     kinds = ["first"] * len(evidence.first) + ["fresh"] * len(evidence.fresh)
-    effects = [*evidence.first, *evidence.fresh]
-    known = zip_longest(kinds, effects, evidence.rounds[: len(kinds)], evidence.levels_s[: len(kinds)])
-    rows: list[tuple[Cell, ...]] = []
-    for number, (kind, effect, rounds, levels_s) in enumerate(known, 1):
-        levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
-        count = str(len(rounds)) if rounds else wording.ABSENT
-        rows.append(tuple(map(Cell, (str(number), kind, wording.percent(effect), count, *levels))))
-    return TableData("pairs of processes", _PAIRS, tuple(rows))
+    # One pair more may have been timed after an advisory case had its verdict
+    pairs = zip(kinds, (*evidence.first, *evidence.fresh), evidence.levels_s, strict=False)
+    rows = (
+        (str(number), kind, wording.percent(effect), *map(format_seconds, levels_s))
+        for number, (kind, effect, levels_s) in enumerate(pairs, 1)
+    )
+    return TableData("pairs of processes", _PAIRS, tuple(tuple(map(Cell, row)) for row in rows))

@@ -25,7 +25,6 @@ from harness.gate.outcome import (
 )
 from harness.gate.report.case_names import name_of
 from harness.gate.timed.decision import GROSS
-from harness.report.format import is_vague, vague_ratio
 
 ABSENT = "–"
 
@@ -54,16 +53,12 @@ def share(value: float) -> str:
 
 
 def change(case: CaseVerdict) -> str:
-    """`+5.1 %`; from a factor of two on `945× slower`, or `≈900× slower` where the interval is wide."""
+    """`+5.1 %`; from a factor of two on `945× slower`."""
     if case.effect is None:
         return ABSENT
     if abs(case.effect) < GROSS:
         return percent(case.effect)
-    times = math.exp(abs(case.effect))
-    text = format_ratio(times)
-    if case.low is not None and case.high is not None and is_vague(math.exp(case.low), math.exp(case.high)):
-        text = vague_ratio(times)
-    return f"{text} {'slower' if case.effect > 0 else 'faster'}"
+    return f"{format_ratio(math.exp(abs(case.effect)))} {'slower' if case.effect > 0 else 'faster'}"
 
 
 def interval(case: CaseVerdict) -> str:
@@ -119,7 +114,9 @@ def conclusion(outcome: GateOutcome) -> str:
         return f"no case was compared, so nothing is said ({code})"
     tally = counts(outcome.cases)
     if outcome.self_check:
-        return f"{_trust(outcome)}: {tally} ({code})"
+        differ = any(case.verdict in {REGRESSED, IMPROVED} for case in outcome.cases)
+        end = "failed" if differ else "left open" if outcome.exit_code else "passed"
+        return f"self-check {end}: {tally} ({code})"
     if all(case.verdict == NEW for case in outcome.cases):
         return f"nothing was compared: {tally} ({code})"
     if outcome.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
@@ -127,45 +124,20 @@ def conclusion(outcome: GateOutcome) -> str:
     return f"{in_words(outcome.verdict)}: {tally} ({code})"
 
 
-def _trust(outcome: GateOutcome) -> str:
-    if any(case.verdict in {REGRESSED, IMPROVED} for case in outcome.cases):
-        return "self-check failed, a difference between equal sides"
-    if outcome.exit_code:
-        return "self-check left open"
-    return "self-check passed, no difference between equal sides"
-
-
-_NEXT = {
-    INVALID: "invalid: the reasons say what to mend; then the same gate again",
-    VANISHED: "vanished: bring it back, or name the cases that stay with --cases if it is meant to go",
-    NOT_ENOUGH: (
-        "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)"
-    ),
-}
-_NEXT_STATIC = {
-    INVALID: _NEXT[INVALID],
-    VANISHED: _NEXT[VANISHED],
-    REGRESSED: "regressed: if it is meant, accept it in bench.yaml with a reason (accept:)",
-}
-
-
 def next_steps(outcome: GateOutcome) -> list[str]:
     """What to type next: a line for each kind of verdict that needs action, the gravest first."""
-    by_verdict = {verdict: [c for c in outcome.cases if c.verdict == verdict] for verdict in WEIGHT}
-    steps = (_next(outcome, verdict, cases) for verdict, cases in by_verdict.items() if cases)
+    steps: list[str] = []
+    for verdict in WEIGHT:
+        if cases := [case for case in outcome.cases if case.verdict == verdict]:
+            step = PRESENTATIONS[verdict].next
+            if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
+                step = NOT_TRUSTED
+            elif outcome.kind == STATIC and verdict == REGRESSED:
+                step = MEANT
+            labels = dict.fromkeys(name_of(case.case).label for case in cases)
+            worst = max(cases, key=lambda case: case.effect or 0.0)
+            steps.append(step.format(labels=shlex.join(labels), worst=shlex.quote(worst.case)))
     return [step for step in steps if step]
-
-
-def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> str:
-    if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
-        return "not to be trusted: seqsweep doctor  says what disturbs this machine"
-    if verdict == INCORRECT:
-        labels = dict.fromkeys(name_of(case.case).label for case in cases)
-        return f"incorrect: seqsweep check {shlex.join(labels)}"
-    if verdict == REGRESSED and outcome.kind != STATIC:
-        worst = max(cases, key=lambda case: case.effect or 0.0)
-        return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
-    return (_NEXT_STATIC if outcome.kind == STATIC else _NEXT).get(verdict, "")
 
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:
@@ -198,22 +170,39 @@ def _by_label(cases: Sequence[str]) -> str:
 
 LEVELS = ("error", "warning", "notice")
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
+NOT_TRUSTED = "not to be trusted: seqsweep doctor  says what disturbs this machine"
+MEANT = "regressed: if it is meant, accept it in bench.yaml with a reason (accept:)"
 
 
 class Presentation(NamedTuple):
-    """`level` is None for a verdict that needs no attention, `result` for a test that passed."""
+    """How a verdict is shown, and what to type next.
+
+    `level` is None for a verdict that needs no attention, `result` for a test that passed.
+    """
 
     style: str
     level: str | None
     result: str | None
+    next: str = ""
 
 
 PRESENTATIONS = {
-    INCORRECT: Presentation("bold red", "error", ERROR),
-    INVALID: Presentation("bold red", "error", ERROR),
-    REGRESSED: Presentation("bold red", "error", FAILURE),
-    VANISHED: Presentation("yellow", "error", FAILURE),
-    NOT_ENOUGH: Presentation("yellow", "warning", FAILURE),  # with --inconclusive warn skipped
+    INCORRECT: Presentation("bold red", "error", ERROR, "incorrect: seqsweep check {labels}"),
+    INVALID: Presentation(
+        *("bold red", "error", ERROR),
+        "invalid: the reasons say what to mend; then the same gate again",
+    ),
+    REGRESSED: Presentation(
+        *("bold red", "error", FAILURE), "regressed: seqsweep gate --last --explain {worst}"
+    ),
+    VANISHED: Presentation(
+        *("yellow", "error", FAILURE),
+        "vanished: bring it back, or name the cases that stay with --cases if it is meant to go",
+    ),
+    NOT_ENOUGH: Presentation(  # with --inconclusive warn skipped
+        *("yellow", "warning", FAILURE),
+        "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)",
+    ),
     IMPROVED: Presentation("green", "notice", None),
     NEW: Presentation("cyan", None, SKIPPED),
     UNCHANGED: Presentation("green", None, None),

@@ -6,17 +6,15 @@ is accepted in bench.yaml per figure, with a reason, and becomes a note.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.core.peak_owners import OwnerChange, Owners, owner_changes
 from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, WORDS, AnyKernel, Static, change
 from harness.core.workload import Value
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.kernel_changes import Kernels, kernel_changes, kernel_pairs, newly_idle
-from harness.report.tables.owners_table import change_sentences
 
 SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
@@ -25,13 +23,6 @@ NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 UNMEASURED = ("contract", "custom_calls")  # whose changes have no amount, and may be meant
 MEANT = "if it is meant, accept {} in bench.yaml with the reason"
-
-# The kinds of buffers that a figure of memory counts.
-MEMORY: Mapping[str, tuple[str, ...]] = {
-    "temp_bytes": ("temp",),
-    "argument_bytes": ("argument", "saved"),
-    "output_bytes": ("output",),
-}
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
@@ -96,14 +87,13 @@ def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | N
     changes = (
         *_contract_changes(base, candidate),
         *_call_changes(base, candidate),
-        *_increases(base, candidate),
+        *((name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old),
         *(("kernels", sentence) for is_worse, sentence in of_kernels if is_worse),
     )
-    for key, sentence, *buffers in changes:
+    for key, sentence in changes:
         why = accept(key) if accept else None
         if why is None:
-            remedy = f"; {MEANT.format(key)}" if accept and key in UNMEASURED else ""
-            worse.append("; ".join([sentence, *buffers]) + remedy)
+            worse.append(sentence + (f"; {MEANT.format(key)}" if accept and key in UNMEASURED else ""))
         else:
             notes.append(f"accepted: {sentence}: {why}")
     notes += _doubts(base, candidate)
@@ -165,25 +155,6 @@ def _call_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, st
     joined = [f"custom call {call} joined: {OPAQUE}" for call in sorted(new - old)]
     left = [f"custom call {call} left: another program does its work" for call in sorted(old - new)]
     return [("custom_calls", what) for what in (*joined, *left)]
-
-
-def _increases(base: StaticSide, candidate: StaticSide) -> list[tuple[str, ...]]:
-    """The figures that increased; for memory, with the buffers that are new or larger."""
-    increases: list[tuple[str, ...]] = []
-    for name, old, new in _pairs(base, candidate):
-        if new > old:
-            buffers = change_sentences(changed_owners(base.static.owners, candidate.static.owners, name))
-            increases.append((name, change(name, old, new), *buffers))
-    return increases
-
-
-def changed_owners(before: Owners | None, now: Owners | None, figure: str) -> list[OwnerChange]:
-    """The buffers that are new or larger, of the kinds that a figure counts."""
-    if before is None or now is None:
-        return []
-    kinds = MEMORY.get(figure, ())
-    larger = (change for change in owner_changes(before, now) if change.bytes > 0)
-    return [change for change in larger if change.now is not None and change.now.kind in kinds]
 
 
 def _pairs(base: StaticSide, candidate: StaticSide) -> list[tuple[str, float, float]]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 
-from harness.catalog.accelerators import HOST, missing_compiler
+from harness.catalog.accelerators import missing_compiler
 from harness.catalog.known_frameworks import traits_of
 from harness.core.protocol import Job
 from harness.gate.options import GateOptions
@@ -13,7 +12,7 @@ from harness.gate.outcome import NEW, STATIC, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
 from harness.gate.sides.side import Side
 from harness.gate.static.base_figures import compile_side
-from harness.gate.static.diff import MEMORY, StaticSide, StaticVerdict, compare
+from harness.gate.static.diff import StaticSide, StaticVerdict, compare
 from harness.gate.timed.context import PROVENANCE, Opponents, open_group
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.report.progress import Progress
@@ -48,11 +47,10 @@ class BySide:
 def compile_sides(
     groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> dict[str, dict[str, StaticSide]]:
-    """Each case by the candidate's id, then by side: compiled, verified, and compiled again for more figures.
+    """Each case by the candidate's id, then by side: compiled and verified.
 
-    These are the kernels of a case that is interpreted, for every target, and the buffers of one whose
-    planned memory has increased: the verdict rests on the figures, the buffers show where to look. A case
-    without a counterpart has one side.
+    The kernels of a case that is interpreted are compiled once more, for every target. A case without a
+    counterpart has one side.
     """
     catalog = sides[CANDIDATE].catalog
     verified: list[tuple[dict[str, CaseState], Settings]] = []
@@ -71,47 +69,33 @@ def compile_sides(
             records = GroupRun(context).run()
             listener.group_finished(records, None)
             verified += [(pair, group.settings) for pair in both_sides]
-    more = {
+    kernels = {
         name: compile_side(
             side,
             {
-                request: settings
+                CompileRequest(pair[name].case, target): settings
                 for pair, settings in verified
-                if BASE in pair
-                for request in _further_requests(pair, name)
+                if BASE in pair and pair[name].is_interpreted
+                for target in traits_of(pair[name].info.framework).planned_for
             },
         )
         for name, side in sides.items()
     }
     return {
-        pair[CANDIDATE].id: {name: _static_side(state, more[name]) for name, state in pair.items()}
+        pair[CANDIDATE].id: {name: _static_side(state, kernels[name]) for name, state in pair.items()}
         for pair, _ in verified
     }
 
 
-def _further_requests(pair: Mapping[str, CaseState], side: str) -> list[CompileRequest]:
-    """What to compile of a case beside the call that was verified."""
-    state = pair[side]
-    requests: list[CompileRequest] = []
-    if state.is_interpreted:
-        traits = traits_of(state.info.framework)
-        requests += [CompileRequest(state.case, target) for target in traits.planned_for]
-    if plans_more(pair[BASE], pair[CANDIDATE]):
-        requests.append(CompileRequest(state.case, HOST, owners=True))
-    return requests
-
-
-def _static_side(state: CaseState, more: Mapping[CompileRequest, CompileResult]) -> StaticSide:
+def _static_side(state: CaseState, compiled: Mapping[CompileRequest, CompileResult]) -> StaticSide:
     """What is known of a case. On a target whose compiler refuses it, no kernels are compared."""
-    results = {request: result for request, result in more.items() if request.case == state.case}
-    owners = next((result.static.owners for request, result in results.items() if request.owners), None)
     kernels = {
         request.target: result.static.all_kernels
-        for request, result in results.items()
-        if result.status == "ok" and not request.owners
+        for request, result in compiled.items()
+        if request.case == state.case and result.status == "ok"
     }
     return StaticSide(
-        replace(state.plan.static, owners=owners),
+        state.plan.static,
         kernels,
         state.correctness,
         state.call.recompiled,
@@ -119,12 +103,6 @@ def _static_side(state: CaseState, more: Mapping[CompileRequest, CompileResult])
         reason=state.reason,
         expected=state.plan.expected,
     )
-
-
-def plans_more(before: CaseState, now: CaseState) -> bool:
-    """Whether any of the candidate's memory figures is larger than the base's."""
-    pairs = [(getattr(before.plan.static, name), getattr(now.plan.static, name)) for name in MEMORY]
-    return any(old is not None and new is not None and new > old for old, new in pairs)
 
 
 def missing_compilers(frameworks: Iterable[str]) -> list[str]:

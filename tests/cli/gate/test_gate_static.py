@@ -140,8 +140,7 @@ def test_every_kind_of_change_has_its_verdict_and_the_worst_is_the_gates(every):
 def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
     """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
     told = reasons(every[0])
-    assert "temp 0 B -> 256 B; came: 256 B, " in told["roomy"]
-    assert " at kernels.py:" in told["roomy"]
+    assert "temp 0 B -> 256 B" in told["roomy"]
     assert told["busy"] == "FLOPs 64 -> 128 (2.00×)"
     assert told["quick"].startswith("approximates nothing any more: recall 0.")
     regressed = [case for case in every[0].json["cases"] if case["verdict"] == "regressed"]

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-from dataclasses import replace
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -49,7 +48,7 @@ def test_the_document_the_annotations_and_the_summary_of_every_verdict():
 def test_explanations():
     """A regression; one program; nothing timed; a confirmation that disagrees; two pairs; an open case."""
     regression = (0.048, 0.051, 0.055, 0.050)
-    bare = {"fresh": (), "rounds": (), "levels_s": ()}
+    bare = {"fresh": (), "rounds": ()}
     gone = CaseVerdict("m/a", VANISHED, "the working tree does not have it")
     undecided = CaseVerdict("m/a", NOT_ENOUGH, "4 pairs spread widely", effect=0.025, pairs=4)
     calm, wide = (0.001, 0.0, 0.002, 0.001), (-0.02, 0.06, 0.01, 0.05)
@@ -118,8 +117,6 @@ def test_a_change_is_in_percent_a_factor_beyond_twofold_and_has_no_bounds_with_f
     assert [wording.percent(math.log1p(share / 100)) for share in shares] == [*shares.values()]
     slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
     assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")
-    vague = replace(slower, low=math.log(300), high=math.log(2500))
-    assert wording.change(vague) == "≈900× slower"
     few = CaseVerdict("a/b", NOT_ENOUGH, "2 pairs", effect=0.0497, pairs=2)
     assert (wording.change(few), wording.interval(few)) == ("+5.1 %", "–")
 
@@ -132,7 +129,7 @@ def test_a_side_that_does_not_load_is_all_that_is_said():
     assert summary(broken) == f"### Gate: a side does not load\n\n{says}\n".replace("_", "\\_")
     root = fromstring(junit(broken))
     assert root.get("errors") == "1"
-    assert root.find("testsuite/testcase/error").text == says
+    assert root.find("testcase/error").text == says
 
 
 def test_a_terminal_gets_colours_and_a_pipe_none():
@@ -190,4 +187,4 @@ def test_leniency_and_equal_sides_decide_over_a_result():
 def test_control_characters_do_not_break_the_document():
     case = CaseVerdict("m/a", INCORRECT, "\x1b[31m<wrong>\x00 & \ud800]]>\x1b[0m")
     root = fromstring(junit(outcome_of([case])))
-    assert root.find("testsuite/testcase/error").text == "<wrong> & ]]>"
+    assert root.find("testcase/error").text == "<wrong> & ]]>"
