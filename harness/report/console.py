@@ -7,18 +7,14 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.text import Text
 
-from harness.core.shown_text import clean_text, to_ascii
+from harness.core.shown_text import clean_text
 
 UNKNOWN_WIDTH = 80
 
 
 class TextConsole(Console):
-    """A rich console without markup and `:emoji:`, and without control characters but its own styles'.
-
-    Where the terminal takes ASCII alone, text is spelled in it before it is broken into lines.
-    """
+    """A rich console without markup and `:emoji:`, and without control characters but its own styles'."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
@@ -29,21 +25,10 @@ class TextConsole(Console):
         """Leave it to whoever prints: rich would end the program, and send standard output to nowhere."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    def render_str(self, text: str, **options: Any) -> Text:  # also what a table measures
-        return super().render_str(text if self.encoding.startswith("utf") else to_ascii(text), **options)
-
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        ascii_only = (options or self.options).ascii_only
-        if ascii_only and isinstance(renderable, Text) and not renderable.no_wrap:
-            spelled = renderable.blank_copy()
-            for segment in renderable.render(self):
-                spelled.append(to_ascii(segment.text), segment.style)
-            renderable = spelled
         # All output passes here, and so does each part of a table before it is measured.
         for segment in super().render(renderable, options):
             text = (
                 segment.text if segment.text == "\n" else clean_text(segment.text)
             )  # most of a long table's
-            if ascii_only:  # what is left of a line's own width: rules, and the sign of a text that was cut
-                text = to_ascii(text.replace("…", "~"))
             yield segment if segment.control else Segment(text, segment.style)

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.grouped import collected
-from harness.core.shown_text import to_ascii
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
 from harness.report.tables.listing import plain_table
@@ -64,7 +63,6 @@ class FittedTable:
     def __init__(self, console: Console, table: TableData, notes: Footnotes) -> None:
         self.table = table
         self._width = console.width
-        self._spell = to_ascii if console.options.ascii_only else str
         self.columns = list(self._measures(notes))
         self.shown = [i for i, measure in enumerate(self.columns) if not measure.absent]
         for i in sorted(self.shown, key=lambda i: self.columns[i].column.rank, reverse=True):
@@ -90,8 +88,8 @@ class FittedTable:
             cells = [row[i] for row in self.table.rows]
             # A group's lines stand above the first of its columns that is there.
             above = [] if column.group in led else groups[i]
-            heading = [self._spell(line) for line in (*[""] * (tallest - len(above)), *above, column.title)]
-            texts = [self._spell(notes.marked(cell)) for cell in cells]
+            heading = [*[""] * (tallest - len(above)), *above, column.title]
+            texts = [notes.marked(cell) for cell in cells]
             pieces = {piece for text in texts for piece in _BREAK.split(text)} if column.folds else texts
             whole, folded = (max(_width(heading), _width(each)) for each in (texts, pieces))
             empty = all(cell.text in NOTHING for cell in cells)
@@ -126,7 +124,7 @@ class FittedTable:
         for begin, end in zip((0, *ends), ends, strict=False):
             rows = self.table.rows[begin:end]
             blocks = [
-                _Block([(self._spell(notes.marked(row[i])), row[i].style) for row in rows], width, right)
+                _Block([(notes.marked(row[i]), row[i].style) for row in rows], width, right)
                 for i, width, right in columns
             ]
             if all(block.fits for block in blocks):
