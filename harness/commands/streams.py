@@ -12,7 +12,6 @@ import typer
 from harness.core.errors import MachineError
 from harness.core.shown_text import clean_line, clean_text
 
-LONGEST_PART = 1000  # characters of an error: what it quotes may be a whole file
 NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
@@ -43,12 +42,9 @@ def print_line(text: str, *, err: bool = False) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print a sentence on standard error, if it takes one; of a very long one its beginning and its end."""
-    line = clean_line(text)
-    if len(line) > 2 * LONGEST_PART:
-        line = f"{line[:LONGEST_PART]} … {line[-LONGEST_PART:]}"
+    """Print a sentence on standard error, if it takes one."""
     with suppress(OSError):
-        print_line(line, err=True)
+        print_line(clean_line(text), err=True)
 
 
 def output_failure(error: Exception) -> str | None:
