@@ -23,7 +23,6 @@ from harness.core.static_figures import Static
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 # What a callable hands its arguments to: a module of torch.compile, a decorator, a torch.nn.Module.
 INNER = ("_orig_mod", "__wrapped__", "forward")
-SCHEMAS = ("schema", "_schema")  # of a function or method of torch.jit, and of an operator
 
 
 def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
@@ -68,19 +67,9 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     for name in INNER:
         if callable(inner := getattr(function, name, None)):
             return signature_of(inner)
-    for name in SCHEMAS:
-        if arguments := getattr(getattr(function, name, None), "arguments", None):
-            return Signature([_parameter(each) for each in arguments if each.type.kind() != "ClassType"])
     if found is None:
         raise ValueError("it has no signature")
     return found
-
-
-def _parameter(argument: Any) -> Parameter:
-    """An argument of a schema; that of a ClassType is a scripted module, which its method has bound."""
-    kind = Parameter.KEYWORD_ONLY if argument.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD
-    default = argument.default_value if argument.has_default_value() else Parameter.empty
-    return Parameter(argument.name, kind, default=default)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 The child prints nothing but its answer, as JSON, on stdout; the last line on stderr is its error.
 """
 
-import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -15,21 +13,15 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from harness.catalog.source_hash import PACKAGES
-from harness.core.errors import MachineError, SeqsweepError
-from harness.core.machine import usable_memory
+from harness.core.errors import SeqsweepError
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
 from harness.core.shown_text import message_of
-from harness.core.units import format_bytes
 
 MOVE_WORK = "move work from the module's top into the builders"
-REFUSED = 65  # the child's exit status if its last line on stderr is the error,
-NO_SPACE = 66  # and if there is no space for its answer
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
-THREAD_BYTES = 1 << 24  # stack per core: numpy's and torch's thread pools start at their import
+REFUSED = 65  # the child's exit status if its last line on stderr is the error
 
 
 class NoAnswer(Exception):  # noqa: N818 - callers turn it into an error of their own
@@ -58,10 +50,7 @@ def ask(
     interpreter: str = sys.executable,
     remedy: str = MOVE_WORK,
 ) -> Any:
-    """The data that `interpreter -m WORDS` prints. NoAnswer, with the remedy, when it prints none.
-
-    MachineError where temporary files cannot be written.
-    """
+    """The data that `interpreter -m WORDS` prints. NoAnswer, with the remedy, when it prints none."""
     # Files, not pipes: a pipe stays open until the last process that a plugin has started ends.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
@@ -86,8 +75,6 @@ def ask(
             child.wait()
         stdout.seek(0)
         data = stdout.read()
-        if status == NO_SPACE:
-            raise MachineError(f"{tempfile.gettempdir()} takes no more; free space there, or set TMPDIR")
         if status == 0 and data:
             try:
                 return json.loads(data)
@@ -117,37 +104,17 @@ def answer(describe: Callable[[], Any]) -> None:
     """The child's part: print what `describe` returns on stdout, and end this process."""
     out = own_stdout()
     try:
-        _limit_memory()
         described = describe()
-    except BaseException as error:  # an import may raise anything, SystemExit too
-        _refuse(error)
-    try:
         json.dump(described, out)
         out.close()
-    except BaseException as error:
-        if isinstance(error, OSError) and error.errno in FULL:
-            os._exit(NO_SPACE)
-        _refuse(error)
+    except BaseException as error:  # an import may raise anything, SystemExit too
+        print(f"\n{sentence(error)}", file=sys.stderr, flush=True)
+        os._exit(REFUSED)
     os._exit(0)  # without waiting for threads that a plugin has started
-
-
-def _refuse(error: BaseException) -> NoReturn:
-    print(f"\n{sentence(error)}", file=sys.stderr, flush=True)
-    os._exit(REFUSED)
-
-
-def _limit_memory() -> None:
-    # RLIMIT_DATA, which since Linux 4.7 covers private writable mappings (getrlimit(2)), and not RLIMIT_AS,
-    # which includes address space that libraries only reserve.
-    memory = min(IMPORT_BYTES + (os.cpu_count() or 1) * THREAD_BYTES, usable_memory())
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 def sentence(error: BaseException) -> str:
     """An error of registered code in one sentence, with the innermost line of that code."""
-    if isinstance(error, MemoryError):
-        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
-        return f"importing it takes more than {limit}; {MOVE_WORK}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
     if isinstance(error, SeqsweepError):

@@ -136,26 +136,19 @@ def _write(texts: Mapping[Path, str], lacking: Collection[str]) -> list[str]:
 def _differences(path: Path, text: str, skipped: Collection[str], *, whole: bool) -> list[str]:
     """How a document differs from the text that would be written.
 
-    The claims to skip are those whose evidence is incomplete on this machine.
+    The claims to skip are those whose evidence is incomplete on this machine. With `whole` the text between
+    claims counts, too, and so do claims that are no longer there.
     """
     if not path.is_file():
         return [f"{path} does not exist: seqsweep claims writes it"]
-    known = path.read_bytes().decode(errors="replace")
-    whole = whole and not skipped
-    stale = _stale_parts(parts(known), parts(text), skipped, whole=whole)
-    if whole and not stale and not alike(known, text):
+    written = path.read_bytes().decode(errors="replace")
+    known, new, whole = parts(written), parts(text), whole and not skipped
+    compared = dict.fromkeys([*new, *known]) if whole else (name for name in new if "/" in name)
+    stale = [
+        name or "its head"
+        for name in compared
+        if name not in skipped and not alike(known.get(name, ""), new.get(name, ""))
+    ]
+    if whole and not stale and not alike(written, text):
         stale = ["its layout"]
     return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
-
-
-def _stale_parts(
-    known: Mapping[str, str], new: Mapping[str, str], skipped: Collection[str], *, whole: bool
-) -> list[str]:
-    """The claims that differ or are new; with `whole` also missing ones, and the text between claims."""
-    changed = [
-        name
-        for name in new
-        if (whole or "/" in name) and name not in skipped and not alike(known.get(name, ""), new[name])
-    ]
-    gone = [name for name in known if whole and name not in new]
-    return [name or "its head" for name in (*changed, *gone)]

@@ -1,4 +1,4 @@
-"""Exit codes: an exception becomes one sentence on stderr and a documented code; former words."""
+"""Exit codes: an exception becomes one sentence on stderr and a documented code."""
 
 import os
 import sys
@@ -13,35 +13,11 @@ from harness.commands.streams import print_error
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.stop_signals import terminable
 
-FORMER_WORDS = {
-    "claims --shard": "claims compiles what is missing, and keeps it in results/compiled",
-    "collect --check": "collect joins complete shards alone, and says which are absent or not whole",
-    "doctor --noise": "gate --self-check says which slowdown a gate can catch on this machine",
-    "doctor --self-check": "make drill-overhead compares the harness with plain loops, in a checkout",
-    "export bencher": "export --to csv has time_s, time_low_s and time_high_s of each case",
-    "export github-action-benchmark": "export --to csv has time_s, time_low_s and time_high_s of each case",
-    "export markdown": "report --pr writes a receipt of a run as Markdown, and report its whole document",
-    "gate --resume": "a gate takes minutes, and one that was interrupted is run again",
-    "gate --update": "gate --static compares with the base alone; accept: takes a change that is meant",
+FORMER_COMMANDS = {
     "history": "runs CASE shows a case over all runs of this machine",
     "machines": "doctor --on NAME says which machines are there, and why one is refused",
-    "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
-    "run --figures": "static compiles every case, and says what each plans",
-    "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
-    "sensitivity --factor": "the table has each ratio to the first distribution with its interval",
     "sentinel": "static --against py:OLD compares every figure with another environment's",
-    "static --stages": "profile counts and times stages; static has the FLOPs and bytes of the whole call",
 }
-
-
-def refuse_former_words(words: Sequence[str]) -> None:
-    """UsageError for a command or flag that existed in an earlier version."""
-    command = "".join(words[:1])
-    for word in (command, *(f"{command} {word.partition('=')[0]}" for word in words[1:])):
-        if instead := FORMER_WORDS.get(word):
-            raise UsageError(f"{word} was removed: {instead}")
-
-
 STALE, NOTHING, INCORRECT, STOPPED = 1, 3, 4, 130
 
 
@@ -57,7 +33,8 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
     """Run the command that the words name; its exit code."""
     try:
         streams.prepare()
-        refuse_former_words(words)
+        if instead := FORMER_COMMANDS.get("".join(words[:1])):
+            raise UsageError(f"{words[0]} was removed: {instead}")
         with terminable():
             code = app(words, prog_name="seqsweep", standalone_mode=False)
         sys.stdout.flush()

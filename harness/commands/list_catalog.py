@@ -14,7 +14,6 @@ from harness.commands import output
 from harness.core.errors import UsageError
 from harness.core.units import format_count
 from harness.core.workload import canonical
-from harness.report.format import ABSENT
 from harness.report.tables.listing import plain_table
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
@@ -24,55 +23,28 @@ Derived = tuple[str, str, ModelWorkload | str]  # family, phase, and the workloa
 
 
 def attention_words(model: Model) -> str:
-    """`GQA 64/4 × 128`: heads of queries over those of keys, and their width; MLA by its widths."""
+    """`GQA 64/4 × 128`, `MLA 64 × 192+64/256, selects 2048 in 21 layers`: heads, widths, and a selection."""
     fields = model.fields
     heads, key_heads = fields["num_attention_heads"], fields["num_key_value_heads"]
-    value = fields.get("v_head_dim", model.head_dim)
-    widths = f"{model.head_dim}" if value == model.head_dim else f"{model.head_dim}/{value}"
-    kind = f"{'MQA' if key_heads == 1 else 'GQA'} {heads}/{key_heads} × {widths}"
+    words = f"{'MQA' if key_heads == 1 else 'GQA'} {heads}/{key_heads} × {model.head_dim}"
     if "kv_lora_rank" in fields:
-        key = f"{fields['qk_nope_head_dim']}+{fields['qk_rope_head_dim']}/{value}"
-        kind = f"MLA {heads} × {key}, latents {fields['q_lora_rank']} and {fields['kv_lora_rank']}"
-    parts = [kind]
-    if model.compression:
-        ratios = sorted(set(model.compression) - {0})
-        counts = (f"{model.compression.count(ratio)} by {ratio}" for ratio in ratios)
-        parts.append(f"window {fields['sliding_window']}, keys compressed in layers: {', '.join(counts)}")
+        widths = f"{fields['qk_nope_head_dim']}+{fields['qk_rope_head_dim']}/{fields['v_head_dim']}"
+        words = f"MLA {heads} × {widths}"
+    if model.indexer_layers:
+        words += f", selects {fields['index_topk']} in {model.indexer_layers} layers"
     elif model.global_layers < model.layers:
-        parts.append(f"all tokens in {model.global_layers} of {model.layers} layers")
-    elif "attention_chunk_size" in fields:
-        parts.append(f"chunks of {format_count(fields['attention_chunk_size'])}")
-    return ", ".join(parts)
-
-
-def selection_words(model: Model) -> str:
-    """`2048 by 64 × 128, in 21 of 78 layers`: what is selected, by which indexer; a dash for none."""
-    fields = model.fields
-    if "sparse_attention_config" in fields:
-        sparse = fields["sparse_attention_config"]
-        by = f"{sparse['sparse_num_index_heads']} × {sparse['sparse_index_dim']}"
-        what, layers = (
-            f"{sparse['sparse_topk_blocks']} blocks of {sparse['sparse_block_size']}",
-            (sum(sparse["sparse_attention_freq"])),
-        )
-    elif model.indexer_layers:
-        by, layers = f"{fields['index_n_heads']} × {fields['index_head_dim']}", model.indexer_layers
-        what = f"{fields['index_topk']} {'tokens' if model.indexer_tokens == 1 else 'compressed keys'}"
-    else:
-        return ABSENT
-    where = f", in {layers} of {model.layers} layers" if layers < model.layers else ""
-    return f"{what} by {by}{where}"
+        words += f", all tokens in {model.global_layers} layers"
+    return words
 
 
 def models_table(models: Sequence[Model]) -> Group:
     """A line per model, and where its publisher's fields come from."""
     numbers = ("layers", "positions")
-    table = plain_table("model", "attention", "selection", *numbers, "source", right=numbers)
+    table = plain_table("model", "attention", *numbers, "source", right=numbers)
     for each in models:
         positions = format_count(each.positions)
-        words = attention_words(each), selection_words(each)
         source = f"{each.source['repo']}@{each.source['commit'][:7]}"
-        table.add_row(each.name, *map(Text, words), str(each.layers), positions, source)
+        table.add_row(each.name, Text(attention_words(each)), str(each.layers), positions, source)
     heading = Text("models", style="bold")
     heading.append(": their publishers' own figures; seqsweep list models NAME has what follows for families")
     return Group(heading, table)
@@ -123,9 +95,9 @@ def _derive(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived
 
 
 def _as_data(preset: Model) -> dict[str, object]:
-    words = {"attention": attention_words(preset), "selection": selection_words(preset)}
     numbers = {"layers": preset.layers, "positions": preset.positions}
-    return {"name": preset.name, **words, **numbers, "source": preset.source, "fields": preset.raw}
+    known = {"name": preset.name, "attention": attention_words(preset), **numbers}
+    return {**known, "source": preset.source, "fields": preset.raw}
 
 
 def describe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:

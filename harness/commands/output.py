@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness.commands.measured_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
-from harness.core.shown_text import SPELLED, escape_json
+from harness.core.shown_text import escape_json
 from harness.core.typed_command import quick_notes
 from harness.core.units import format_bytes
 
@@ -50,8 +50,7 @@ def print_json(data: Mapping[str, Any]) -> None:
         text = msgspec.json.encode(data, enc_hook=plain_number).decode()
     except UnicodeEncodeError:  # a file's name that is not UTF-8: json escapes its bytes
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
-    text = escape_json(text, ascii_only=sys.stdout.encoding == SPELLED)
-    sys.stdout.buffer.write(text.encode() + b"\n")
+    sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
 def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:

@@ -1,6 +1,5 @@
 """The standard streams and the current folder that a command starts with, each of which may be missing."""
 
-import codecs
 import errno
 import io
 import os
@@ -11,14 +10,13 @@ from pathlib import Path
 import typer
 
 from harness.core.errors import MachineError
-from harness.core.shown_text import SPELLED, clean_line, clean_text
+from harness.core.shown_text import clean_line, clean_text
 
-LONGEST_PART = 1000  # characters of an error: what it quotes may be a whole file
 NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
 def prepare() -> None:
-    """Make the streams take any text. MachineError without standard output, or without a current folder."""
+    """Make the streams write UTF-8. MachineError without standard output, or without a current folder."""
     # The next file to be opened would get the number of a stream that is closed, and with it all that
     # this process and its children print.
     for descriptor in range(3):
@@ -29,8 +27,7 @@ def prepare() -> None:
             os.set_inheritable(descriptor, True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            ascii_only = codecs.lookup(stream.encoding).name == "ascii"
-            stream.reconfigure(encoding=SPELLED if ascii_only else None, errors=SPELLED)
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     if sys.stdout is None:
         raise MachineError("standard output is closed; send it to a file, or to /dev/null")
     try:
@@ -45,12 +42,9 @@ def print_line(text: str, *, err: bool = False) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print a sentence on standard error, if it takes one; of a very long one its beginning and its end."""
-    line = clean_line(text)
-    if len(line) > 2 * LONGEST_PART:
-        line = f"{line[:LONGEST_PART]} … {line[-LONGEST_PART:]}"
+    """Print a sentence on standard error, if it takes one."""
     with suppress(OSError):
-        print_line(line, err=True)
+        print_line(clean_line(text), err=True)
 
 
 def output_failure(error: Exception) -> str | None:

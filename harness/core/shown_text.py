@@ -5,14 +5,11 @@ turn the direction of writing. All that leaves for a terminal, a chart, a page, 
 command goes through here. Only JSON holds text as it is, for it has a way to write every character.
 """
 
-import codecs
 import html
 import json
 import re
 import unicodedata
 import zlib
-from encodings import ascii as plain
-from typing import Any
 
 MOST_BYTES = 200  # of a name within a file's name, which has 255 in all
 
@@ -76,43 +73,12 @@ def escape_html(text: str) -> str:
     return html.escape(clean_text(text))
 
 
-def escape_json(text: str, *, ascii_only: bool = False) -> str:
-    """A JSON document of the same values; what is invisible, or with `ascii_only` no ASCII, is an escape."""
-    odd = {c for c in set(text) if not _shows(c) or (ascii_only and not c.isascii())}
+def escape_json(text: str) -> str:
+    """A JSON document of the same values, in which what is invisible is an escape."""
+    odd = {c for c in set(text) if not _shows(c)}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd})
 
 
 def _shows(character: str) -> bool:
     """Whether a character is visible or a space; of all spaces `isprintable` accepts U+0020 alone."""
     return character.isprintable() or unicodedata.category(character) == "Zs"
-
-
-SPELLED = "seqsweep_ascii"  # to a stream whose encoding is called "ascii" typer writes UTF-8
-
-_PAIRS = """
-    × x  · .  − -  – -  ─ -  • *  ✗ x  ≈ ~  ∝ ~  ∩ &  ε e  φ phi  Φ Phi  “ "  ” "  … ...  → ->
-    ≤ <=  ≥ >=  ≠ !=  ± +-  µ u  √ sqrt  Σ sum  Δ delta  ‖ ||  ° deg  ₂ _2
-    ▁ _  ▂ .  ▃ :  ▄ -  ▅ =  ▆ +  ▇ *  █ #
-"""
-_SPELLINGS = str.maketrans(dict(re.findall(r"(\S) (\S+)", _PAIRS)))
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿᵀ]+")
-
-
-def to_ascii(text: str) -> str:
-    """The text in ASCII: signs by their spellings, raised digits behind `^`, and escapes for all else."""
-    if text.isascii():  # nearly always
-        return text
-    text = _RAISED.sub(lambda raised: "^" + unicodedata.normalize("NFKD", raised[0]), text)
-    return text.translate(_SPELLINGS).encode("ascii", "backslashreplace").decode("ascii")
-
-
-def _spell(error: Any) -> tuple[str, int]:
-    return to_ascii(error.object[error.start : error.end]), error.end
-
-
-_CODEC = codecs.CodecInfo(
-    *(codecs.ascii_encode, codecs.ascii_decode, None, None),
-    *(plain.IncrementalEncoder, plain.IncrementalDecoder, SPELLED),
-)
-codecs.register({SPELLED: _CODEC}.get)
-codecs.register_error(SPELLED, _spell)

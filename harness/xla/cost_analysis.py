@@ -16,11 +16,10 @@ All count a loop's body once; `added_cost` adds the further iterations.
 
 import importlib
 import math
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +33,23 @@ Counts = dict[str, float]
 NO_COUNT = "the compiler gives none"
 ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once (jaxlib 0.10.2, libtpu 0.0.52)
 UNREAD = "the body of a loop, for the module's text could not be read,"
+
+
+class Program(NamedTuple):
+    """An optimised module of jaxlib's, its graph, and the trip counts of its loops by name."""
+
+    module: Any
+    graph: Graph
+    trip_counts: Mapping[str, int | None]
+
+    @property
+    def looped(self) -> bool:
+        return any(each.opcode == "while" for each in self.graph.instructions)
+
+    @property
+    def custom_calls(self) -> tuple[str, ...]:
+        """The targets of its custom calls, sorted."""
+        return tuple(sorted({each.target for each in self.graph.instructions if each.target}))
 
 
 @dataclass
@@ -181,28 +197,11 @@ class DeviceCost:
     warnings: list[str] = field(default_factory=list[str])
 
 
-def device_cost(
-    compiled: Any,
-    platform: str,
-    modules: Sequence[Any],
-    calls: Sequence[str],
-    *,
-    graph: Graph | None,
-    trip_counts: Mapping[str, int | None],
-    looped: bool,
-) -> DeviceCost:
-    """The cost of a compiled program.
-
-    Args:
-        compiled: jax's compiled program.
-        platform: `cpu`, `tpu`, `cuda` or `gpu`.
-        modules: its optimised modules.
-        calls: targets of its custom calls.
-        graph: the one module's graph; None where it could not be read.
-        trip_counts: of its loops, by name.
-        looped: whether there are loops.
-    """
-    raw, from_compiler = _cost(compiled, modules, once=platform in ONCE or not looped)
+def device_cost(compiled: Any, platform: str, program: Program | None) -> DeviceCost:
+    """The cost of what jax has compiled for a `cpu`, `tpu`, `cuda` or `gpu`; None: it could not be read."""
+    looped = program is None or program.looped  # an unreadable module may have a loop
+    calls = program.custom_calls if program else ()
+    raw, from_compiler = _cost(compiled, program, once=platform in ONCE or not looped)
     opaque = ", ".join(calls) if platform == "cpu" or not from_compiler else ""
     optimal = _number(raw.get("optimal_seconds"))
     # −1 for each uncounted call plus the seconds of the rest: −1.7 are two calls, if the rest takes under 1
@@ -215,38 +214,36 @@ def device_cost(
             cost.unavailable[name] = f"the custom call {opaque} is not counted" if opaque else NO_COUNT
         else:
             setattr(cost, name, without_penalties(value, uncounted))
-    counted = cost.flops is not None or cost.bytes_accessed is not None
     worked = [call for call in calls if call not in FREE]
     if cost.flops is not None:
         cost.source = "compiled" if from_compiler else "optimised_module"
     if cost.flops is not None and worked:
         cost.warnings.append(f"FLOPs and bytes may leave out the custom calls {', '.join(worked)}")
-    if looped and counted:
-        _add_iterations(cost, graph, trip_counts)
+    if looped and (cost.flops is not None or cost.bytes_accessed is not None):
+        _add_iterations(cost, program)
     return cost
 
 
-def _cost(compiled: Any, modules: Sequence[Any], *, once: bool) -> tuple[Mapping[str, Any], bool]:
+def _cost(compiled: Any, program: Program | None, *, once: bool) -> tuple[Mapping[str, Any], bool]:
     """(XLA's cost analysis, whether it is the compiler's).
 
     The compiler's is used only if `once`: it is known to count each loop's body once.
     """
     cost = compiled.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost
-    if (cost and once) or len(modules) != 1:
+    if (cost and once) or program is None:
         return cost, True
     try:
-        return module_cost(modules[0]), False
-    except (ImportError, AttributeError, RuntimeError):  # another jaxlib, or no cpu backend to count with
+        return module_cost(program.module), False
+    except RuntimeError:  # no cpu backend to count with
         return cost, True
 
 
-def _add_iterations(cost: DeviceCost, graph: Graph | None, trip_counts: Mapping[str, int | None]) -> None:
+def _add_iterations(cost: DeviceCost, program: Program | None) -> None:
     """Add the cost of the loops' iterations after the first."""
     added = AddedCost(once={UNREAD})
-    # Another jaxlib's modules may be unreadable, which must not fail the run.
-    with suppress(ImportError, AttributeError, LookupError, ValueError, RecursionError):
-        added = added_cost(graph, trip_counts) if graph else added
+    if program is not None:
+        added = added_cost(program.graph, program.trip_counts)
     if cost.bytes_accessed is not None:
         cost.bytes_accessed += added.counts["bytes_accessed"]
     if cost.flops is not None:

@@ -11,7 +11,7 @@ from harness.core.kernel_figures import TpuKernelFigures
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
-from harness.xla.cost_analysis import device_cost
+from harness.xla.cost_analysis import Program, device_cost
 from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.pallas_kernels import mosaic_kernels
 from harness.xla.trip_counts import count_trips
@@ -21,6 +21,9 @@ BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generat
 CONSTANTS = 1 << 20  # at most so many elements of large constants are hashed
 # On cuda, XLA's hash of the unoptimised module, which depends on the function's name.
 NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
+
+# What reading a module may raise that another jaxlib has written.
+UNREADABLE = (ImportError, AttributeError, TypeError, ValueError, LookupError, RuntimeError)
 
 LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
 
@@ -41,57 +44,74 @@ def figures(
     the program's Pallas kernels, whose VMEM is read from the module. With `owners`, the figures include the
     buffers of the planned peak.
     """
-    modules, unread = _modules(compiled)
-    text, constants = texts(modules)
-    calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    graph, trip_counts = _read_graph(modules)
-    bodies = list(mosaic_kernels(graph)) if graph else []
-    vmem = {body.program: body.vmem_bytes for body in bodies}
-    # An unreadable module may have a loop.
-    looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
-    cost = device_cost(
-        compiled, platform, modules, calls, graph=graph, trip_counts=trip_counts, looped=looped
-    )
-    missing = {
+    unavailable = {
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
     }
     warnings: list[str] = []
     if authored := dict.fromkeys(kernel.label for kernel in kernels if kernel.author_flops is not None):
         warnings.append(f"FLOPs of {', '.join(authored)} are an estimate of the kernel's author")
-    if "{...}" in constants:
-        warnings.append("the program's hash leaves out the values of its large constants")
-    if unread:
+    known: dict[str, Any] = {}
+    program = None
+    try:
+        program = _read_program(compiled)
+        known, notes = _read_figures(program, kernels)
+        warnings += notes
+    except UNREADABLE as error:  # another jaxlib may write modules differently; libtpu may be newer than it
+        words = str(error).partition("\n")[0][:200]
+        unavailable["program"] = f"jaxlib cannot read the optimised module ({words})"
         warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
-    if text and graph is None:
-        warnings.append("collectives are not counted: the module's text could not be read")
-    elif graph and open_ended(graph, trip_counts):
-        warnings.append("a collective in a loop of unknown length is counted once")
-    hashed = "".join((text, constants, *(body.program for body in bodies)))
+    cost = device_cost(compiled, platform, program)
     static = Static(
         **memory,
+        **known,
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
-        program=f"sha256:{sha256(hashed.encode()).hexdigest()}" if text else None,
-        custom_calls=calls,
-        collectives=collectives(graph, trip_counts) if graph else (),
         body_only=cost.body_only,
-        opcodes=graph.opcodes if graph else {},
-        tpu_kernels=tuple(replace(kernel, vmem_bytes=vmem.get(kernel.program)) for kernel in kernels),
         lower_s=lower_s,
         compile_s=compile_s,
-        unavailable={
-            **missing,
-            **cost.unavailable,
-            **({} if text else {"program": unread or "this backend gives no optimised module"}),
-        },
+        unavailable={**unavailable, **cost.unavailable},
         warnings=(*warnings, *cost.warnings),
     )
-    return _with_owners(static, compiled, modules, platform) if owners else static
+    return _with_owners(static, compiled, program, platform) if owners else static
 
 
-def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform: str) -> Static:
+def _read_program(compiled: Any) -> Program:
+    executable = compiled.runtime_executable()
+    try:
+        (module,) = executable.hlo_modules()
+    except RuntimeError as error:  # libtpu may be newer than jaxlib
+        try:
+            module = libtpu_module.module(executable.serialize())
+        except (AttributeError, ValueError, RuntimeError):
+            raise error from None
+    graph = Graph.of(module)
+    return Program(module, graph, count_trips(graph))
+
+
+def _read_figures(program: Program, kernels: Sequence[TpuKernelFigures]) -> tuple[dict[str, Any], list[str]]:
+    """(the figures that the optimised module has, warnings)."""
+    graph, trip_counts = program.graph, program.trip_counts
+    bodies = list(mosaic_kernels(graph))
+    vmem = {body.program: body.vmem_bytes for body in bodies}
+    text, constants = texts(program.module)
+    hashed = "".join((text, constants, *(body.program for body in bodies)))
+    warnings: list[str] = []
+    if "{...}" in constants:
+        warnings.append("the program's hash leaves out the values of its large constants")
+    if open_ended(graph, trip_counts):
+        warnings.append("a collective in a loop of unknown length is counted once")
+    return {
+        "program": f"sha256:{sha256(hashed.encode()).hexdigest()}",
+        "custom_calls": program.custom_calls,
+        "collectives": collectives(graph, trip_counts),
+        "opcodes": graph.opcodes,
+        "tpu_kernels": tuple(replace(kernel, vmem_bytes=vmem.get(kernel.program)) for kernel in kernels),
+    }, warnings
+
+
+def _with_owners(static: Static, compiled: Any, program: Program | None, platform: str) -> Static:
     """The figures with the owners of the planned peak, or why there are none."""
     from harness.xla.buffer_names import Names, instruction_names
     from harness.xla.owners import assigned_owners, gpu_assignment, reported_owners, tpu_temporaries
@@ -99,8 +119,9 @@ def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform
     try:
         if (planned := static.planned_bytes) is None:
             raise ValueError(static.unavailable.get("temp_bytes", "no plan is given"))
-        (module,) = modules
-        text = module.to_string(jaxlib_hlo().HloPrintOptions())
+        if program is None:
+            raise ValueError(static.unavailable["program"])
+        text = program.module.to_string(jaxlib_hlo().HloPrintOptions())
         names = Names(Graph(text), text)
         if platform == "tpu":
             report = tpu_temporaries(compiled.runtime_executable().serialize())
@@ -108,25 +129,11 @@ def _with_owners(static: Static, compiled: Any, modules: Sequence[Any], platform
         else:
             assignment = compiled.memory_analysis().serialized_buffer_assignment_proto
             assignment = assignment or gpu_assignment(compiled.runtime_executable().serialize())
-            owners = assigned_owners(assignment, instruction_names(module), names, planned)
+            owners = assigned_owners(assignment, instruction_names(program.module), names, planned)
         return replace(static, owners=owners)
-    except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
+    except UNREADABLE as error:
         why = f"the plan's peak has no owners: {error}"
         return replace(static, unavailable={**static.unavailable, "owners": why})
-
-
-def _modules(compiled: Any) -> tuple[list[Any], str | None]:
-    """(the optimised modules, why they cannot be read)."""
-    try:
-        return list(compiled.runtime_executable().hlo_modules()), None
-    except AttributeError:  # another jaxlib keeps them elsewhere
-        return [], None
-    except RuntimeError as error:  # libtpu may be newer than jaxlib
-        unread = f"jaxlib cannot read the optimised module ({str(error).splitlines()[0][:200]})"
-    try:
-        return [libtpu_module.module(compiled.runtime_executable().serialize())], None
-    except (ImportError, AttributeError, ValueError, RuntimeError):
-        return [], unread
 
 
 def _memory(memory: Any, platform: str) -> dict[str, Any]:
@@ -136,33 +143,17 @@ def _memory(memory: Any, platform: str) -> dict[str, Any]:
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
 
 
-def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
-    """(the graph of the program's one module, the trip counts of its loops); (None, {}) if unreadable.
+def texts(module: Any) -> tuple[str, str]:
+    """(the module's text without names and metadata, the constants that it elides).
 
-    Another jaxlib may write modules differently. That must cost only these figures, not the run.
+    Both are equal for equal programs in different processes.
     """
-    try:
-        (module,) = modules
-        graph = Graph.of(module)
-        return graph, count_trips(graph)
-    except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
-        return None, {}
-
-
-def texts(modules: list[Any]) -> tuple[str, str]:
-    """(the modules' text without names and metadata, the constants that it elides).
-
-    Both are equal for equal programs in different processes. Empty where jaxlib provides no text.
-    """
-    try:
-        options = jaxlib_hlo().HloPrintOptions
-    except ImportError:  # another jaxlib keeps them elsewhere
-        return "", ""
-    text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
+    options = jaxlib_hlo().HloPrintOptions
+    text = NAMED.sub("", module.to_string(options.fingerprint()))
     # The fingerprint text elides large constants, so programs that differ only in those need them read too.
     whole = options.canonical()
     whole.print_large_constants = elided_elements(text) <= CONSTANTS
-    lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]
+    lines = [line.strip() for line in module.to_string(whole).splitlines()]
     return text, "\n".join(line for line in lines if " constant(" in line)
 
 

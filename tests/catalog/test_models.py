@@ -9,10 +9,10 @@ import pytest
 
 from harness.catalog import models
 from harness.catalog.models import ModelWorkload, model, names, read
-from harness.commands.list_catalog import attention_words, selection_words
+from harness.commands.list_catalog import attention_words
 from harness.core.errors import UsageError
 
-# Attention, selection, layers and positions as others read the publishers' configurations, by hand.
+# Attention, layers and positions as others read the publishers' configurations, by hand.
 # And the hash of each file, which was compared field by field with its publisher's: an edit is seen here.
 GOLDEN = Path(__file__).parents[1] / "golden/models.jsonl"
 KNOWN = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -25,7 +25,7 @@ def test_the_presets_that_there_are():
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known["name"])
 def test_a_preset_says_what_is_known_of_the_model(known):
     found = model(known["name"])
-    told = {"attention": attention_words(found), "selection": selection_words(found), "layers": found.layers}
+    told = {"attention": attention_words(found), "layers": found.layers}
     told |= {"positions": found.positions, "preset": found.source["preset"][:12], "name": found.name}
     assert told == known
     assert found.dtype == "bf16"

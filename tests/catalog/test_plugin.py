@@ -12,7 +12,7 @@ import pytest
 from harness.catalog import child_process, discovery
 from harness.catalog.discovery import plugin
 from harness.catalog.loading import load
-from harness.core.errors import MachineError, UsageError
+from harness.core.errors import UsageError
 
 GOLDEN = Path(__file__).parents[1] / "golden/plugin_refusals.jsonl"  # a plugin's text, and what is said
 REFUSALS = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -109,12 +109,6 @@ def test_one_may_bring_its_own_family(read, tmp_path):
 def test_two_families_of_one_name_are_refused(read):
     again = TABLE.replace("FAMILY =", "AGAIN =").replace("2 * x", "3 * x")
     assert 'two families are called "points"; rename one' in refusal(read, FAMILY + again + USES)
-
-
-def test_a_full_folder_of_temporary_files_is_the_machines_fault(read):
-    full = "import json\ndef full(*_): raise OSError(28, 'No space left on device')\njson.dump = full\n"
-    with pytest.raises(MachineError, match="takes no more; free space there, or set TMPDIR"):
-        read(full + HEAD + MINE)
 
 
 def test_its_hash_is_that_of_family_and_workload_too(read, tmp_path):

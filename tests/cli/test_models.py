@@ -43,7 +43,7 @@ def test_models_are_listed(in_process):
     assert (qwen["attention"], qwen["layers"], qwen["positions"]) == ("GQA 64/4 × 128", 94, 40960)
     table = in_process("list", "models").out
     assert "glm-5.2" in table
-    assert "2048 tokens by 32 × 128, in 21 of 78 layers" in " ".join(table.split())
+    assert "MLA 64 × 192+64/256, selects 2048 in 21 layers" in " ".join(table.split())
 
 
 def test_a_model_is_listed_with_what_follows(in_process):

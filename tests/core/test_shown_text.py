@@ -1,20 +1,16 @@
 """What is left of a text that may hold anything."""
 
 import json
-from io import BytesIO, TextIOWrapper
-from pathlib import Path
 
 import pytest
 
 from harness.core.shown_text import (
-    SPELLED,
     clean_line,
     clean_text,
     escape_json,
     escape_markdown,
     file_name,
     message_of,
-    to_ascii,
 )
 
 
@@ -81,38 +77,3 @@ def test_an_object_without_words_of_its_own_is_named_by_its_class():
         pass
 
     assert message_of(ValueError(f"no rule for {Odd()} and {object()}")) == ("no rule for Odd and object")
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [
-        ("2.31× [2.25, 2.38], 72.1 µs ± 5 %", "2.31x [2.25, 2.38], 72.1 us +- 5 %"),
-        ("≤ 4Ki ≥ 8Ki ≈3× − – ─ → …", "<= 4Ki >= 8Ki ~3x - - - -> ..."),
-        ("O(T²), 10⁻¹² s, seq¹,¹²", "O(T^2), 10^-12 s, seq^1,^12"),
-        ("café 日", r"caf\xe9 \u65e5"),
-        ("plain", "plain"),
-    ],
-)
-def test_signs_are_spelled(text, spelled):
-    assert to_ascii(text) == spelled
-
-
-def test_every_sign_of_the_harness_has_a_spelling():
-    kinds = (".py", ".yaml", ".toml", ".template")
-    paths = [
-        path for name in ("harness", "impls") for path in (ROOT / name).rglob("*") if path.suffix in kinds
-    ]
-    signs = {sign for path in paths for sign in path.read_text(encoding="utf-8") if not sign.isascii()}
-    assert "×" in signs
-    assert [sign for sign in sorted(signs) if "\\" in to_ascii(sign)] == []
-
-
-def test_a_stream_spells_all_that_is_written():
-    written = BytesIO()
-    with TextIOWrapper(written, encoding=SPELLED, errors=SPELLED) as stream:
-        stream.write("3× \udc80")
-        stream.flush()
-        assert written.getvalue() == rb"3x \udc80"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from harness.xla import figures as xla_figures
-from harness.xla.cost_analysis import device_cost
+from harness.xla.cost_analysis import Program, device_cost
+from harness.xla.hlo import Graph
 from tests.xla.alone import figures_here
 
 pytestmark = pytest.mark.jax
@@ -51,21 +52,24 @@ def test_what_is_negative_or_missing_is_unavailable():
     assert (static.argument_bytes, static.peak_bytes, static.planned_bytes) == (8, 99, None)
     assert static.generated_code_bytes == 77
     assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "optimal_s", "program"}
+    assert static.unavailable["program"].startswith("jaxlib cannot read the optimised module (")
     nothing = SimpleNamespace(
         memory_analysis=lambda: None, cost_analysis=lambda: None, runtime_executable=list
     )
     assert len(xla_figures.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 10
 
 
-def of_a_tpu(calls, **cost):
-    """A program that libtpu has counted, with these custom calls in its module."""
-    compiled = SimpleNamespace(cost_analysis=lambda: cost)
-    return device_cost(compiled, "tpu", [], calls, graph=None, trip_counts={}, looped=False)
+def of_a_tpu(call, **cost):
+    """A program that libtpu has counted, with this custom call in its module."""
+    graph = Graph(
+        f'ENTRY %main () -> f32[] {{\n  ROOT %c = f32[] custom-call(), custom_call_target="{call}"\n}}'
+    )
+    return device_cost(SimpleNamespace(cost_analysis=lambda: cost), "tpu", Program(None, graph, {}))
 
 
 def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
     """It counts −1 in each sum; the seconds say how many there are."""
-    done = of_a_tpu(["Cholesky"], flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
+    done = of_a_tpu("Cholesky", flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
     assert (done.flops, done.bytes_accessed) == (100, 1000)
     assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
 
@@ -83,17 +87,8 @@ def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
 def test_a_minus_one_that_a_large_sum_never_held_is_not_added(flops, without):
     """Sums are float32: from 2²⁴ on a −1 is lost in rounding, and 192937985 is no sum of XLA's."""
     cost = {"flops": float(flops), "bytes accessed": float(flops), "optimal_seconds": -0.9997}
-    done = of_a_tpu(["ConcatBitcast"], **cost)
+    done = of_a_tpu("ConcatBitcast", **cost)
     assert (done.flops, done.bytes_accessed) == (without, without)
-
-
-def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
-    cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
-    compiled = SimpleNamespace(cost_analysis=lambda: cost)
-    done = device_cost(compiled, "tpu", [], [], graph=None, trip_counts={}, looped=True)
-    assert (done.flops, done.body_only, done.source) == (98, True, "compiled")
-    loop = "the body of a loop, for the module's text could not be read,"
-    assert done.warnings == [f"FLOPs and bytes count {loop} once (body only)"]
 
 
 def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():

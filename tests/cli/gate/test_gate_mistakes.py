@@ -28,7 +28,6 @@ def work(repositories, plugin_of):
         ("--max-pairs 3", "no verdict stands on fewer than 4 pairs"),
         ("--cases points/zzz*", 'no case matches "points/zzz*"; nearest: "points/sums@*"'),
         ("--self-check --explain points/smus@*", 'nearest: "points/sums@*"'),
-        ("--static --update", "gate --update was removed: gate --static compares with the base alone"),
         ("--last", "no gate is kept in"),
         ("--last --junit .", "--junit .: cannot be written; name a file in a folder of yours"),
         ("--junit bench.yaml/junit.xml", "--junit bench.yaml/junit.xml: cannot be written"),

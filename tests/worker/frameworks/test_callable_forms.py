@@ -81,22 +81,10 @@ def module(trained=True):
     return Module()
 
 
-def scripted_function():
-    import torch
-
-    @torch.jit.script
-    def scaled(x, gain: float = 2.0):
-        return gain * x
-
-    return scaled
-
-
 def torch_forms():
     import torch
 
     compile_ = functools.partial(torch.compile, backend="eager")
-    traced = functools.partial(torch.jit.trace, example_inputs=torch.ones(3))
-
     return {
         "module": module,
         "frozen module": lambda: module(trained=False),
@@ -105,9 +93,6 @@ def torch_forms():
         "compiled module": lambda: compile_(module()),
         "compiled function": lambda: compile_(scale),
         "compiled object": lambda: compile_(Scale()),
-        "scripted module": lambda: torch.jit.script(module()),
-        "scripted function": scripted_function,
-        "traced function": lambda: traced(scale),
         "fx graph": lambda: torch.fx.symbolic_trace(module()),
         "exported module": lambda: torch.export.export(module(), (), {"x": torch.ones(3)}).module(),
     }
@@ -184,8 +169,6 @@ def built(framework, make):
     return place, lambda: build_callable(build, None, {}, SHAPES)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # and from torch 2.14 on:
-@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd", "bwd"])
 def test_every_form_is_called_with_the_inputs_that_it_names(framework, mode):
     name, runner = framework
