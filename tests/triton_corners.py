@@ -5,7 +5,6 @@ So all registered kernels are put to narrow, wide and odd sizes, and the ones th
 """
 
 import re
-from itertools import combinations, product
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -16,9 +15,6 @@ from harness.core.case import Case
 ROOT = Path(__file__).resolve().parents[1]
 
 Axis = list[dict]  # the values of one field, or of several that go together; the first is the ordinary one
-
-
-STRENGTHS = {"ordinary": 0, "each": 1, "pairs": 2}  # how many axes meet in all of their values
 
 
 class Corner(NamedTuple):
@@ -125,12 +121,12 @@ def _values(option):
     return (option.default, *(value for value in option.choices or (True, False) if value != option.default))
 
 
-def corners(folder, strength):
-    """Every kernel's corners: the ordinary one (0), each value at least once (1), each pair of values (2)."""
+def corners(folder, *, each_value=False):
+    """Every kernel's ordinary corner, or as many as show each value of each axis."""
     return [
         Corner(info.module, _case(info, values))
         for info in registered(folder)
-        for values in cover(axes_of(info), strength)
+        for values in cover(axes_of(info))[: None if each_value else 1]
     ]
 
 
@@ -140,28 +136,9 @@ def _case(info, values):
     return Case.of(info.id, options, words, words.pop("mode"), "cuda")
 
 
-def cover(axes, strength):
-    """Rows of a value per axis. Any so many axes meet in all of their values; the first row is ordinary."""
-    rows = [[0] * len(axes)]
-    missing = {
-        tuple(zip(chosen, values, strict=True))
-        for chosen in combinations(range(len(axes)), strength)
-        for values in product(*(range(len(axes[axis])) for axis in chosen))
-    }
-    while missing := {
-        pairs for pairs in missing if not all(rows[-1][axis] == value for axis, value in pairs)
-    }:
-        row = dict(min(missing))
-        for axis, values in enumerate(axes):
-            if axis not in row:
-                row[axis] = max(range(len(values)), key=lambda value: _covered(missing, {**row, axis: value}))
-        rows.append([row[axis] for axis in range(len(axes))])
+def cover(axes):
+    """Rows of a value per axis, in which each value stands; the first row is ordinary."""
     return [
-        {name: value for axis, number in zip(axes, row, strict=True) for name, value in axis[number].items()}
-        for row in rows
+        {name: value for axis in axes for name, value in axis[row % len(axis)].items()}
+        for row in range(max(map(len, axes)))
     ]
-
-
-def _covered(missing, row):
-    """How many of the missing meetings a row that is not whole yet has."""
-    return sum(all(row.get(axis) == value for axis, value in pairs) for pairs in missing)

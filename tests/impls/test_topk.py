@@ -1,4 +1,4 @@
-"""The topk family: every variant against its contract, the contracts themselves, and two stages' theory."""
+"""The topk family: its inputs, and what approximate selections lose, by theory and here."""
 
 import math
 from fractions import Fraction
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from impls.topk._expected_recall import expected_recall
+from impls.topk.approximate import radix_f16
 from impls.topk.family import TopkWorkload
 from tests.impls.judgements import assert_failed, assert_passed
-from tests.impls.topk_case import DTYPES, draw, judged, on_jax, on_torch
+from tests.impls.topk_case import draw, judged, on_jax
 from tests.impls.variants import TOPK as V
+from tests.impls.variants import labelled
 
 
 def scores_of(distribution, rows, seq, topk):
@@ -31,17 +33,6 @@ def test_distributions_are_what_they_say():
     assert visible.sum(axis=-1).tolist() == [8 * (row + 1) for row in range(8)], "a growing prefix"
     assert not np.diff(visible.astype(int), axis=-1).max() > 0
     assert np.isfinite(scores_of("causal", 64, 8, 2)[0, 0, 0])
-
-
-@pytest.mark.jax
-@pytest.mark.torch
-def test_exact_variants_tell_doubles_apart_that_are_one_float():
-    w = TopkWorkload(rows=1, seq=64, topk=8, dtype="f64")
-    scores = 1 + 1e-12 * np.random.default_rng(0).permutation(64).reshape(1, 1, 64)
-    assert len(np.unique(scores.astype(np.float32))) == 1
-    largest = set(np.argsort(-scores[0, 0])[:8].tolist())
-    results = on_jax(V.exact, w, scores), V.partition(w)(scores=scores), on_torch(V.torch_topk, w, scores)
-    assert [set(indices[0, 0].tolist()) for _, indices in results] == [largest] * 3
 
 
 @pytest.mark.jax
@@ -73,7 +64,7 @@ def test_two_stage_keeps_indices_apart_in_a_closed_row():
 @pytest.mark.jax
 @pytest.mark.parametrize(
     ("seq", "topk", "buckets", "keep"),
-    [(8192, 64, 2048, 1), (8192, 64, 128, 2), (4096, 512, 256, 4), (16384, 512, 256, 3), (8192, 128, 32, 8)],
+    [(8192, 64, 2048, 1), (8192, 64, 128, 2), (16384, 512, 256, 3), (8192, 128, 32, 8)],
 )
 def test_two_stage_recall_is_what_theory_says(seq, topk, buckets, keep):
     """Within four standard errors of the mean over rows; unrolled and looped programs alike."""
@@ -105,10 +96,30 @@ def test_theory_finds_the_fewest_buckets_for_95_percent(seq, topk, keep, buckets
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_approx_falls_back_to_the_exact_result_on_cpu(dtype):
-    w = TopkWorkload(rows=4, seq=8192, topk=64, recall=0.5, dtype=dtype)
+@pytest.mark.parametrize("label", ["approx", "approx_unaggregated", "approx_override[shards=4]"])
+def test_the_operator_falls_back_to_the_exact_result_on_cpu(label):
+    w = TopkWorkload(rows=4, seq=8192, topk=64, recall=0.5)
     scores = draw(w)
-    result = on_jax(V.approx, w, scores)
-    assert judged("exact", w, scores, result).passed
-    assert judged("recall", w, scores, result).figures["recall"] == 1.0
+    variant, options = labelled("topk", label)
+    assert_passed(judged("exact", w, scores, on_jax(variant, w, scores, **options)))
+
+
+@pytest.mark.parametrize(("seq", "topk", "recall"), [(65536, 2048, 0.5298), (131072, 2048, 0.4910)])
+def test_f16_keys_lose_what_theory_says(seq, topk, recall):
+    """The first is the 0.53 that a kernel with such keys was reported to keep of real rows."""
+    w = TopkWorkload(rows=24, seq=seq, topk=topk, distribution="narrow")
+    assert radix_f16.expected_recall(w) == pytest.approx(recall, abs=5e-5)
+    scores = draw(w)
+    judgement = assert_failed(judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores)))
+    assert radix_f16.radix_f16.expect.when(w)
+    # Its eight deviations are an upper bound; half of them is strict enough.
+    assert abs(judgement.figures["recall"] - recall) < 4 * math.sqrt(2 / (24 * topk))
+
+
+@pytest.mark.parametrize("distribution", ["iid", "clustered", "periodic", "tied", "causal"])
+def test_f16_keys_lose_little_of_normal_scores(distribution):
+    w = TopkWorkload(rows=4, seq=4096, topk=512, distribution=distribution)
+    scores = draw(w)
+    judgement = assert_passed(judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores)))
+    assert not radix_f16.radix_f16.expect.when(w)
+    assert judgement.figures["recall"] > radix_f16.PROMISED

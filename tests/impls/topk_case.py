@@ -1,6 +1,5 @@
-"""What the tests of selections share: scores, calls, verdicts, and rows at the edges of their type."""
+"""What the tests of selections share: scores, calls and verdicts."""
 
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -10,21 +9,6 @@ from impls.topk.family import FAMILY
 from tests.impls import judgements
 from tests.impls.jax_case import call
 
-DTYPES = ("f64", "f32", "bf16", "f16")
-
-
-def edges(seq):
-    """Rows of one kind: zeros of both signs, infinities, ties, in order, at the ends of f32."""
-    return (
-        [0.0, -0.0] * (seq // 2),
-        [-math.inf] * seq,
-        [math.inf] * 3 + [-math.inf] * (seq - 4) + [1.0],
-        [1.0] * seq,
-        list(range(seq)),
-        [-float(i) for i in range(seq)],
-        [1.2e-38, -1.2e-38, 3.4e38, -3.4e38] * (seq // 4),
-    )
-
 
 def draw(w, seed=0):
     return drawn(w, seed)["scores"]
@@ -33,14 +17,6 @@ def draw(w, seed=0):
 def on_jax(variant, w, scores, **options):
     """The result; what the scores were drawn from the variant does not know."""
     return call(variant, replace(w, distribution="iid"), {"scores": scores}, **options)
-
-
-def on_torch(variant, w, scores, **options):
-    import torch
-
-    kind = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]
-    values, indices = variant(w, **options)(scores=torch.from_numpy(scores.astype(np.float64)).to(kind))
-    return values.double().numpy(), indices.numpy()
 
 
 def judged(semantics, w, scores, result, rows=None):
