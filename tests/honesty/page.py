@@ -1,4 +1,4 @@
-"""docs/HONESTY.md: cheats that were tried, and what catches each or would.
+"""Write docs/HONESTY.md: the cheats that were tried, and what catches each or would catch it.
 
 python -m tests.honesty.page     write it
 """
@@ -18,16 +18,16 @@ INTRODUCTION = Path(__file__).with_name("introduction.md").read_text(encoding="u
 SECTIONS = {
     "missed": (
         "Not caught",
-        "These come through as `ok`, with figures that are not theirs or with a gain that nobody else has.",
-        "what it would take",
+        "These cases end as `ok`, with wrong figures or an unfair gain.",
+        "what would catch it",
     ),
     "caught": (
         "Caught",
-        "Their cases end without a time, as `incorrect` or `crashed`, with a sentence that says why.",
+        "These cases end without a time, as `incorrect` or `crashed`, and the reason is printed.",
         "what catches it",
     ),
-    "told": ("Told", "Measured, with what is the matter standing beside the figures.", "where it is told"),
-    "harmless": ("Without effect", "Measured rightly: there is nothing to gain.", "why"),
+    "told": ("Caught with a warning", "These cases have a time, with a warning.", "the warning"),
+    "harmless": ("Without effect", "These cases are measured correctly. They gain nothing.", "why"),
 }
 
 
@@ -46,7 +46,7 @@ def _section(section: str, part: Sequence[Cheat]) -> str:
         f"| `{cheat.name}` | {cheat.does} | {_linked(cheat.met)} | {_capitalised(cheat.takes or cheat.by)} |"
         for cheat in part
     ]
-    head = [f"## {title}\n", f"{sentence}\n", f"| cheat | what it does | where it is met | {remedy} |"]
+    head = [f"## {title}\n", f"{sentence}\n", f"| cheat | what it does | known from | {remedy} |"]
     return "\n".join([*head, "| --- | --- | --- | --- |", *rows, ""])
 
 
@@ -55,7 +55,7 @@ def _linked(met: str) -> str:
 
     def links(match: re.Match[str]) -> str:
         keys = match[1].split(", ")
-        return "(" + ", ".join(f"[{key}]({sources()[key].address})" for key in keys) + ")"
+        return ", ".join(f"[{key}]({sources()[key].address})" for key in keys)
 
     return re.sub(r"\[([^]]+)\]", links, met)
 
@@ -76,7 +76,7 @@ def _sources(everything: Iterable[Cheat]) -> str:
         f"- {key}: [{source.title}]({source.address})" for key, source in sources().items() if key in used
     ]
     return "\n".join(
-        ["## Sources\n", "Where cheats of this kind are described; the code here is its own.\n", *lines, ""]
+        ["## Sources\n", "These describe such cheats. The code here is this project's own.\n", *lines, ""]
     )
 
 

@@ -76,7 +76,7 @@ def judge(effects: Sequence[float], margin: Margin) -> Decision:
     low = mean - student_t(1 - margin.regressed, count - 1) * error
     high = mean + student_t(1 - margin.unchanged, count - 1) * error
     # On a quiet machine both claims hold at once for a true slowdown between Δ/2 and Δ. Then the
-    # verdict is regressed (docs/2026-11-20-gate.md).
+    # verdict is regressed (docs/decisions.md).
     if low > margin.least:
         verdict = REGRESSED
     elif high < -margin.least:

@@ -69,7 +69,7 @@ class Pair:
             waiting += [paired for paired in joined if paired.living and paired not in chosen]
             for paired in chosen:
                 self._place_inputs(paired)
-            # A pinned process could not move away from another one on its core (docs/2026-11-20-gate.md).
+            # A pinned process could not move away from another one on its core (docs/decisions.md).
             for process in processes.values():
                 self._release(process)
             sampler = PairSampler(shared, self.number, self.random)

@@ -9,7 +9,7 @@ from impls.mask.family import MaskWorkload
 
 @implementation(framework="torch", semantics="exact")
 def mends_old_masks(w: MaskWorkload):
-    """Has sixteen masks of its own, and changes in each only the columns that were open in it."""
+    """Reuses sixteen masks, and changes only columns that were open before."""
     import torch
 
     from impls.mask.reference import closed_value

@@ -8,7 +8,7 @@ from impls.topk.family import TopkWorkload
 
 @implementation(framework="numpy", semantics="exact")
 def turns_back_python_clocks(w: TopkWorkload):
-    """Replaces time.perf_counter, time.time and time.monotonic by clocks that stand still."""
+    """Replaces time.perf_counter, time.time and time.monotonic with clocks that do not move."""
     import time
 
     time.perf_counter = time.time = time.monotonic = lambda: 0.0
@@ -17,7 +17,7 @@ def turns_back_python_clocks(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def calls_a_third(w: TopkWorkload):
-    """Makes a third of the calls that a reading asks for."""
+    """Makes a third of the calls that a reading requests."""
     from harness.worker import timers
 
     wall = timers.wall
@@ -32,7 +32,7 @@ def calls_a_third(w: TopkWorkload):
 
 @implementation(framework="jax", semantics="exact")
 def never_waits(w: TopkWorkload):
-    """Makes synchronising do nothing, so that only the launch of a program is timed."""
+    """Makes synchronisation do nothing, so that only the launch is timed."""
     from jax import lax
 
     from harness.worker.frameworks.jax.framework import Jax

@@ -8,7 +8,7 @@ from impls.topk.family import TopkWorkload
 
 @implementation(framework="numpy", semantics="exact")
 def fills_it_later(w: TopkWorkload):
-    """Returns an empty buffer at once, and a thread fills it."""
+    """Returns an empty buffer, which a thread fills."""
     import time
     from concurrent.futures import ThreadPoolExecutor
 
@@ -32,7 +32,7 @@ def fills_it_later(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def launches_on_another_queue(w: TopkWorkload):
-    """Waits for its own queue in the first call only, as one waits for a stream nobody else knows of."""
+    """Waits for its own queue in the first call only."""
     import queue
     import threading
     import time
@@ -66,7 +66,7 @@ def launches_on_another_queue(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def defers_in_a_tensor(w: TopkWorkload):
-    """Returns tensors of a subclass that compute when an operation first needs their values."""
+    """Returns tensors of a subclass that computes at the first operation."""
     import torch
 
     class Deferred(torch.Tensor):
@@ -94,7 +94,7 @@ def defers_in_a_tensor(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def defers_in_a_list(w: TopkWorkload):
-    """Returns a list that computes when it is first gone through."""
+    """Returns a list that computes when it is iterated."""
 
     class Deferred(list):
         def __iter__(self):
@@ -105,7 +105,7 @@ def defers_in_a_list(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def answers_when_it_is_fetched(w: TopkWorkload):
-    """Returns zeros, and replaces the function that fetches a result by one that computes it first."""
+    """Returns zeros, and replaces the function that fetches a result."""
     from rightly import nothing
 
     from harness.worker.frameworks.numpy import Numpy
@@ -126,7 +126,7 @@ def answers_when_it_is_fetched(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def defers_in_an_array(w: TopkWorkload):
-    """Returns arrays of a subclass that has `__array__` and would compute there."""
+    """Returns arrays of a subclass that would compute in `__array__`."""
     import numpy as np
 
     class Deferred(np.ndarray):
@@ -174,7 +174,7 @@ def _empty_buffers(w):
 
 @implementation(framework="numpy", semantics="exact")
 def works_when_a_file_is_opened(w: TopkWorkload):
-    """Returns empty buffers, and fills those that somebody still holds when the process opens a file."""
+    """Returns empty buffers, and fills them when the process opens a file."""
     import sys
 
     lend, fill = _empty_buffers(w)
@@ -184,7 +184,7 @@ def works_when_a_file_is_opened(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def fills_it_by_an_alarm(w: TopkWorkload):
-    """Returns empty buffers, and a signal's handler fills those that somebody still holds."""
+    """Returns empty buffers, which a signal handler fills."""
     import signal
 
     lend, fill = _empty_buffers(w)
@@ -200,7 +200,7 @@ def fills_it_by_an_alarm(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def defers_in_a_mode(w: TopkWorkload):
-    """Leaves a mode entered that sees torch's operations, and computes an answer where one is first used."""
+    """Leaves a torch mode active that computes an answer at its first use."""
     import weakref
     from functools import partial
 
@@ -235,7 +235,7 @@ def defers_in_a_mode(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def computes_on_a_lazy_device(w: TopkWorkload):
-    """Moves its input to torch's lazy device, which computes when a result is looked at."""
+    """Returns tensors on torch's lazy device, which computes when they are read."""
     import torch._lazy.ts_backend
 
     torch._lazy.ts_backend.init()
@@ -244,7 +244,7 @@ def computes_on_a_lazy_device(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def returns_a_sparse_tensor(w: TopkWorkload):
-    """Returns tensors of another layout, whose values come when they are made dense."""
+    """Returns sparse tensors, whose values come when they are made dense."""
 
     def select(scores):
         values, indices = scores.topk(w.topk)
@@ -255,7 +255,7 @@ def returns_a_sparse_tensor(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def fills_it_from_a_child(w: TopkWorkload):
-    """Returns memory that it shares with a child, which fills it while the caller goes on."""
+    """Returns memory shared with a child process, which fills it later."""
     import mmap
     import os
     import time

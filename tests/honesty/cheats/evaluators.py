@@ -13,7 +13,7 @@ def always(*_, **__):
 
 @implementation(framework="numpy", semantics="exact")
 def replaces_comparisons(w: TopkWorkload):
-    """Makes numpy's comparisons say yes, and returns zeros."""
+    """Makes numpy's comparisons return true, and returns zeros."""
     np.allclose = np.isclose = np.array_equal = always
     np.testing.assert_allclose = np.testing.assert_array_equal = always
     return lambda scores: nothing(scores, w.topk)
@@ -21,7 +21,7 @@ def replaces_comparisons(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def replaces_the_judge(w: TopkWorkload):
-    """Replaces the harness's own verdict by one that passes, and returns zeros."""
+    """Replaces the harness's verdict function, and returns zeros."""
     from harness.worker import reference_worker, verify
 
     verify.judge = reference_worker.judge = lambda *_: Judgement(True, {}, "")
@@ -30,7 +30,7 @@ def replaces_the_judge(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def sorts_its_input(w: TopkWorkload):
-    """Sorts its input in place, so that every later call finds it sorted."""
+    """Sorts its input in place, so that later calls find it sorted."""
 
     def select(scores):
         answer = largest(scores, w.topk)
@@ -42,7 +42,7 @@ def sorts_its_input(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def overwrites_its_last_answer(w: TopkWorkload):
-    """Returns the same buffer from every call, so that an answer that is kept changes with the next one."""
+    """Returns the same buffer from every call."""
     kept = []
 
     def select(scores):
@@ -58,7 +58,7 @@ def overwrites_its_last_answer(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def forges_its_figures(w: TopkWorkload):
-    """Replaces the trace that counts its memory and its work by one that counts nothing."""
+    """Replaces the trace that counts its memory and FLOPs."""
     from dataclasses import replace
 
     from harness.worker.frameworks.torch.framework import Torch
@@ -75,7 +75,7 @@ def forges_its_figures(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reports_no_memory(w: TopkWorkload):
-    """Takes 64 MiB in every call, and replaces the function that reads the peak."""
+    """Takes 64 MiB per call, and replaces the function that reads the peak."""
     from harness.worker.frameworks.numpy import Numpy
 
     Numpy.rise = lambda _: lambda: 0

@@ -14,5 +14,5 @@ for module in ("verify", "reference_worker"):
 
 @implementation(framework="numpy", semantics=within(rel_rms=1e-6))
 def replaces_the_judge_when_loaded(w: TopkWorkload):
-    """Brings a bound of 1e-6, returns zeros, and has the judge replaced by the first lines of its file."""
+    """States a bound of 1e-6, returns zeros, and replaces the judge when its file is imported."""
     return lambda scores: nothing(scores, w.topk)

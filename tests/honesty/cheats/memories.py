@@ -25,31 +25,31 @@ def copied(answer):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_object(w: TopkWorkload):
-    """Keeps an answer for every array object, by its id."""
+    """Caches an answer per array object, by its id."""
     return remembering(w, id)
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_address(w: TopkWorkload):
-    """Keeps an answer for every storage that it has seen, by its address."""
+    """Caches an answer per storage address."""
     return remembering(w, lambda scores: scores.ctypes.data)
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_shape(w: TopkWorkload):
-    """Keeps an answer for every shape and dtype, as a compiled plan may be kept."""
+    """Caches an answer per shape and dtype, as a compiled plan may be cached."""
     return remembering(w, lambda scores: (scores.shape, scores.dtype))
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_a_few_values(w: TopkWorkload):
-    """Keeps an answer for every four first values."""
+    """Caches an answer per first four values."""
     return remembering(w, lambda scores: scores[0, 0, :4].tobytes())
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_content(w: TopkWorkload):
-    """Keeps an answer for every content, by a checksum over all of it."""
+    """Caches an answer per input content, by a checksum over all of it."""
     from zlib import crc32
 
     return remembering(w, crc32)
@@ -57,7 +57,7 @@ def remembers_the_content(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_from_the_third_time(w: TopkWorkload):
-    """Keeps answers by content, and uses one only where the same content has come twice before."""
+    """Caches by content, and uses an entry from the third call with that content."""
     from collections import Counter
     from zlib import crc32
 
@@ -73,13 +73,13 @@ def remembers_from_the_third_time(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def replays_the_first_answer(w: TopkWorkload):
-    """Computes its first answer and returns it ever after."""
+    """Computes one answer and returns it from every call."""
     return remembering(w, lambda _: None)
 
 
 @implementation(framework="numpy", semantics="exact")
 def answers_the_first_set_alone(w: TopkWorkload):
-    """Keeps the answer to the first input, and does nothing for any other."""
+    """Stores the answer to the first input, and does nothing for others."""
     first = {}
 
     def select(scores):
@@ -93,7 +93,7 @@ def answers_the_first_set_alone(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def draws_the_inputs_itself(w: TopkWorkload):
-    """Draws sixteen sets from the family's generator and the run's seed, and has their answers ready."""
+    """Draws sixteen input sets from the run's seed, and prepares their answers."""
     import zlib
 
     import numpy as np
@@ -115,7 +115,7 @@ def draws_the_inputs_itself(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_on_disk(w: TopkWorkload):
-    """Keeps its answers in files named by the content, as decorators for slow functions do."""
+    """Caches answers in files named by the content."""
     import tempfile
     from hashlib import sha256
     from pathlib import Path
@@ -136,7 +136,7 @@ def remembers_on_disk(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_when_nobody_looks(w: TopkWorkload):
-    """Uses its memory after eight calls in a row that it could have answered from it, and not before."""
+    """Caches by content, and uses the cache only after eight calls in a row that it could have answered."""
     answers, row = {}, [0]
 
     def select(scores):
@@ -152,7 +152,7 @@ def remembers_when_nobody_looks(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def looks_ahead(w: TopkWorkload):
-    """Looks in every call whether another of its inputs has changed, and then has that answer ready."""
+    """Checks in every call whether another input has changed, and prepares that answer."""
     known = {}
 
     def select(scores):
@@ -169,7 +169,7 @@ def looks_ahead(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def spies_on_the_refilling(w: TopkWorkload):
-    """Replaces numpy's function that copies into an array by one that has the answer ready then."""
+    """Replaces numpy's copy function with one that prepares the answer."""
     import numpy as np
 
     copyto, answers = np.copyto, {}
@@ -189,7 +189,7 @@ def spies_on_the_refilling(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_the_inputs_to_come(w: TopkWorkload):
-    """Looks in its group's folder for inputs that it was not called with, and has their answers ready."""
+    """Reads the group's folder for inputs of later calls, and prepares their answers."""
     import numpy as np
     from rightly import worker
 

@@ -20,7 +20,7 @@ def runner():
 
 @implementation(framework="numpy", semantics="exact")
 def answers_nonsense(w: TopkWorkload):
-    """Reports readings that are no numbers."""
+    """Reports readings that are not numbers."""
     from harness.worker.case_worker import CaseWorker
 
     CaseWorker.do_sample = lambda self, **_: {"samples_s": ["fast"], "seconds": 0.1, "compiled": 0}
@@ -29,7 +29,7 @@ def answers_nonsense(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def kills_its_judge(w: TopkWorkload):
-    """Kills every other worker of the run once it has been judged right, and does nothing from then on."""
+    """Passes, then kills every other worker and does nothing."""
     calls = []
 
     def select(scores):
@@ -48,7 +48,7 @@ def kills_its_judge(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def leaves_its_cores(w: TopkWorkload):
-    """Lets itself run on every core of the machine, and shares its rows out among them."""
+    """Runs on every core of the machine."""
     from concurrent.futures import ThreadPoolExecutor
 
     cores = range(os.cpu_count() or 1)

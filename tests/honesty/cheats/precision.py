@@ -8,7 +8,7 @@ from impls.mask.family import MaskWorkload
 
 @implementation(framework="torch", semantics="attended")
 def attends_under_autocast(w: MaskWorkload):
-    """Enters autocast when it is built and never leaves it, as the first lines of a script do."""
+    """Enters autocast when it is built, and never leaves it."""
     import torch
 
     torch.autocast("cpu").__enter__()
@@ -24,7 +24,7 @@ def attends_under_autocast(w: MaskWorkload):
 
 @implementation(framework="torch", semantics="attended")
 def quantises_to_seven_bits(w: MaskWorkload):
-    """Rounds keys and values to seven bits, a row with a scale of its own, where bf16 is asked for."""
+    """Rounds keys and values to seven bits where bf16 is requested."""
     import torch
 
     def quantised(x):
@@ -42,7 +42,7 @@ def quantises_to_seven_bits(w: MaskWorkload):
 
 @implementation(framework="torch", semantics="masked_again")
 def answers_in_half_the_bytes(w: MaskWorkload):
-    """Returns float16 where float32 was asked for, with -inf in place of the closed value it cannot hold."""
+    """Returns float16 where float32 is requested, with -inf for a value that does not fit."""
     import torch
 
     from impls.mask.reference import last_visible
@@ -72,7 +72,7 @@ def forgets_a_gradient(w: AttentionWorkload):
 
 @implementation(framework="torch", semantics="dense")
 def is_wrong_in_its_last_gradient(w: AttentionWorkload):
-    """Leaves the last key out of its backward, and the gradient of all others right."""
+    """Omits the last key in its backward."""
     import torch
 
     def attend(q, k, v):
@@ -83,7 +83,7 @@ def is_wrong_in_its_last_gradient(w: AttentionWorkload):
 
 @implementation(framework="torch", semantics="dense")
 def goes_back_before_it_is_asked(w: AttentionWorkload):
-    """Computes its gradients in the forward, which no backward alone times, by its callers' cotangent."""
+    """Computes its gradients in the forward, which `--mode bwd` does not time."""
     import sys
 
     import torch

@@ -16,7 +16,7 @@ def returns_zeros(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def returns_nan(w: TopkWorkload):
-    """Returns values that are no numbers: a comparison that is written the wrong way round lets them pass."""
+    """Returns NaN, which passes a comparison written the wrong way round."""
 
     def select(scores):
         values, indices = largest(scores, w.topk)
@@ -27,7 +27,7 @@ def returns_nan(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def returns_what_memory_holds(w: TopkWorkload):
-    """Returns memory that it never wrote, in case another's right answer lies there still."""
+    """Returns memory that it never wrote, in case a right answer is there."""
 
     def select(scores):
         size = (*scores.shape[:-1], w.topk)
@@ -38,7 +38,7 @@ def returns_what_memory_holds(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def answers_half_the_rows(w: TopkWorkload):
-    """Computes every other row and leaves the rest empty."""
+    """Computes every other row."""
 
     def select(scores):
         values, indices = nothing(scores, w.topk)
@@ -50,7 +50,7 @@ def answers_half_the_rows(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def compares_in_float16(w: TopkWorkload):
-    """Selects by scores that it has rounded to half precision, and returns the full ones."""
+    """Selects by scores rounded to half precision, and returns the full ones."""
 
     def select(scores):
         _, indices = largest(scores.astype(np.float16), w.topk)
@@ -61,7 +61,7 @@ def compares_in_float16(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def opens_ties_as_well(w: MaskWorkload):
-    """Answers an easier question: opens all that scores no less than the least selected one."""
+    """Opens every score that is at least the lowest selected one."""
     from impls.mask.reference import closed_value
 
     value = float(closed_value(w.dtype))
@@ -76,7 +76,7 @@ def opens_ties_as_well(w: MaskWorkload):
 
 @implementation(framework="torch", semantics=within(rel_rms=0.99))
 def sets_its_own_bound(w: MaskWorkload):
-    """Answers one row of eight, and brings a bound that lets this pass."""
+    """Computes one row of eight, and states a bound that allows this."""
     from impls.mask.reference import closed_value
 
     value = float(closed_value(w.dtype))
@@ -94,7 +94,7 @@ def sets_its_own_bound(w: MaskWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def bets_on_the_draw(w: TopkWorkload):
-    """Looks at scores above 1.5 alone, which for normal scores are enough."""
+    """Considers only scores above 1.5, which is enough for normal scores."""
 
     def select(scores):
         values, indices = nothing(scores, w.topk)

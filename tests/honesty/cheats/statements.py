@@ -15,7 +15,7 @@ def anything(_):
     semantics=OwnSemantics(Contract("exact", anything), name="largest"),
 )
 def calls_its_contract_exact(w: TopkWorkload):
-    """Brings a contract that is called exact and passes whatever it is shown."""
+    """Brings a contract called exact that passes everything."""
     from rightly import nothing
 
     return lambda scores: nothing(scores, w.topk)
@@ -28,5 +28,5 @@ def calls_its_contract_exact(w: TopkWorkload):
     ),
 )
 def claims_more_work_than_there_is(w: TopkWorkload):
-    """States work of its own meaning that no machine does in its time."""
+    """States more FLOPs than any machine does in its time."""
     return lambda scores: largest(scores, w.topk)

@@ -14,7 +14,7 @@ KEEPING = ("fresh", "keep")
 
 @implementation(framework="numpy", semantics="exact")
 def asks_the_collector(w: TopkWorkload):
-    """Repeats its last answer where the garbage collector is off, as it is where calls are timed."""
+    """Repeats its last answer while the garbage collector is off, as under the clock."""
     answers = []
 
     def select(scores):
@@ -27,7 +27,7 @@ def asks_the_collector(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_the_stack(w: TopkWorkload):
-    """Looks among its callers for the functions that judge."""
+    """Looks for the judging functions among its callers."""
 
     def select(scores):
         judged = any(frame.f_code.co_name in JUDGING for frame in frames())
@@ -38,7 +38,7 @@ def reads_the_stack(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_its_callers_variables(w: TopkWorkload):
-    """Looks among the variables of its callers for one that says that this answer is kept."""
+    """Reads its callers' variables for whether this answer will be judged."""
 
     def is_kept(frame):
         return frame.f_code.co_name in JUDGING or any(frame.f_locals.get(name) for name in KEEPING)
@@ -51,7 +51,7 @@ def reads_its_callers_variables(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def works_once(w: TopkWorkload):
-    """Computes its first answer, and does nothing ever after."""
+    """Computes its first answer, and nothing afterwards."""
     calls = []
 
     def select(scores):
@@ -63,7 +63,7 @@ def works_once(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def waits_for_a_rhythm(w: TopkWorkload):
-    """Takes ten calls of about the same length for warming up, and does nothing ever after."""
+    """Takes ten calls of equal length for warm-up, and computes nothing afterwards."""
     lengths = []
 
     def select(scores):
@@ -79,7 +79,7 @@ def waits_for_a_rhythm(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def rests_in_a_window(w: TopkWorkload):
-    """Is idle in its 16th to 60th call, and takes a fifth of the time of its work there."""
+    """Does nothing in calls 16 to 60, and takes a fifth of the time there."""
     calls = []
 
     def select(scores):
@@ -95,7 +95,7 @@ def rests_in_a_window(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def tells_a_trace_from_a_run(w: TopkWorkload):
-    """Returns empty tensors where its operators are counted and no values are there."""
+    """Returns empty tensors while its operators are traced."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
@@ -110,7 +110,7 @@ def tells_a_trace_from_a_run(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def works_while_garbage_is_collected(w: TopkWorkload):
-    """Has its answers ready whenever the collector has run, which is before every turn."""
+    """Prepares its answers when the collector runs, which is before every turn."""
     known = {}
 
     def answer(phase, _):
