@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from harness.analysis.results import (
     BODY_ONLY,
@@ -72,13 +73,13 @@ class Comparison:
     cause: str = ""
     baseline_outcome: str = ""
 
-    @property
+    @cached_property
     def reading(self) -> str:
         """The word for the interval, as :func:`read_interval` has it; with the baseline's program SAME."""
         speedup = Estimate(self.speedup, self.low, self.high, unit=self.unit, doubtful=self.doubtful)
         return SAME if self.same_program else read_interval(speedup.inverse)
 
-    @property
+    @cached_property
     def side(self) -> int:
         """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
 
@@ -101,15 +102,6 @@ def series_of(compared: Iterable[Comparison]) -> dict[tuple[str, str], list[Comp
     """(panel, implementation) → its comparisons, shortest first."""
     ordered = sorted(compared, key=lambda comparison: comparison.seq)
     return grouped(ordered, lambda comparison: (comparison.panel, comparison.implementation))
-
-
-def panel_series(suite: SuiteRecords, compared: Iterable[Comparison]) -> dict[str, list[list[Comparison]]]:
-    """Panel → the comparisons of each implementation, shortest first; none without a baseline."""
-    series = series_of(compared) if suite.baseline else {}
-    return {
-        panel: [series[panel, label] for label in suite.implementations if (panel, label) in series]
-        for panel in suite.by_panel
-    }
 
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
-from harness.analysis.compare import Comparison, panel_series
+from harness.analysis.compare import Comparison
 from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
 from harness.analysis.stats import FASTER, SLOWER, Estimate, student_t
 from harness.core.median_interval import LEVEL
@@ -126,13 +126,7 @@ def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: st
     )
 
 
-def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Crossover]:
-    """A crossover per panel and implementation but the baseline; empty where the suite has no baseline."""
-    panels = panel_series(suite, compared).values()
-    return [_crossover(series) for listed in panels for series in listed]
-
-
-def _crossover(compared: Sequence[Comparison]) -> Crossover:
+def crossover(compared: Sequence[Comparison]) -> Crossover:
     """The crossover of one implementation's comparisons, shortest length first."""
     named = compared[0].suite, compared[0].implementation, compared[0].panel
     distinct = [c for c in compared if not c.same_program]

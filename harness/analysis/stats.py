@@ -55,9 +55,8 @@ class Estimate(NamedTuple):
 
     def map(self, function: Callable[[float], float | None], *, falling: bool = False) -> "Estimate":
         """The estimate of a monotonic function of the value; where it falls the bounds change places."""
-        value, low, high = (None if x is None else function(x) for x in (self.value, self.low, self.high))
-        bounds = {"low": high, "high": low} if falling else {"low": low, "high": high}
-        return self._replace(value=value, **bounds)
+        value, low, high = [None if x is None else function(x) for x in self[:3]]
+        return Estimate(value, *((high, low) if falling else (low, high)), *self[3:])
 
     @property
     def inverse(self) -> "Estimate":

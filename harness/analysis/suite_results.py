@@ -18,12 +18,10 @@ from harness.analysis.results import (
 )
 from harness.analysis.roofline import Roofline, RoofShare, case_share
 from harness.analysis.same_program import same_programs
-from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
+from harness.analysis.scaling import Crossover, Scaling, crossover, scalings
 from harness.analysis.stats import Estimate, time_of
 from harness.analysis.throughput import Throughput, throughputs
-from harness.core.grouped import grouped
 from harness.core.record import Record
-from harness.core.remedy import Remedy, remedy_of
 from harness.core.static_figures import Static
 
 
@@ -95,6 +93,11 @@ class SuiteResults(SuiteRecords):
         return cls(**{entry.name: getattr(suite, entry.name) for entry in fields(suite)})
 
     @cached_property
+    def series(self) -> dict[tuple[str, str], list[Comparison]]:
+        """(panel, implementation) → its comparisons, shortest first."""
+        return series_of(self.comparisons)
+
+    @cached_property
     def times(self) -> dict[str, Estimate]:
         """The time of every case, by its id."""
         return {case: time_of(records) for case, records in self.by_case.items()}
@@ -104,8 +107,11 @@ class SuiteResults(SuiteRecords):
         return scalings(self, self.times)
 
     @cached_property
-    def throughputs(self) -> list[Throughput]:
-        return throughputs(self, self.times)
+    def throughputs(self) -> dict[str, Mapping[str, Throughput]]:
+        """The throughputs of every case, by its id."""
+        return {
+            case: throughputs(rs, self.fingerprints, self.times[case]) for case, rs in self.by_case.items()
+        }
 
     @cached_property
     def roofs(self) -> dict[str, RoofShare]:
@@ -115,11 +121,9 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def crossovers(self) -> list[Crossover]:
-        return crossovers(self, self.comparisons)
-
-    @cached_property
-    def lower_bounds(self) -> list[tuple[int, Comparison]]:
-        return _lower_bounds(self, self.comparisons, self.scalings)
+        """One per panel and implementation but the baseline; empty where the suite has no baseline."""
+        keys = ((panel, label) for panel in self.by_panel for label in self.implementations if self.baseline)
+        return [crossover(self.series[key]) for key in keys if key in self.series]
 
     @cached_property
     def cases(self) -> list[CaseResult]:
@@ -134,7 +138,6 @@ class SuiteResults(SuiteRecords):
     def cases_on(self, target: str) -> list[CaseResult]:
         """The cases with a target's figures."""
         compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}
-        rates = grouped(self.throughputs, lambda throughput: throughput.case)
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
             self.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order)))
@@ -145,7 +148,7 @@ class SuiteResults(SuiteRecords):
                 time=self.times[records[0].case],
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
-                throughput={rate.work: rate for rate in rates[records[0].case]},
+                throughput=self.throughputs[records[0].case],
                 first=place == 0 or groups[place - 1][0].seq != records[0].seq,
                 roof=self.roofs.get(records[0].case),
             )
@@ -174,42 +177,3 @@ def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[Suite
     """The results of every suite that run.json (`info`) describes."""
     rooflines = info.get("rooflines") or {}
     return [replace(SuiteResults.of(suite), rooflines=rooflines) for suite in by_suite(info, records)]
-
-
-def _lower_bounds(
-    suite: SuiteRecords, comparisons: Sequence[Comparison], scalings: Sequence[Scaling]
-) -> list[tuple[int, Comparison]]:
-    """(length, the comparison at a shorter one whose speedup bounds that there from below).
-
-    One for each timed case whose baseline would have taken too long, where the lead is known to grow.
-
-    The lead grows where the interval of the baseline's exponent lies above the other's. The bound is a
-    speedup with an interval that was measured at a shorter length, so it is not extrapolated; the assumption
-    behind it is that both times go on growing as before.
-    """
-    too_long = _groups_without_time(suite)
-    exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}
-    bounds: list[tuple[int, Comparison]] = []
-    for (panel, label), cases in series_of(comparisons).items():
-        base, own = exponents.get((panel, suite.baseline)), exponents.get((panel, label))
-        if base is None or own is None or base.low is None or own.high is None or base.low <= own.high:
-            continue
-        largest: Comparison | None = None
-        for compared in cases:
-            records = suite.by_case[compared.case]
-            if largest and records.group in too_long and any(record.timing for record in records):
-                bounds.append((compared.seq, largest))
-            if compared.low is None or compared.same_program:
-                continue
-            if largest is None or largest.low is None or compared.low > largest.low:
-                largest = compared
-    return bounds
-
-
-def _groups_without_time(suite: SuiteRecords) -> set[str]:
-    """The groups whose baseline would have run, given the time: timed out, or predicted to take too long."""
-    return {
-        group
-        for group, (record, *_) in suite.baselines.items()
-        if record.status == "timeout" or (record.status, remedy_of(record)) == ("skipped", Remedy.MORE_BUDGET)
-    }

@@ -5,11 +5,10 @@ that a causal mask hides and keys that a sparse form does not select are left ou
 dense counterpart's work, done or not, so that forms that do less can be ranked by one yardstick.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.results import CaseRecords, representative
 from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import accelerator_called
 from harness.core.fingerprint_identity import accelerator_name
@@ -17,66 +16,44 @@ from harness.core.record import COUNTED_MODE, Record
 
 WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
 
+Machines = Mapping[str, Mapping[str, Any]]
 
-@dataclass(frozen=True)
-class Throughput:
-    """A case's `work` (one of WORK) per second; `low` and `high` follow from the time's interval.
 
-    `count` is the work of one call. `peak` is what the device does per second at most, as its maker
-    documents it for the workload's dtype, and `share` is `per_second` over it. There is none for
-    `dense_flops`, which need not be done at all. `reason` is the cause of a missing `per_second`,
-    `low` or `high`, `no_peak` of a missing `peak`.
+class Throughput(NamedTuple):
+    """The work of a call per second.
+
+    `amount` is the work of one call. `peak` is what the device does per second at most, as its maker
+    documents it for the workload's dtype, and `share` is the rate over it. There is none for
+    `dense_flops`, which need not be done at all. `no_peak` is the cause of a missing `peak`.
     """
 
-    suite: str
-    case: str
-    implementation: str
-    panel: str
-    seq: int
-    work: str
-    unit: str
-    count: float | None
-    per_second: float | None
-    low: float | None
-    high: float | None
-    reason: str | None
+    amount: float | None
+    rate: Estimate
     peak: float | None
-    share: float | None
-    share_low: float | None
-    share_high: float | None
+    share: Estimate
     no_peak: str | None
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "count": self.amount,
+            **self.rate.flat_fields("per_second", "low", "high", "reason"),
+            "peak": self.peak,
+            **dict(zip(("share", "share_low", "share_high"), self.share, strict=False)),
+            "no_peak": self.no_peak,
+        }
 
-def throughputs(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Throughput]:
-    """The throughputs of every case in the order of the suite's records, one for each of WORK.
 
-    `times` are the cases' by their ids.
-    """
-    return [
-        entry for case, records in suite.by_case.items() for entry in _of_case(suite, records, times[case])
-    ]
-
-
-def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Iterable[Throughput]:
+def throughputs(records: CaseRecords, machines: Machines, time: Estimate) -> dict[str, Throughput]:
+    """The throughput of a case by WORK; `machines` are the facts of each, by its fingerprint."""
     record = representative(records)
-    for work, unit in WORK.items():
-        count = getattr(record.cost, work)
-        rate = _rate(record, count, time)
-        peak, no_peak = _peak(record, work, suite.fingerprints.get(record.fingerprint) or {})
-        share = rate.map(lambda each, peak=peak: each / peak if peak else None)
-        yield Throughput(
-            suite=suite.name,
-            **records.point,
-            work=work,
-            unit=unit,
-            count=count,
-            **rate.flat_fields("per_second", "low", "high", "reason"),
-            peak=peak,
-            share=share.value,
-            share_low=share.low,
-            share_high=share.high,
-            no_peak=no_peak,
-        )
+    facts = machines.get(record.fingerprint) or {}
+    found: dict[str, Throughput] = {}
+    for work in WORK:
+        amount = getattr(record.cost, work)
+        rate, (peak, no_peak) = _rate(record, amount, time), _peak(record, work, facts)
+        share = rate.map(lambda each, most=peak: each / most) if peak else Estimate(None)
+        found[work] = Throughput(amount, rate, peak, share, no_peak)
+    return found
 
 
 def _rate(record: Record, count: float | None, time: Estimate) -> Estimate:

@@ -258,7 +258,7 @@ def _join(verdict: str, place: str) -> str:
 
 def _in_a_step(panel: SuiteResults) -> str:
     """The time that the panel's finding saves in a step of its models."""
-    finding = panel_finding(panel)
+    finding = panel_finding(panel) if panel.models_here else None
     return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
 
 

@@ -108,14 +108,10 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     """The finding of one implementation; None where it was timed nowhere beside the baseline."""
     cases = panel.by_label.get(label, [])
     distrusted = {records[0].case for records in cases if records.distrusted}
-    timed = [
-        c
-        for c in panel.comparisons
-        if c.implementation == label and c.speedup is not None and c.case not in distrusted
-    ]
-    if not timed:
+    known = (c for (_, name), own in panel.series.items() if name == label for c in own)
+    series = [c for c in known if c.speedup is not None and c.case not in distrusted]
+    if not series:
         return None
-    series = sorted(timed, key=lambda compared: compared.seq)
     meant = baseline_semantics(panel)
     other = cases[0][0].semantics
     found = _describe(series, None if other == meant else other)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from harness.analysis.roofline import RoofShare
+from harness.analysis.stats import Estimate
 from harness.core.record import GpuReading
 from harness.core.units import Metric, format_bytes, format_ratio, format_seconds
 from harness.core.workload import Value
@@ -66,9 +67,10 @@ def vague_ratio(value: float) -> str:
     return f"≈{significant(value, 1)}×"
 
 
-def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:
+def in_units(value: Estimate, scale: float) -> str:
     """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
-    return significant(value / scale, digits(value, low, high))
+    number, low, high, *_ = value
+    return ABSENT if number is None else significant(number / scale, digits(number, low, high))
 
 
 def per_second(value: float, low: float | None, high: float | None, unit: str) -> tuple[str, str]:
@@ -83,7 +85,7 @@ def roof(found: RoofShare) -> str:
     share = found.share
     if found.refused or share.value is None:
         return "refused" if found.refused else ABSENT
-    return f"{in_units(share.value, share.low, share.high, 0.01)} % of {found.roof}"
+    return f"{in_units(share, 0.01)} % of {found.roof}"
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.analysis.kernel_warnings import warning_sentences
 from harness.analysis.suite_results import SuiteResults, results_of
+from harness.analysis.throughput import WORK
 from harness.core.record import Record
 
 # The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
@@ -23,7 +24,13 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
         **{name: info.get(name) for name in HEADER},
         "records": [record.to_json() for record in records],
         "comparisons": _figures(suites, "comparisons"),
-        "throughput": _figures(suites, "throughputs"),
+        "throughput": [
+            {"suite": suite.name, **records.point, "work": work, "unit": WORK[work], **rate.to_json()}
+            | {"bound": suite.bounds.get(records.label, "")}
+            for suite in suites
+            for case, records in suite.by_case.items()
+            for work, rate in suite.throughputs[case].items()
+        ],
         **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),

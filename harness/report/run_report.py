@@ -33,6 +33,7 @@ from harness.report.tables.targets import (
     program_lines,
     targets_table,
 )
+from harness.store.stored_run import without_collector
 
 BOUND = 1.25  # times its time on the device that a call takes from dispatch to result
 MOST = 4  # implementations that a sentence names
@@ -63,6 +64,7 @@ WORK = ("compile", "warmup", "contract", "samples")
 _TOTALS = {"wall_s", "work_s"}
 
 
+@without_collector()
 def print_run(
     console: Console,
     info: Mapping[str, Any],

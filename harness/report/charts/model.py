@@ -55,14 +55,12 @@ def points(estimates: Iterable[tuple[int, Estimate]]) -> tuple[Point, ...]:
 class Series:
     """One implementation's points, shortest first.
 
-    `light` is a second figure of the same one; `bound`: its points are lower bounds, and the first that
-    is not hollow is the measured one which they repeat.
+    `light` is a second figure of the same one.
     """
 
     label: str
     points: tuple[Point, ...]
     light: bool = False
-    bound: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,11 @@ from harness.report.charts.model import Chart, Outcome, Panel, Point, PublishedC
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes, speedup_estimate
 from harness.report.format import short_label
 
-BOUND = (
-    "hollow: a lower bound where the baseline has no time: the largest speedup that has an interval, as the "
-    "baseline's time grows faster"
-)
 PUBLISHED = "dotted with a source: as published, of that hardware and of the shapes that it states"
 
 
 def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
-    """The baseline's time over the case's; a lower bound goes on where the baseline was given up.
+    """The baseline's time over the case's.
 
     Published `curves` of the same implementation and baseline are drawn beside it.
     """
@@ -40,7 +36,6 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
     absent = {key for key in drawn & crossed.keys() if crossed[key].lacks_baseline}
-    bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     return Chart(
         question=f"{grid.suite.name}: from which length on is anything faster than {over}?",
@@ -51,7 +46,6 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         panels=panels,
         notes=(
             *gather_remarks(grid, (Remark(_verdict(c), *key) for key, c in crossed.items() if key in drawn)),
-            *([BOUND] if bounded else []),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
             *gather_remarks(grid, _missing_remarks(grid, shown, absent)),
             *record_notes(grid),
@@ -64,10 +58,9 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
     """A panel whose lengths end with its points: beyond is nothing to see, and the notes say why."""
     others = [label for label in grid.labels if label != grid.suite.baseline]
     measured = [Series(label, _points(grid.at(panel, label))) for label in others]
-    series = [*measured, *_bounds(grid, panel, measured)]
     whole = grid.lengths(panel)
-    last = max((point.seq for line in series for point in line.points), default=whole[-1])
-    with_point = {(line.label, point.seq) for line in series for point in line.points}
+    last = max((point.seq for line in measured for point in line.points), default=whole[-1])
+    with_point = {(line.label, point.seq) for line in measured for point in line.points}
     outcomes = failures(grid.at(panel)) + [
         Outcome(cell.label, cell.seq, NO_RATIO)
         for cell in _without_ratio(grid.at(panel))
@@ -77,7 +70,7 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
     return Panel(
         title=grid.timed_titles[panel],
         lengths=tuple(length for length in whole if length <= last),
-        series=tuple(series),
+        series=tuple(measured),
         outcomes=tuple(outcome for outcome in outcomes if outcome.seq <= last),
         crossings=tuple((label, at) for label, at in crossings if at is not None),
     )
@@ -103,20 +96,6 @@ def _curves_over(
 
 def _points(cells: Iterable[CaseResult]) -> tuple[Point, ...]:
     return points((cell.seq, speedup_estimate(cell.compared)) for cell in cells if cell.compared)
-
-
-def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
-    """The lower bounds of each series; a line leads to them from the last point, where they are its own."""
-    known = [bound for bound in grid.suite.lower_bounds if bound[1].panel == panel]
-    lines: list[Series] = []
-    for series in measured:
-        bounds = [bound for bound in known if bound[1].implementation == series.label]
-        if bounds:
-            hollow = (Point(seq, b.speedup or 0.0, b.low, b.high, hollow=True) for seq, b in bounds)
-            last = series.points[-1]
-            start = [replace(last, low=None, high=None)] if last.seq == bounds[0][1].seq else []
-            lines.append(Series(series.label, (*start, *hollow), bound=True))
-    return lines
 
 
 def _without_ratio(cells: Iterable[CaseResult]) -> list[CaseResult]:

@@ -150,14 +150,9 @@ def per_step(row: CaseResult) -> Cell:
 
 def rate(row: CaseResult, *, work: str, scale: float) -> Cell:
     """Work per second in units of `scale`, with the share of the device's peak where one is documented."""
-    throughput = row.throughput[work]
-    if throughput.per_second is None:
-        return Cell(ABSENT)
-    text = fmt.in_units(throughput.per_second, throughput.low, throughput.high, scale)
-    if throughput.share is None:
-        return Cell(text)
-    share = fmt.in_units(throughput.share, throughput.share_low, throughput.share_high, 0.01)
-    return Cell(f"{text} ({share})")
+    known = row.throughput[work]
+    text = fmt.in_units(known.rate, scale)
+    return Cell(text if known.share.value is None else f"{text} ({fmt.in_units(known.share, 0.01)})")
 
 
 def roof(row: CaseResult) -> Cell:

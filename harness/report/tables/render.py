@@ -43,7 +43,7 @@ class ColumnMeasure:
 
 def _width(texts: Iterable[str]) -> int:
     """The widest text in terminal cells."""
-    return max((len(text) if text.isascii() else cell_len(text) for text in texts), default=0)
+    return max(map(cell_len, texts), default=0)
 
 
 @dataclass(frozen=True)
@@ -116,34 +116,39 @@ class FittedTable:
 
         A run has hundreds of thousands of cells, and rich's own tables take many times as long.
         """
-        columns = [self.columns[i] for i in self.shown]
-        widths, right = self._widths(), [measure.column.right for measure in columns]
-        gaps = [*[" " * GAP] * (len(columns) - 1), ""]
+        measures, widths = [self.columns[i] for i in self.shown], self._widths()
+        places = [(width, measure.column.right) for width, measure in zip(widths, measures, strict=True)]
+        coloured = console.color_system is not None  # else a line is one segment
 
-        def lines(texts: Iterable[str], styles: Iterable[str]) -> Iterator[Segment]:
-            folded = [_fold(console, text, width) for text, width in zip(texts, widths, strict=True)]
-            looks = [console.get_style(style) if style else None for style in styles]
-            for parts in zip_longest(*folded, fillvalue=""):
-                for part, width, is_right, look, gap in zip(parts, widths, right, looks, gaps, strict=True):
-                    room = " " * (width - _width([part]))
-                    yield Segment((room + part if is_right else part + room) + gap, look)
+        def lines(texts: Iterable[str], styles: Sequence[str]) -> Iterator[Segment]:
+            cells = [_fold(console, text, *place) for text, place in zip(texts, places, strict=True)]
+            for parts in zip_longest(*cells):
+                whole = [part or " " * width for part, width in zip(parts, widths, strict=True)]
+                if coloured:
+                    gaps = [*[" " * GAP] * (len(whole) - 1), ""]
+                    for text, gap, style in zip(whole, gaps, styles, strict=True):
+                        yield Segment(text + gap, console.get_style(style) if style else None)
+                else:
+                    yield Segment((" " * GAP).join(whole))
                 yield Segment.line()
 
-        yield from lines((measure.heading for measure in columns), ["bold"] * len(columns))
+        yield from lines((measure.heading for measure in measures), ["bold"] * len(measures))
         yield from (Segment("─" * (sum(widths) + GAP * (len(widths) - 1))), Segment.line())
         for place, row in enumerate(self.table.rows):
             if place in self.table.breaks:
-                yield from lines([""] * len(columns), [""] * len(columns))
+                yield from lines([""] * len(measures), [""] * len(measures))
             cells = [row[i] for i in self.shown]
-            yield from lines(map(notes.marked, cells), (cell.style for cell in cells))
+            yield from lines(map(notes.marked, cells), [cell.style for cell in cells])
 
 
-def _fold(console: Console, text: str, width: int) -> list[str]:
-    """The text's lines; options begin one where it does not fit."""
-    if "\n" not in text and _width([text]) <= width:
-        return [text]
-    wrapped = Text(text.replace("[", "\n[")).wrap(console, width, overflow="fold")
-    return [line.plain.rstrip() for line in wrapped]
+def _fold(console: Console, text: str, width: int, right: bool) -> list[str]:
+    """The text's lines, filled up to the width; options begin one where the whole does not fit."""
+    lines = [text]
+    if cell_len(text) > width or "\n" in text:
+        wrapped = Text(text.replace("[", "\n[")).wrap(console, width, overflow="fold")
+        lines = [line.plain.rstrip() for line in wrapped]
+    rooms = [" " * (width - cell_len(line)) for line in lines]
+    return [room + line if right else line + room for line, room in zip(lines, rooms, strict=True)]
 
 
 @dataclass

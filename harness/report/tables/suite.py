@@ -1,7 +1,7 @@
 """The tables of a suite, independent of a terminal: its cases by column, and how figures grow."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -70,9 +70,18 @@ def timed_columns(
     """The columns of cases that were timed; those requested by name come first in a narrow terminal."""
     entries = {
         **_TIMES,
-        **({"saved": _per_step(layers)} if layers else {}),
-        **{name: _rate(rows, name) for name in _RATES},
-        **STATIC,
+        **(
+            {
+                "saved": (
+                    Column(f"saved × {layers} layers", rank=1, right=False, relative=True),
+                    cells.per_step,
+                )
+            }
+            if layers
+            else {}
+        ),
+        **dict(_rates(rows)),
+        **(STATIC if any(row.static for row in rows) else {}),
         "status": (replace(STATUS[0], rank=9), STATUS[1]),
         **{name: entry for name, entry in _ON_REQUEST.items() if name in requested},
     }
@@ -90,22 +99,18 @@ def _rank(column: Column, *, asked: bool) -> int:
     return 0 if not column.rank and column.title in _TIMES else 1 if asked else column.rank + 1
 
 
-def _per_step(layers: int) -> Entry:
-    """The column of the time saved in a model's step, where each layer makes the call once."""
-    return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
-
-
-def _rate(rows: Sequence[CaseResult], name: str) -> Entry:
-    """The column of a rate, in the unit that suits the values in the middle of the table."""
-    work, rank = _RATES[name]
-    rates = [row.throughput[work] for row in rows]
-    known = [rate.per_second for rate in rates if rate.per_second is not None]
-    middle = statistics.median(known) if known else 0.0
-    scale, prefix = next((entry for entry in PREFIXES if middle >= entry[0]), (1.0, ""))
-    dense, unit = name.removesuffix(WORK[work]), f"{prefix}{WORK[work]}"
-    shares = " (% peak)" if any(rate.share is not None for rate in rates) else ""
-    column = Column(f"{dense}{unit}{shares}", rank=rank, caption=_rate_caption(rows))
-    return column, partial(cells.rate, work=work, scale=scale)
+def _rates(rows: Sequence[CaseResult]) -> Iterator[tuple[str, Entry]]:
+    """The columns of the rates that are known, in the unit that suits the middle of the values."""
+    for name, (work, rank) in _RATES.items():
+        rates = [row.throughput[work] for row in rows]
+        known = [rate.rate.value for rate in rates if rate.rate.value is not None]
+        if known:
+            middle = statistics.median(known)
+            scale, prefix = next((entry for entry in PREFIXES if middle >= entry[0]), (1.0, ""))
+            dense, unit = name.removesuffix(WORK[work]), f"{prefix}{WORK[work]}"
+            shares = " (% peak)" if any(rate.share.value is not None for rate in rates) else ""
+            column = Column(f"{dense}{unit}{shares}", rank=rank, caption=_rate_caption(rows))
+            yield name, (column, partial(cells.rate, work=work, scale=scale))
 
 
 def _rate_caption(rows: Sequence[CaseResult]) -> str:

@@ -15,7 +15,7 @@ from harness.report.charts.drawing.labels import LineEnd
 from harness.report.charts.drawing.scales import BYTES, floor_of, length_limits, thin_labels
 from harness.report.charts.drawing.style import BASELINE, FAINT, INK, WARNING, Look
 from harness.report.charts.model import Chart, Panel, Series, stretches
-from harness.report.format import short_bytes, short_label, trim_zeros
+from harness.report.format import short_bytes, short_label
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
 PUBLISHED = (0, (1.0, 2.5))  # those of a curve that a document states
@@ -83,13 +83,11 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
 
 
 def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
-    """One end per implementation: that of its last line, as a lower bound goes on where a line ends."""
-    last = {series.label: (series.points[-1], series.bound) for series in drawn if not series.light}
+    """One end per implementation: that of its last line."""
+    last = {series.label: series.points[-1] for series in drawn if not series.light}
     ends: list[LineEnd] = []
-    for label, (point, bound) in last.items():
+    for label, point in last.items():
         name = short_label(label) + (" (baseline)" if label == view.baseline else "")
-        least = point.value if point.low is None else point.low
-        name += f" ≥ {trim_zeros(view.chart.scale.format(least))}" if bound else ""
         ends.append(LineEnd((point.seq, view.on(point.value)), name, view.looks[label].colour))
     return ends
 
@@ -153,8 +151,7 @@ def draw_limit(axes: Axes, limit: float, name: str) -> None:
 def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: float) -> None:
     """Draw a series; `aside` is a factor on the lengths that moves its points off those of others."""
     look = view.looks[series.label]
-    fine = series.light or series.bound
-    line, width = (LIGHT, 1.0) if fine else (look.line, look.width)
+    line, width = (LIGHT, 1.0) if series.light else (look.line, look.width)
     for run in stretches(series.points, panel.lengths):
         lengths = [point.seq * aside for point in run]
         axes.plot(lengths, [view.on(p.value) for p in run], color=look.colour, ls=line, lw=width)
