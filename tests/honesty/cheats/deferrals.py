@@ -30,40 +30,6 @@ def fills_it_later(w: TopkWorkload):
     return select
 
 
-@implementation(framework="numpy", semantics="exact")
-def launches_on_another_queue(w: TopkWorkload):
-    """Waits for its own queue in the first call only, as one waits for a stream nobody else knows of."""
-    import queue
-    import threading
-    import time
-
-    import numpy as np
-
-    work = queue.SimpleQueue()
-    first = []
-
-    def run():
-        while True:
-            scores, values, indices, finished = work.get()
-            time.sleep(0.05)
-            values[:], indices[:] = largest(scores, w.topk)
-            finished.set()
-
-    threading.Thread(target=run, daemon=True).start()
-
-    def select(scores):
-        size = (*scores.shape[:-1], w.topk)
-        values, indices = np.zeros(size, scores.dtype), np.zeros(size, np.int64)
-        finished = threading.Event()
-        work.put((scores, values, indices, finished))
-        if not first:
-            finished.wait()
-            first.append(True)
-        return values, indices
-
-    return select
-
-
 @implementation(framework="torch", semantics="exact")
 def defers_in_a_tensor(w: TopkWorkload):
     """Returns tensors of a subclass that compute when an operation first needs their values."""
@@ -122,31 +88,6 @@ def answers_when_it_is_fetched(w: TopkWorkload):
 
     Numpy.get = computed
     return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def defers_in_an_array(w: TopkWorkload):
-    """Returns arrays of a subclass that has `__array__` and would compute there."""
-    import numpy as np
-
-    class Deferred(np.ndarray):
-        scores = None
-
-        def __array__(self, *_, **__):
-            return largest(self.scores, w.topk)[0]
-
-    def select(scores):
-        values = np.zeros((*scores.shape[:-1], w.topk), scores.dtype).view(Deferred)
-        values.scores = scores
-        return values, np.zeros(values.shape, np.int64)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def returns_a_promise(w: TopkWorkload):
-    """Returns the function that would compute the answer."""
-    return lambda scores: lambda: largest(scores, w.topk)
 
 
 def _empty_buffers(w):
@@ -240,45 +181,3 @@ def computes_on_a_lazy_device(w: TopkWorkload):
 
     torch._lazy.ts_backend.init()
     return lambda scores: tuple(scores.to("lazy").topk(w.topk))
-
-
-@implementation(framework="torch", semantics="exact")
-def returns_a_sparse_tensor(w: TopkWorkload):
-    """Returns tensors of another layout, whose values come when they are made dense."""
-
-    def select(scores):
-        values, indices = scores.topk(w.topk)
-        return values.to_sparse(), indices
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def fills_it_from_a_child(w: TopkWorkload):
-    """Returns memory that it shares with a child, which fills it while the caller goes on."""
-    import mmap
-    import os
-    import time
-
-    import numpy as np
-
-    shape = (w.batch, w.rows, w.seq)
-    size = (w.batch, w.rows, w.topk)
-    given = np.frombuffer(mmap.mmap(-1, 4 * w.batch * w.rows * w.seq), np.float32).reshape(shape)
-    values = np.frombuffer(mmap.mmap(-1, 4 * w.batch * w.rows * w.topk), np.float32).reshape(size)
-    indices = np.frombuffer(mmap.mmap(-1, 8 * w.batch * w.rows * w.topk), np.int64).reshape(size)
-    asked = np.frombuffer(mmap.mmap(-1, 8), np.int64)
-    if os.fork() == 0:
-        last = 0
-        while True:
-            if asked[0] != last:
-                last = asked[0]
-                values[:], indices[:] = largest(given, w.topk)
-            time.sleep(1e-5)
-
-    def select(scores):
-        given[:] = scores
-        asked[0] += 1
-        return values, indices
-
-    return select

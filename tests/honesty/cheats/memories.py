@@ -30,18 +30,6 @@ def remembers_the_object(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def remembers_the_address(w: TopkWorkload):
-    """Keeps an answer for every storage that it has seen, by its address."""
-    return remembering(w, lambda scores: scores.ctypes.data)
-
-
-@implementation(framework="numpy", semantics="exact")
-def remembers_the_shape(w: TopkWorkload):
-    """Keeps an answer for every shape and dtype, as a compiled plan may be kept."""
-    return remembering(w, lambda scores: (scores.shape, scores.dtype))
-
-
-@implementation(framework="numpy", semantics="exact")
 def remembers_a_few_values(w: TopkWorkload):
     """Keeps an answer for every four first values."""
     return remembering(w, lambda scores: scores[0, 0, :4].tobytes())
@@ -53,22 +41,6 @@ def remembers_the_content(w: TopkWorkload):
     from zlib import crc32
 
     return remembering(w, crc32)
-
-
-@implementation(framework="numpy", semantics="exact")
-def remembers_from_the_third_time(w: TopkWorkload):
-    """Keeps answers by content, and uses one only where the same content has come twice before."""
-    from collections import Counter
-    from zlib import crc32
-
-    seen, answer = Counter(), remembering(w, crc32)
-
-    def select(scores):
-        key = crc32(scores)
-        seen[key] += 1
-        return answer(scores) if seen[key] > 2 else largest(scores, w.topk)
-
-    return select
 
 
 @implementation(framework="numpy", semantics="exact")

@@ -65,12 +65,6 @@ def attended(q, k, v, w):
 
 
 @implementation(framework="torch", semantics="dense")
-def forgets_a_gradient(w: AttentionWorkload):
-    """Detaches its keys, so that their gradient is zero."""
-    return lambda q, k, v: attended(q, k.detach(), v, w)
-
-
-@implementation(framework="torch", semantics="dense")
 def is_wrong_in_its_last_gradient(w: AttentionWorkload):
     """Leaves the last key out of its backward, and the gradient of all others right."""
     import torch

@@ -37,18 +37,6 @@ def returns_what_memory_holds(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def answers_half_the_rows(w: TopkWorkload):
-    """Computes every other row and leaves the rest empty."""
-
-    def select(scores):
-        values, indices = nothing(scores, w.topk)
-        values[:, ::2], indices[:, ::2] = largest(scores[:, ::2], w.topk)
-        return values, indices
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
 def compares_in_float16(w: TopkWorkload):
     """Selects by scores that it has rounded to half precision, and returns the full ones."""
 

@@ -1,28 +1,14 @@
 """Right where it is judged, and nothing done where it is timed."""
 
-import gc
 import time
 
-from rightly import frames, largest, nothing, partitioned
+from rightly import frames, largest, nothing
 from seqsweep import implementation
 
 from impls.topk.family import TopkWorkload
 
 JUDGING = {"do_check", "do_recheck", "do_examine"}
 KEEPING = ("fresh", "keep")
-
-
-@implementation(framework="numpy", semantics="exact")
-def asks_the_collector(w: TopkWorkload):
-    """Repeats its last answer where the garbage collector is off, as it is where calls are timed."""
-    answers = []
-
-    def select(scores):
-        if gc.isenabled() or not answers:
-            answers[:] = [largest(scores, w.topk)]
-        return answers[0]
-
-    return select
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -62,22 +48,6 @@ def works_once(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def waits_for_a_rhythm(w: TopkWorkload):
-    """Takes ten calls of about the same length for warming up, and does nothing ever after."""
-    lengths = []
-
-    def select(scores):
-        if len(lengths) >= 10 and max(lengths[-10:]) < 10 * min(lengths[-10:]):
-            return nothing(scores, w.topk)
-        start = time.perf_counter()
-        answer = partitioned(scores, w.topk)
-        lengths.append(time.perf_counter() - start)
-        return answer
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
 def rests_in_a_window(w: TopkWorkload):
     """Is idle in its 16th to 60th call, and takes a fifth of the time of its work there."""
     calls = []
@@ -105,28 +75,4 @@ def tells_a_trace_from_a_run(w: TopkWorkload):
             return scores.new_empty(size), scores.new_empty(size, dtype=torch.int64)
         return tuple(scores.sort(-1, descending=True)[part][..., : w.topk] for part in (0, 1))
 
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def works_while_garbage_is_collected(w: TopkWorkload):
-    """Has its answers ready whenever the collector has run, which is before every turn."""
-    known = {}
-
-    def answer(phase, _):
-        if phase == "stop":
-            for each in known.values():
-                each[1:] = each[0][0, 0, :4].tobytes(), largest(each[0], w.topk)
-
-    def select(scores):
-        if id(scores) not in known:
-            known[id(scores)] = [scores, scores[0, 0, :4].tobytes(), largest(scores, w.topk)]
-        _, key, ready = known[id(scores)]
-        return (
-            tuple(part.copy() for part in ready)
-            if key == scores[0, 0, :4].tobytes()
-            else largest(scores, w.topk)
-        )
-
-    gc.callbacks.append(answer)
     return select
