@@ -54,12 +54,6 @@ def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str,
     return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
 
 
-def show_source(target: Any, written: Path) -> Path:
-    """The file to name on a command line: a builder's own, or for a plain callable the written one."""
-    file, _ = _source_of(target)
-    return file if isinstance(target, Implementation) else written
-
-
 def _write(folder: Path, target: Any, path: list[str], adapter: str = "") -> Path:
     file, name = _source_of(target)
     folders = list(dict.fromkeys(filter(None, [str(home_of(file)), *path])))
@@ -129,8 +123,7 @@ def find_target(
         written = write_adapter(folder, target, known.family(home), framework, semantics)
         name = written.stem
     everything = known.merged(discovery.plugin(str(written)))
-    shown = show_source(target, written)
-    return TargetInfo(everything, everything.implementation(f"{home}/{name}").id, (*given, str(shown)))
+    return TargetInfo(everything, everything.implementation(f"{home}/{name}").id, (*given, str(written)))
 
 
 def plan_cases(target: TargetInfo, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:

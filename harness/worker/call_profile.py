@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from harness.worker.stage_recorder import OUTSIDE
 
 MOST_OPERATORS = 20  # that a profile lists
 PARAMETERS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")  # with a function's type among them at most
-LONGEST = 100  # characters of a kernel's name; of a longer one the first stay, and a hash of all
 
 
 def longest_operators(
@@ -70,7 +68,4 @@ def shorten(name: str) -> str:
     'unrolled_kernel<4, FillFunctor<int>>'
     """
     short = PARAMETERS.sub("", name.removeprefix("void ")).rstrip() or name
-    short = re.sub(r"\(anonymous namespace\)::|\b\w+::", "", short).replace(" >", ">")
-    if len(short) <= LONGEST:
-        return short
-    return f"{short[:LONGEST]}…{sha256(name.encode()).hexdigest()[:8]}"
+    return re.sub(r"\(anonymous namespace\)::|\b\w+::", "", short).replace(" >", ">")

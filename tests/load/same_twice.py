@@ -41,7 +41,6 @@ def _of(w):
     }[w.kernel]
 
 
-ITSELF = Semantics("itself", lambda w, rows: _of(w), within(rel_rms=1e-5), framework="torch")
 FAMILY = Family(
     name="same_twice",
     question="How often are two equal programs told apart?",

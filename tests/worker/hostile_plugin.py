@@ -17,13 +17,7 @@ OUTCOMES = {
     "interrupts": ("crashed", "KeyboardInterrupt (hostile_plugin.py:"),
     "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
     "closes_descriptors": ("crashed", ""),
-    "remembers": ("incorrect", "another one when the call returned"),
-    "spoils": ("incorrect", "scores"),
     "misplaces_itself": ("crashed", "SideError: I am the other side"),
-    "answers_text": (
-        "crashed",
-        'it answered "check" in another form than is agreed (Expected `object`, got `str`)',
-    ),
     "answers_nan": ("crashed", 'it answered "sample" in another form than is agreed (a figure is nan)'),
     "announces_compilations": ("timeout", "no answer within"),
 }
@@ -117,32 +111,6 @@ def closes_descriptors(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def remembers(w: TopkWorkload):
-    """Answers from memory after its first call."""
-    memory = {}
-
-    def topk(scores):
-        key = id(scores)
-        if key not in memory:
-            memory[key] = _exact(scores, w.topk)
-        return memory[key]
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
-def spoils(w: TopkWorkload):
-    """Sorts its input in place."""
-
-    def topk(scores):
-        answer = _exact(scores, w.topk)
-        scores.sort(axis=-1)
-        return answer
-
-    return topk
-
-
-@implementation(framework="numpy", semantics="exact")
 def chatters(w: TopkWorkload):
     """Prints without end."""
 
@@ -159,14 +127,6 @@ def misplaces_itself(w: TopkWorkload):
     from harness.core.errors import SideError
 
     raise SideError("I am the other side")
-
-
-@implementation(framework="numpy", semantics="exact")
-def answers_text(w: TopkWorkload):
-    from harness.worker.case_worker import CaseWorker
-
-    CaseWorker.do_check = lambda *_, **__: "haha"
-    return lambda scores: _exact(scores, w.topk)
 
 
 @implementation(framework="numpy", semantics="exact")

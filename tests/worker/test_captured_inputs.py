@@ -3,7 +3,6 @@
 import json
 import pickle
 import struct
-import zipfile
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -100,15 +99,10 @@ TERA = 10**12
     ("header", "said"),
     [
         (entry(shape=[TERA], data_offsets=[0, 4 * TERA]), "lies outside of the file"),
-        (entry(shape=[2, 3, TERA]), "has another size"),
-        (entry(data_offsets=[-96, 0]), "lies outside"),
         (entry(data_offsets=[0.0, 96.0]), "TypeError"),
-        (entry(shape=None), "TypeError"),
         (entry(dtype="F8_E4M3"), "is F8_E4M3; use one of F64, F32"),
-        ([1], "AttributeError"),
         (b"{", "would have 1 bytes, and the file has 105"),
         (b"[" * 9000, "RecursionError"),
-        ({}, "holds no tensor"),
     ],
     ids=str,
 )
@@ -116,31 +110,6 @@ def test_a_header_is_believed_in_nothing(tmp_path, header, said):
     path = safetensors(tmp_path / "caught.safetensors", header, bytes(96))
     with pytest.raises(Unsupported, match=f"{path}.*{said}"):
         read(path)
-
-
-def npy(path, header, data=b""):
-    """An .npz of one member with any header and data."""
-    text = (header if isinstance(header, bytes) else repr(header).encode()) + b"\n"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
-    return path
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        {"descr": "<f4", "fortran_order": False, "shape": (2, 3, TERA)},
-        {"descr": "<f4", "fortran_order": False, "shape": (2, 3, -4)},
-        {"descr": "<f4", "fortran_order": False},
-        "print('run me')",
-        # numpy reads it once more as Python 2 wrote it, and its tokenizer raises an error of its own.
-        b"{'descr': ((('<f4', 'fortran_order': False, 'shape': (2, 3, 4), }",
-    ],
-    ids=str,
-)
-def test_a_members_header_is_believed_in_nothing(tmp_path, header):
-    with pytest.raises(Unsupported, match=r"caught\.npz"):
-        read(npy(tmp_path / "caught.npz", header, bytes(96)))
 
 
 def test_nothing_is_unpickled(tmp_path):

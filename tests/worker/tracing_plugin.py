@@ -7,7 +7,6 @@ UNAVAILABLE = {
     "keeps": None,
     "dies_when_traced": "tracing it over fake tensors ended the process (SIGABRT)",
     "hangs_when_traced": "tracing it took more than 1 s",
-    "leaves_when_traced": "tracing it over fake tensors ended the process (exit status 4)",
 }
 
 
@@ -57,10 +56,3 @@ def hangs_when_traced(w: TopkWorkload):
     import threading
 
     return _when_traced(w, threading.Event().wait)
-
-
-@implementation(framework="torch", semantics="exact")
-def leaves_when_traced(w: TopkWorkload):
-    import os
-
-    return _when_traced(w, lambda: os._exit(4))

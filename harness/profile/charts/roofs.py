@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -14,8 +13,6 @@ from harness.analysis.results import label_of
 from harness.analysis.roofline import WIDTHS, Roofline
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
-from harness.catalog.accelerators import accelerator_called
-from harness.core.fingerprint_identity import accelerator_name
 from harness.core.grouped import grouped
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count
@@ -36,7 +33,6 @@ SIZE = 6.5  # points
 LINE = 0.075  # the height of a roof's name over that of the panel
 LineStyle = str | tuple[int, tuple[float, ...]]
 RISING: tuple[LineStyle, ...] = ("-", (0, (6.0, 1.5)), (0, (4.0, 1.5, 1.0, 1.5)), (0, (2.0, 1.0)))
-DATASHEET: LineStyle = (0, (1.0, 2.0))
 FLOPS, BYTES = "FLOP/s", "B/s"
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
@@ -49,12 +45,11 @@ class Roof:
     value: float
     unit: str  # FLOPS or BYTES
     line: LineStyle = "-"
-    datasheet: bool = False
 
     @property
     def words(self) -> str:
         rate = fmt.trim_zeros(fmt.per_second(self.value, None, None, self.unit)[0])
-        return f"{self.name} {rate}" + (", datasheet" if self.datasheet else "")
+        return f"{self.name} {rate}"
 
 
 @dataclass(frozen=True)
@@ -115,8 +110,8 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
     machine = next((r.fingerprint for r in records if r.fingerprint in suite.rooflines), None)
     if machine is None:
         return None
-    facts, roofline = suite.fingerprints.get(machine) or {}, suite.rooflines[machine]
-    roofs = tuple(_roofs(roofline, {str(record.workload.get("dtype")) for record in records}, facts))
+    dtypes = {str(record.workload.get("dtype")) for record in records}
+    roofs = tuple(_roofs(suite.rooflines[machine], dtypes))
     calls = [record for record in records if record.fingerprint == machine and record.mode == COUNTED_MODE]
     longest = [cases[-1] for cases in series if cases[-1].record.fingerprint == machine]
     drawn = [RoofPanel(CALLS, roofs, tuple(_call_points(suite, calls)))]
@@ -136,7 +131,7 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
     )
 
 
-def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> Iterator[Roof]:
+def _roofs(roofline: Roofline, dtypes: set[str]) -> Iterator[Roof]:
     """The roofs to draw: those of dtypes at least as wide as the narrowest used, as for shares; else all.
 
     Levels of memory with one rate share a line.
@@ -148,11 +143,6 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
     levels = grouped(roofline.levels, lambda name: roofline.levels[name].rate)
     for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
         yield Roof(", ".join(names), rate, BYTES, line)
-    accelerator = accelerator_called(accelerator_name(facts) or "")
-    if accelerator is not None:
-        known = ((kind, peak) for kind, peak in accelerator.peak_flops.items() if kind in dtypes)
-        yield from (Roof(kind, peak, FLOPS, DATASHEET, datasheet=True) for kind, peak in known)
-        yield Roof("memory", accelerator.bandwidth_bytes_s, BYTES, DATASHEET, datasheet=True)
 
 
 def _call_points(suite: SuiteResults, records: Sequence[Record]) -> Iterator[RoofPoint]:

@@ -30,32 +30,41 @@ DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torc
 
 @dataclass
 class Storage:
-    """One storage; `before` the timed part, or `saved` for a backward."""
+    """One live storage, numbered in order of creation; `before` the timed part, or `saved` for a backward."""
 
+    number: int
     bytes: int
     operator: str
     shape: str
     source: str
     before: bool = False
     saved: bool = False
+    ref: Any = None
 
 
-class StorageLog:
-    """The storages of a trace, by keys that later storages may reuse, and those alive at its peak."""
+class LiveBytes:
+    """Bytes alive `now`, and their `peak`; with `lines`, also what is alive there, and who allocated it."""
 
-    def __init__(self) -> None:
-        self.alive: dict[int, Storage] = {}
+    def __init__(self, *, lines: bool) -> None:
+        self.now = self.peak = 0
+        self.is_peak = False  # nothing has been freed since the peak
+        self.alive: dict[int, Storage] = {}  # by keys that later storages may reuse
         self.at_peak: list[tuple[int, Storage]] = []
+        self.next_number = itertools.count(1)
+        self.has_lines = lines
         self.lines: dict[int, str] = {}  # of the forward, by sequence number of the autograd node
         self.in_backward = False
 
     def begin(self) -> None:
-        """Begin the timed part: what is alive now and no argument was saved for it."""
+        """Begin the timed part: the peak counts from here. What is alive and no argument was saved for it."""
+        self.peak, self.is_peak = self.now, True
         for storage in self.alive.values():
             storage.before = storage.saved = True
 
     def enter(self) -> None:
         """Before an operator runs: note its line by its node, or what a beginning backward finds saved."""
+        if not self.has_lines:
+            return
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
         if node is not None and not self.in_backward:
             self.in_backward = True
@@ -64,17 +73,38 @@ class StorageLog:
         if node is None and torch.is_grad_enabled():
             self.lines.setdefault(next_node() - 1, _user_line())
 
-    def add_storage(self, key: int, tensor: torch.Tensor, size: int, operator: str) -> None:
-        dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
-        shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
-        self.alive[key] = Storage(size, operator, shape, self._line())
+    def hold(self, tree: Any, operator: str = "") -> None:
+        """Count a tree's storages until they are freed."""
+        for key, storage, tensor in storages(tree):
+            if key not in self.alive:
+                dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
+                shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
+                line = self._line() if self.has_lines else ""
+                held = Storage(next(self.next_number), storage.nbytes(), operator, shape, line)
+                self.alive[key] = held
+                self.now += held.bytes
+                if self.now > self.peak:
+                    self.peak, self.is_peak = self.now, True
+                held.ref = weakref.ref(storage, partial(self._release, key))
 
     def _line(self) -> str:
-        node: Any = torch._C._current_autograd_node()  # None outside of a backward
+        node: Any = torch._C._current_autograd_node()
         return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
+
+    def keep_peak(self) -> None:
+        """Keep what is alive at the peak, before anything of it is freed."""
+        if self.has_lines and self.is_peak:
+            self.at_peak = list(self.alive.items())
+        self.is_peak = False
+
+    def _release(self, key: int, _: Any) -> None:
+        self.keep_peak()
+        if released := self.alive.pop(key, None):
+            self.now -= released.bytes
 
     def buffers(self, arguments: Mapping[int, str], results: Collection[int]) -> list[Owner]:
         """The buffers that were alive at the peak; `arguments` are names by storage key."""
+        self.keep_peak()
         return [
             _owner(each, arguments.get(key), returned=key in results and self.alive.get(key) is each)
             for key, each in self.at_peak
@@ -116,52 +146,6 @@ def _user_line() -> str:
 @cache
 def _inside(file: str) -> bool:
     return file.startswith(INSIDE) or (file.startswith(LIBRARY) and "site-packages" not in file)
-
-
-class LiveBytes:
-    """Bytes alive `now`, and their `peak`; a `log` gets what is alive there."""
-
-    def __init__(self, log: StorageLog | None) -> None:
-        self.log = log
-        self.now = self.peak = 0
-        self.at_peak = False  # nothing has been freed since the peak
-        self.numbers: dict[int, int] = {}  # storages numbered in order of creation
-        self.sizes: dict[int, int] = {}
-        self.refs: dict[int, Any] = {}
-        self.next_number = itertools.count(1)
-
-    def begin(self) -> None:
-        """Begin the timed part: the peak and the log count from here."""
-        self.peak, self.at_peak = self.now, True
-        if self.log:
-            self.log.begin()
-
-    def hold(self, tree: Any, operator: str = "") -> None:
-        """Count a tree's storages until they are freed."""
-        for key, storage, tensor in storages(tree):
-            if key not in self.sizes:
-                self.sizes[key] = storage.nbytes()
-                self.numbers[key] = next(self.next_number)
-                self.now += self.sizes[key]
-                if self.log:
-                    self.log.add_storage(key, tensor, self.sizes[key], operator)
-                if self.now > self.peak:
-                    self.peak, self.at_peak = self.now, True
-                self.refs[key] = weakref.ref(storage, partial(self._release, key))
-
-    def keep_peak(self) -> None:
-        """Keep what is alive at the peak, before anything of it is freed."""
-        if self.log and self.at_peak:
-            self.log.at_peak = list(self.log.alive.items())
-        self.at_peak = False
-
-    def _release(self, key: int, _: Any) -> None:
-        self.keep_peak()
-        self.now -= self.sizes.pop(key, 0)
-        if self.log:
-            self.log.alive.pop(key, None)
-        self.numbers.pop(key, None)
-        self.refs.pop(key, None)
 
 
 def storages(tree: Any) -> Iterator[tuple[int, Any, torch.Tensor]]:

@@ -27,7 +27,7 @@ from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Bind, Patience
 from harness.worker.frameworks.torch.operators import FORMULAS
-from harness.worker.frameworks.torch.storages import LiveBytes, StorageLog, argument_names, storages
+from harness.worker.frameworks.torch.storages import LiveBytes, Storage, argument_names, storages
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -57,11 +57,10 @@ class CpuFakeTensorMode(FakeTensorMode):
 class TraceTotals(TorchDispatchMode):
     """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
 
-    def __init__(self, patience: Patience, log: StorageLog | None) -> None:
+    def __init__(self, patience: Patience, *, owners: bool) -> None:
         super().__init__()
         self.flop_counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-        self.log = log
-        self.memory = LiveBytes(log)
+        self.memory = LiveBytes(lines=owners)
         self.digest = sha256()
         self.timed = False
         self.patience = patience
@@ -90,9 +89,8 @@ class TraceTotals(TorchDispatchMode):
             # A mode is disabled inside its own handler; entered again, it sees the decomposition's operators.
             with self:
                 return func.decompose(*args, **kwargs)
-        spelled = spell((args, kwargs), self.memory.numbers)
-        if self.log:
-            self.log.enter()
+        spelled = spell((args, kwargs), self.memory.alive)
+        self.memory.enter()
         result = func(*args, **kwargs)
         if func is not DEVICE:
             self.digest.update(f"{func} {spelled}\n".encode())
@@ -117,19 +115,20 @@ def _composite(func: Any) -> bool:
     return isinstance(func, torch._ops.OpOverload) and func.has_kernel_for_dispatch_key(COMPOSITE)
 
 
-def spell(value: Any, numbers: Mapping[int, int]) -> Any:
+def spell(value: Any, alive: Mapping[int, Storage]) -> Any:
     """A tree of arguments as strings, for the program's hash.
 
     A tensor is identified by its storage's number, so that the data flow between operators is hashed, too.
     """
     if isinstance(value, torch.Tensor):
-        number = numbers.get(value.untyped_storage()._cdata, 0)
+        storage = alive.get(value.untyped_storage()._cdata)
+        number = storage.number if storage else 0
         return f"{value.dtype}{tuple(value.shape)}{value.stride()} in {number}+{value.storage_offset()}"
     kind = type(value)
     if kind is list or kind is tuple:
-        return kind([spell(part, numbers) for part in value])
+        return kind([spell(part, alive) for part in value])
     if kind is dict:
-        return {name: spell(part, numbers) for name, part in value.items()}
+        return {name: spell(part, alive) for name, part in value.items()}
     return repr(value) if value is None or isinstance(value, PLAIN) else str(kind)
 
 
@@ -170,7 +169,7 @@ def figures(
     With `cpu`, nothing is placed on another device. An untraceable call has no figures, with the reason.
     """
     mode = (CpuFakeTensorMode if cpu else FakeTensorMode)(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, StorageLog() if owners else None)
+    totals = TraceTotals(patience, owners=owners)
     start = time.perf_counter()
     try:
         with run_uncompiled() as compiled, mode:
@@ -212,10 +211,9 @@ def figures(
         unavailable=unavailable,
         warnings=() if compiled else (SCRATCH,),
     )
-    if totals.log is None or static.planned_bytes is None:
+    if not owners or static.planned_bytes is None:
         return static
-    totals.memory.keep_peak()
-    buffers = totals.log.buffers(dict(argument_names(inputs)), returned)
+    buffers = totals.memory.buffers(dict(argument_names(inputs)), returned)
     peak = sum(owner.bytes for owner in buffers)
     return replace(static, owners=Owners.of(buffers, peak, static.planned_bytes))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import repeat
@@ -151,16 +151,10 @@ def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures,
     """The figures of every launched kernel, once per configuration and grid."""
     from harness.worker.frameworks.triton.launches import count_launches
 
-    read_machine_code([recorder])
-    return tuple(kernel_figures(launch, count, wanted) for launch, count in count_launches(recorder.launches))
-
-
-def read_machine_code(recorders: Iterable[Recorder]) -> None:
-    """Disassemble the compiled kernels concurrently: NVIDIA's tools take longer than Triton's compiler."""
-    compiled = [launch.compiled for recorder in recorders for launch in recorder.launches]
-    cubins = dict.fromkeys(kernel.asm["cubin"] for kernel in compiled)
-    with ThreadPoolExecutor(usable_cores()) as threads:
+    cubins = dict.fromkeys(launch.compiled.asm["cubin"] for launch in recorder.launches)
+    with ThreadPoolExecutor(usable_cores()) as threads:  # NVIDIA's tools take longer than Triton's compiler
         list(threads.map(machine_code.read, cubins, repeat(machine_code.tools_folder())))
+    return tuple(kernel_figures(launch, count, wanted) for launch, count in count_launches(recorder.launches))
 
 
 def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:

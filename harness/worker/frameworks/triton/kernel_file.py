@@ -26,7 +26,6 @@ from harness.worker.frameworks.triton.environment import prepare_environment
 from harness.worker.frameworks.triton.kernel_compiler import (
     compiled_kernels,
     gpu_of,
-    read_machine_code,
     use_absent_gpu,
 )
 
@@ -134,7 +133,6 @@ def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     kernel = _find(_load(Path(question["file"])), question["kernel"])
     arguments = _bind(kernel, question["kernel"], read_arguments(question["args"]))
     compiled = {name: _compile(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
-    read_machine_code(recorder for recorder in compiled.values() if not isinstance(recorder, str))
     return {name: _figures(outcome, gpus[name]) for name, outcome in compiled.items()}
 
 
