@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
     from harness.core.record import Record
     from harness.report.progress import Progress
-    from harness.run.dry_run import DryRun
     from harness.run.session import Done
     from harness.store.prune import PrunedRun
     from harness.store.stored_run import Stored
@@ -114,14 +113,17 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
         print_line("\n".join([f"wrote {file}", *(f"next: {command}" for command in commands)]))
 
 
-def print_plan(planned: DryRun, *, json: bool) -> None:
+def print_plan(schedule: Schedule, *, json: bool) -> None:
     """Print the suites of a dry run."""
+    from harness.run.dry_run import count_cases
+
+    suites, total, budget_s = count_cases(schedule)
     if json:
-        print_json({"suites": [vars(suite) for suite in planned.suites]})
+        print_json({"suites": [vars(suite) for suite in suites]})
     else:
         from harness.report.tables.listing import dry_run_table
 
-        console().print(dry_run_table(planned.suites, planned.total, planned.budget_s))
+        console().print(dry_run_table(suites, total, budget_s))
         print_line("seqsweep static compiles every case, and says what each plans.")
 
 
