@@ -10,7 +10,7 @@ from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.regular_file import read_regular
 from harness.store.atomic import make_folder, write_files
 from harness.store.find import runs_in
-from harness.store.runs import RunFolder, is_run_id, run_lock
+from harness.store.runs import RunFolder, run_lock
 from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, GZIPPED, INFO, RECORDS, is_run
 
 
@@ -49,8 +49,9 @@ def collect(sources: Sequence[Path], results: Path) -> Collection:
         try:
             if found := read_pieces(folder):
                 pieces |= {piece.run: piece for piece in found if piece.run not in pieces}
-            else:
-                copies |= _copy_of(folder, target, copies)
+            elif not (target / folder.id / INFO).is_file():
+                whole_lines(folder)
+                copies.setdefault(folder.id, run_files(folder.path))
         except SeqsweepError as error:
             problems.append(f"left out: {error}")
     joined = tuple(joined_runs(pieces.values()))
@@ -91,23 +92,6 @@ def _runs_of(source: Path) -> list[RunFolder]:
     if not runs:
         raise UsageError(f"{source} holds no runs; name a folder of results, or of one run")
     return runs
-
-
-def _copy_of(
-    folder: RunFolder, target: Path, copies: Mapping[str, Mapping[str, bytes]]
-) -> dict[str, dict[str, bytes]]:
-    """The files of a whole run under its id; empty where the target has it. UsageError for another one."""
-    if not is_run_id(folder.id):
-        raise UsageError(f"{folder.path}: its name is no run's id; copy it again under its own name")
-    whole_lines(folder)
-    ours = target / folder.id
-    files = run_files(folder.path)
-    there = copies.get(folder.id) or (run_files(ours) if (ours / INFO).is_file() else files)
-    if there != files:
-        raise UsageError(
-            f"{folder.path}: another run of this id lies in {ours}; delete that one to take this"
-        )
-    return {} if (ours / INFO).is_file() else {folder.id: files}
 
 
 def run_files(folder: Path) -> dict[str, bytes]:

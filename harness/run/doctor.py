@@ -15,28 +15,10 @@ from harness.run.machine.lock import held_by
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
 
-# How a measuring process differs from a user's own; `make drill-overhead` measures what that costs.
-DIFFERENCES: Mapping[str, str] = {
-    "JAX_PLATFORMS": "the case's device alone; otherwise jax would map libtpu, which prints",
-    "TF_CPP_MIN_LOG_LEVEL=2": "XLA's log would mix with the case's own output",
-    "XLA_PYTHON_CLIENT_PREALLOCATE=false": "a GPU's memory is shared by the cases of a group",
-    "PYTHONUNBUFFERED=1": "what a case printed is known when it crashes",
-    "MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_": "in a gate: one level of page faults, not two",
-    "cores": "as many as --threads, while it compiles: XLA sizes its pool by that",
-    "address space": "limited by --memory, so that a case fails instead of the machine",
-    "oom_score_adj 1000": "the kernel ends a case before it ends the runner",
-    "fork": "from a process that has imported the framework: pages are copied at their first write",
-    "garbage collector": "runs before a turn and not within one",
-    "neighbours": "whoever is not on turn is stopped (SIGSTOP), and keeps its memory",
-}
-
 
 @dataclass(frozen=True)
 class Finding:
-    """`state` is `ok`, `optional` (missing, and needed for some things only), `problem`, or `differs`.
-
-    `differs` marks a difference between a measuring process and a user's own.
-    """
+    """`state` is `ok`, `optional` (missing, and needed for some things only) or `problem`."""
 
     what: str
     state: str
@@ -59,7 +41,6 @@ def examine(results: Path) -> list[Finding]:
         _gpu(facts["gpu"]),
         _lock("cpu"),
         _results(results),
-        *(Finding(what, "differs", why) for what, why in DIFFERENCES.items()),
     ]
 
 

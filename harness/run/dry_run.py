@@ -29,26 +29,17 @@ class PlannedSuite:
     settings: Settings
 
 
-@dataclass(frozen=True)
-class DryRun:
-    """The suites of a schedule.
+def count_cases(schedule: Schedule) -> tuple[list[PlannedSuite], int, float]:
+    """(suites, cases of all suites together, seconds of their budgets). Nothing is compiled.
 
-    `total` and `budget_s` are of all suites together; a case that several suites share counts once.
+    A case that several suites share counts once in all.
     """
-
-    suites: Sequence[PlannedSuite]
-    total: int
-    budget_s: float
-
-
-def count_cases(schedule: Schedule) -> DryRun:
-    """The cases of each suite and of all together. Nothing is compiled."""
     reasons = {skip.case: skip.reason for skip in schedule.skips}
     replicates, groups = schedule.replicates, schedule.groups
-    return DryRun(
-        suites=[_count_suite(suite, reasons, replicates) for suite in schedule.suites],
-        total=sum(len(group.cases) for group in groups) * replicates,
-        budget_s=sum(len(group.cases) * group.settings.budget_s for group in groups) * replicates,
+    return (
+        [_count_suite(suite, reasons, replicates) for suite in schedule.suites],
+        len(schedule.cases) * replicates,
+        sum(len(group.cases) * group.settings.budget_s for group in groups) * replicates,
     )
 
 

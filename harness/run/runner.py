@@ -28,9 +28,10 @@ from harness.run.group.run_context import Provenance, RunContext
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
+from harness.sweep.settings import Settings
 
 Key = tuple[str, int]  # case id and replicate
-Fingerprint = Callable[[str, int | None], str]  # of a device and a number of threads; None: the first suite's
+Fingerprints = Mapping[tuple[str, int], str]  # by device and number of threads
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def run(
     sink: RunFolder,
     *,
     done: Iterable[Record] = (),
-    fingerprint: Fingerprint | None = None,
+    fingerprints: Fingerprints | None = None,
 ) -> RunOutcome:
     """Measure all that is not `done`.
 
@@ -61,15 +62,15 @@ def run(
     position = len(schedule.groups) * schedule.replicates - len(todo)
     remaining_s, interrupted = None, False
 
-    def provenance(device: str, threads: int | None = None) -> Provenance:
-        named = fingerprint(device, threads) if fingerprint else context.provenance.fingerprint
+    def provenance(device: str, settings: Settings) -> Provenance:
+        named = (fingerprints or {}).get((device, settings.threads), context.provenance.fingerprint)
         return dataclasses.replace(context.provenance, fingerprint=named)
 
     try:
         if impossible := _records_of_skips(schedule, provenance, finished):
             sink.append(impossible)
         for index, (group, replicate) in enumerate(todo, start=position):
-            context.provenance = provenance(group.cases[0].device, group.settings.threads)
+            context.provenance = provenance(group.cases[0].device, group.settings)
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, remaining_s)
             records = GroupRun(GroupContext(group, context, replicate)).run()
@@ -126,14 +127,14 @@ def _predict_from(context: RunContext, done: Iterable[Record]) -> Iterator[Recor
 
 
 def _records_of_skips(
-    schedule: Schedule, provenance: Callable[[str], Provenance], stored: Collection[Key]
+    schedule: Schedule, provenance: Callable[[str, Settings], Provenance], stored: Collection[Key]
 ) -> list[Record]:
     """Records of the cases that the schedule skips as unsupported, unless stored already."""
     return [
         new_record(
             skip.case,
             schedule.implementations[skip.case.implementation],
-            provenance(skip.case.device),
+            provenance(skip.case.device, schedule.suites[0].settings),
             "unsupported",
             reason=skip.reason,
             remedy=skip.remedy,

@@ -102,16 +102,16 @@ def conduct(request: Request, listener: Listener) -> Done:
         stack.enter_context(terminable())
         settings = schedule.suites[0].settings
         probed = {name: probe_fingerprint(name, settings.threads) for name in devices or [device]}
-
-        def facts_of(on: str, threads: int | None) -> dict[str, Any]:
-            return {**probed[on]["fingerprint"], "threads": threads or settings.threads}
-
-        used = dict.fromkeys([None, *(group.settings.threads for group in schedule.groups)])
-        every = [facts_of(on, threads) for on in probed for threads in used]
-        folder = writer.enter_context(open_run(request, listener, every))
+        threads = {settings.threads, *(group.settings.threads for group in schedule.groups)}
+        facts = {
+            (on, count): {**found["fingerprint"], "threads": count}
+            for on, found in probed.items()
+            for count in sorted(threads)
+        }
+        folder = writer.enter_context(open_run(request, listener, [*facts.values()]))
         provenance = write_provenance(folder, probed[device], settings.seed)
-        for each in probed.values():  # also of a device that this shard has no group of
-            folder.write_fingerprint(each["fingerprint"])
+        # Also of a device that this shard has no group of.
+        fingerprints = {key: folder.write_fingerprint(each) for key, each in facts.items()}
         context = RunContext(
             executor,
             request.catalog,
@@ -122,7 +122,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             checks=request.checks,
             keep_crash=folder.write_crash,
             extras=request.extras,
-            device_memory={on: DeviceMemory.of(on, facts_of(on, None)) for on in probed},
+            device_memory={on: DeviceMemory.of(on, found["fingerprint"]) for on, found in probed.items()},
             sources=SourceFiles(request.catalog, schedule.implementations),
         )
         outcome = run(
@@ -130,7 +130,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             context,
             folder,
             done=folder.records([]),
-            fingerprint=lambda on, threads: folder.write_fingerprint(facts_of(on, threads)),
+            fingerprints=fingerprints,
         )
         _write_end(folder, outcome)
         return Done(folder, outcome.interrupted)

@@ -1,6 +1,5 @@
 """Writing so that a crash leaves the old file or the new one, and a full disk leaves a sentence."""
 
-import errno
 import os
 import stat
 import tempfile
@@ -22,8 +21,6 @@ def make_folder(folder: Path) -> None:
     """Make a folder, with those above it, unless it is there. Raises MachineError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise write_error(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
     except OSError as error:
         raise write_error(folder, error) from None
 

@@ -221,16 +221,6 @@ def test_a_whole_run_is_copied_once(tmp_path):
     assert len(all_runs(tmp_path / "all")[0].read().records) == 2
 
 
-def test_two_runs_of_one_id_are_not_mixed(tmp_path):
-    whole_run(tmp_path / "a")
-    other = whole_run(tmp_path / "b", count=1)
-    other.append([record_of("scatter", 4096, timing=timing_of([1.0]), correctness=PASSED)])
-    collection = collect([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
-    (problem,) = collection.problems
-    assert "another run of this id" in problem
-    assert contents(tmp_path / "all") == contents(tmp_path / "a")
-
-
 def test_a_folder_without_runs_is_refused(tmp_path):
     with pytest.raises(UsageError, match="holds no runs"):
         collect([tmp_path], tmp_path / "all")

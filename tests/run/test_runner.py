@@ -48,9 +48,9 @@ def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
     other = dataclasses.replace(whole.groups[1], settings=dataclasses.replace(SETTINGS, threads=2))
     whole = dataclasses.replace(whole, groups=(whole.groups[0], other, *whole.groups[2:]))
     shared = context(FakeExecutor(), tmp_path)
-    run(whole, shared, kept, fingerprint=lambda device, threads: f"{device} {threads}")
+    run(whole, shared, kept, fingerprints={("cpu", count): f"cpu {count}" for count in (1, 2)})
     named = [{record.fingerprint for record in write} for write in kept.writes]
-    assert named == [{"cpu None"}, {"cpu 1"}, {"cpu 2"}, {"cpu 1"}]
+    assert named == [{"cpu 1"}, {"cpu 1"}, {"cpu 2"}, {"cpu 1"}]
 
 
 def again(**changed):

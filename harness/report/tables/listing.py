@@ -114,22 +114,13 @@ def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
-    """The findings of `doctor`: a line each, remedies below, and how workers differ from a plain process."""
+    """The findings of `doctor`: a line each, and remedies below."""
     table = plain_table("", "", "")
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
-    differing = [finding for finding in findings if finding.state == "differs"]
     for finding in findings:
-        if finding in differing:
-            continue
         table.add_row(finding.what, Text(finding.state, style=styles[finding.state]), finding.says)
     remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
-    parts: list[Text | Table] = [table, Text(""), *remedies]
-    if differing:
-        differences = plain_table("a measuring process differs from yours in", "because")
-        for finding in differing:
-            differences.add_row(finding.what, finding.says)
-        parts.append(differences)
-    return Group(*parts)
+    return Group(table, Text(""), *remedies)
 
 
 def origin(run: RunSummary) -> tuple[str, str, str]:

@@ -74,7 +74,6 @@ class _StaticRun:
     owners: bool
     provenance: Provenance = field(init=False)
     answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
-    written: set[str] = field(default_factory=set[str])  # cases
     shown: int = -1  # the index of the group that the listener was last notified of
     cached: int = 0
     compiled: int = 0
@@ -93,21 +92,23 @@ class _StaticRun:
     def run(self, *, longest: bool) -> Done:
         largest: list[dict[str, Any]] = []
         interrupted = False
-        schedule = self.request.schedule
         try:
-            refused: list[Record | None] = []
-            for skip in schedule.skips:
-                static = {name: Static.none(skip.reason) for name in self.targets}
-                refused.append(self._new_record(skip.case, "unsupported", reason=skip.reason, static=static))
-            self._write(refused)
+            self.folder.append(
+                [
+                    self._new_record(
+                        skip.case,
+                        "unsupported",
+                        reason=skip.reason,
+                        static={name: Static.none(skip.reason) for name in self.targets},
+                    )
+                    for skip in self.request.schedule.skips
+                ]
+            )
             self._take_all(self._take)
             if longest:
                 largest = self._search_max_seq()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # the answers of a group that is not complete are in the cache
             interrupted = True
-            # The interrupt may have come after a write and before `written` was updated.
-            self.written = {record.case for record in self.folder.records([])}
-            self._write([self._record(case) for group in schedule.groups for case in group.cases])
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
         self.folder.update_info(finished=finished, overhead=self._account(), largest=largest)
         return Done(self.folder, interrupted)
@@ -139,30 +140,21 @@ class _StaticRun:
             self.listener.group_started(at, group.key, [case.id for case in group.cases], self._remaining_s())
         self.listener.case_state(request.case.id, f"{request.target}: {answer.reason or 'compiled'}")
         if all(len(self.answers.get(case.id, ())) == len(self.targets) for case in group.cases):
-            records = self._write([self._record(case) for case in group.cases])
+            records = [self._record(case) for case in group.cases]
+            self.folder.append(records)
             self.listener.group_finished(records, self._remaining_s())
 
-    def _write(self, records: Sequence[Record | None]) -> list[Record]:
-        """Write the records that are not None and not written yet, and return them."""
-        new = [record for record in records if record is not None and record.case not in self.written]
-        if new:
-            self.folder.append(new)
-            self.written |= {record.case for record in new}
-        return new
-
-    def _record(self, case: Case) -> Record | None:
-        """The record of a case from its answers so far; None while there is none."""
-        answers = self.answers.get(case.id)
-        if not answers:
-            return None
-        results = [answers[name] for name in self.targets if name in answers]
+    def _record(self, case: Case) -> Record:
+        """The record of a case from its answers, one for each target."""
+        answers = self.answers[case.id]
+        results = [answers[name] for name in self.targets]
         representative = next((result for result in results if result.status == "ok"), results[0])
         facts = {
             fact if name == HOST else f"{fact} on {name}": value
             for name, answer in answers.items()
             for fact, value in answer.facts.items()
         }
-        statics = {name: answers[name].static for name in self.targets if name in answers}
+        statics = {name: answers[name].static for name in self.targets}
         crash = f"{case.id}\n{representative.reason}\n\n{representative.output}"
         return self._new_record(
             case,

@@ -4,9 +4,10 @@ A case is timed only after its contract has passed, and its times count only if 
 after its samples it is called, under the same clock, on fresh values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from itertools import count
+from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.plain_data import from_plain
@@ -19,9 +20,6 @@ from harness.run.processes.executor import Ended
 
 FIRST = "set0"  # the inputs of a case's first call
 
-AskForResult: TypeAlias = Callable[[str], Mapping[str, Any] | None]
-Verdict: TypeAlias = tuple[Mapping[str, Any] | None, str | None]  # (a worker's answer, why it failed)
-
 
 class Verifier:
     """Verifies a group's cases against their contracts."""
@@ -29,7 +27,7 @@ class Verifier:
     def __init__(self, context: GroupContext) -> None:
         self.context = context
         self.by_inputs: dict[str, References] = {}
-        self.results = 0
+        self.results = (f"result-{number}" for number in count(1))  # names
 
     def open(self, states: Sequence[CaseState]) -> None:
         """Draw the inputs of these cases, and evaluate their references, unless that is done."""
@@ -55,13 +53,11 @@ class Verifier:
         """Call the case once and verify its result by its contract; only then may it be timed."""
         context = self.context
         context.run.listener.case_state(state.id, "contract")
-
-        def ask(result: str) -> Mapping[str, Any] | None:
-            return context.ask(state, "contract", "check", cotangent=cotangent_of(state), result=result)
-
-        answer, reason = self.judge_call(state, FIRST, ask)
+        result = next(self.results)
+        answer = context.ask(state, "contract", "check", cotangent=cotangent_of(state), result=result)
         if answer is None:
             return
+        reason = self._verdict(state, FIRST, result)
         # The first calls would be made without verification, too.
         context.reattribute(answer["warmup_s"], "contract", "warmup")
         state.call = from_plain(KnownCall, answer)
@@ -104,15 +100,10 @@ class Verifier:
             return None
         context.run.listener.case_state(state.id, "check under the clock")
         # The third reading repeats the second one's values: a cache of only the last answer shows there.
-        warm = readings > 1 or not state.call.is_long
-
-        def ask(result: str) -> Mapping[str, Any] | None:
-            fresh = {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
-            return context.ask(
-                state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
-            )
-
-        answer, reason = self.judge_call(state, name, ask)
+        warm, result = readings > 1 or not state.call.is_long, next(self.results)
+        fresh = {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
+        answer = context.ask(state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh)
+        reason = None if answer is None else self._verdict(state, name, result)
         context.check_cores(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
@@ -127,13 +118,6 @@ class Verifier:
             FirstAndAgain(first_s, again_s, sampled_s, answer["queued"] or 0.0)
         )
         return answer
-
-    def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
-        """Have a case called on `inputs` by `ask`, which gets a name for the result, and judge that."""
-        self.results += 1
-        result = f"result-{self.results}"
-        answer = ask(result)
-        return (None, None) if answer is None else (answer, self._verdict(state, inputs, result))
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" if it passes; None if it cannot be judged."""
