@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +26,7 @@ from harness.run.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import Done, Request, conduct
-from harness.store.find import all_runs
+from harness.store.prune import prune
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import identity, part_of, plan
@@ -142,8 +141,7 @@ class MeasuringNode:
             checks=order.checks,
             wait=True,
         )
-        for old in all_runs(self.results)[:-KEPT_RUNS]:
-            shutil.rmtree(old.path, ignore_errors=True)
+        list(prune(self.results, KEPT_RUNS, dry_run=False))
         listener = _Messages()
         done = self._run(request, order.targets, listener)
         if done.interrupted:
