@@ -165,9 +165,7 @@ def plan_lines(data: dict[str, Any]) -> list[str]:
         if data[key]:
             lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
     lines.append("")
-    for suite, settings in data["settings"].items():
-        catches = f"Δ {100 * data['deltas'][suite]:g} %, " if suite in data["deltas"] else ""
-        lines.append(f"{suite}: {catches}{settings.sentence}")
+    lines += [f"{suite}: Δ {100 * delta:g} %" for suite, delta in data["deltas"].items()]
     seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
     if not data["measured"]:
         end = "nothing would be measured"

@@ -66,23 +66,14 @@ def by_family(names: Sequence[Name]) -> dict[str, list[Name]]:
 
 
 def heading(names: Sequence[Name]) -> str:
-    """`mask: batch=1 dtype=f32 topk=2Ki, fwd on cpu`: the family and what its cases share."""
-    shared = {name: value for name, value in names[0].where if not _varies(name, value, names)}
-    mode, device = shared.pop("mode", ""), shared.pop("device", "")
-    place = f"{mode} on {device}" if mode and device else mode or (device and f"on {device}")
-    point = " ".join(f"{name}={value}" for name, value in shared.items())
-    rest = ", ".join(filter(None, [point, place]))
-    return f"{names[0].family}: {rest}" if rest else names[0].family
+    """`mask: batch=1 dtype=f32 topk=2Ki mode=fwd device=cpu`: the family and what its cases share."""
+    shared = (f"{field}={value}" for field, value in names[0].where if not _varies(field, value, names))
+    return f"{names[0].family}: {' '.join(shared)}".removesuffix(": ")
 
 
 def distinction(name: Name, names: Sequence[Name]) -> str:
-    """`topk=64 bwd`: what distinguishes this case from others of its family."""
-    parts = [
-        value if field in {"mode", "device"} else f"{field}={value}"
-        for field, value in name.where
-        if _varies(field, value, names)
-    ]
-    return " ".join(parts)
+    """`topk=64 mode=bwd`: what distinguishes this case from others of its family."""
+    return " ".join(f"{field}={value}" for field, value in name.where if _varies(field, value, names))
 
 
 def _varies(field: str, value: str, names: Sequence[Name]) -> bool:

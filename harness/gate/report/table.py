@@ -130,7 +130,7 @@ def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidenc
     if evidence.same_program is not None:
         programs = "the same program" if evidence.same_program else "different programs"
         console.print(Text(f"the compiler made {programs} of the two sides"))
-    for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
+    for line in (f"! {note}" for note in case.notes):
         console.print(Text(line, style="dim"))
 
 

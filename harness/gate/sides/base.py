@@ -1,6 +1,7 @@
 """The base of a gate: resolves `--against`, and has its code ready while the gate runs."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -135,9 +136,6 @@ def _import_path() -> list[str]:
     return [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
 
 
-PREFIXES = ("git", "impl", "py")
-
-
 @dataclass(frozen=True)
 class Base:
     """A base that is ready to run. `config` is its bench.yaml, if any."""
@@ -162,11 +160,9 @@ def base_of(
     the rest of the code is the candidate's on both sides. UsageError for what does not exist,
     SideError when the base does not load or loads from elsewhere.
     """
-    prefix, _, rest = ("git:" if against is None else against).partition(":")
-    if prefix not in PREFIXES or (against is not None and not rest):
-        hint = f"; for a commit: git:{against}" if ":" not in str(against) else ""
-        suggestion = hint if prefix in PREFIXES or hint else nearest(prefix, PREFIXES)
-        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{suggestion}')
+    if against is not None and not re.fullmatch(r"(git|impl|py):.+", against):
+        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER')
+    prefix, _, rest = (against or "git:").partition(":")
     if prefix == "impl":
         yield Base(_implementation_side(rest, candidate, wanted), None)
     elif prefix == "py":

@@ -16,9 +16,6 @@ from harness.core.workload import Value
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 from harness.gate.static.kernel_changes import Kernels, kernel_changes, kernel_pairs, newly_idle
 
-SAME_PROGRAM = "same program"
-SAME_FIGURES = "another program with the same figures"
-SAME_KERNELS = "the same kernels"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
 UNMEASURED = ("contract", "custom_calls")  # whose changes have no amount, and may be meant
@@ -103,7 +100,7 @@ def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | N
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
         return StaticVerdict(IMPROVED, ", ".join(better), tuple(notes))
-    return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate, noted=bool(notes)), tuple(notes))
+    return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate), tuple(notes))
 
 
 def _wrong_result(candidate: StaticSide) -> StaticVerdict | None:
@@ -192,19 +189,13 @@ def _doubts(base: StaticSide, candidate: StaticSide) -> list[str]:
     return notes
 
 
-def _unchanged_reason(base: StaticSide, candidate: StaticSide, *, noted: bool) -> str:
+def _unchanged_reason(base: StaticSide, candidate: StaticSide) -> str:
     """Why a case is unchanged.
 
     Equal programs do not imply equal figures: an eager torch call with the same operators may keep its
     storages longer. So the figures have been compared before this.
     """
     if base.static.program is not None and base.static.program == candidate.static.program:
-        return SAME_PROGRAM
-    if noted:
-        return "nothing differs but what the notes say"
-    pairs = kernel_pairs(base.kernels, candidate.kernels)
-    if pairs and all(pair.before.program == pair.now.program for pair in pairs):
-        return SAME_KERNELS
-    if not pairs and not _pairs(base, candidate):
-        return NO_FIGURES
-    return SAME_FIGURES if base.static.program and candidate.static.program else "same figures"
+        return "same program"
+    compared = kernel_pairs(base.kernels, candidate.kernels) or _pairs(base, candidate)
+    return "same figures" if compared else NO_FIGURES
