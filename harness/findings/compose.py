@@ -159,6 +159,7 @@ def _charts(timed: Sequence[PanelVerdict]) -> Iterable[Part]:
 END = "end"
 NOTHING = "*The records say nothing of it.*"
 _MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t\r]*$", re.MULTILINE)
+_CRLF = "\r\n"
 _escape = lru_cache(4096)(escape_markdown)  # most places of a large table say the same
 TEMPLATE = Path(__file__).with_name("section.md.j2")
 
@@ -172,10 +173,13 @@ def whole_page(document: Document, title: str, folder: str) -> str:
 
 
 def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
-    """`text` with every marked block filled anew; all else stays as it is.
+    """`text` with every marked block filled anew; all else stays as it is, its line endings too.
 
     UsageError, with its line, for an unknown or unpaired mark.
     """
+    if text.count("\n") == text.count(_CRLF) > 0:
+        filled = fill_blocks(text.replace(_CRLF, "\n"), document, folder, name)
+        return filled.replace("\n", _CRLF)
     sections = {section.key: section for section in document.sections}
     pieces: list[str] = []
     at, opened = 0, None
