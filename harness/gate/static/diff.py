@@ -100,7 +100,7 @@ def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | N
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
         return StaticVerdict(IMPROVED, ", ".join(better), tuple(notes))
-    return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate), tuple(notes))
+    return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate, noted=bool(notes)), tuple(notes))
 
 
 def _wrong_result(candidate: StaticSide) -> StaticVerdict | None:
@@ -189,7 +189,7 @@ def _doubts(base: StaticSide, candidate: StaticSide) -> list[str]:
     return notes
 
 
-def _unchanged_reason(base: StaticSide, candidate: StaticSide) -> str:
+def _unchanged_reason(base: StaticSide, candidate: StaticSide, *, noted: bool) -> str:
     """Why a case is unchanged.
 
     Equal programs do not imply equal figures: an eager torch call with the same operators may keep its
@@ -197,5 +197,7 @@ def _unchanged_reason(base: StaticSide, candidate: StaticSide) -> str:
     """
     if base.static.program is not None and base.static.program == candidate.static.program:
         return "same program"
+    if noted:
+        return "nothing differs but what the notes say"
     compared = kernel_pairs(base.kernels, candidate.kernels) or _pairs(base, candidate)
     return "same figures" if compared else NO_FIGURES
