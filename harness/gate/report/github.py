@@ -4,18 +4,20 @@ GitHub shows ten annotations of a level per step and silently drops the rest, so
 that are not shown.
 """
 
-from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 
-from harness.core.shown_text import clean_line, clean_text, escape_markdown
-from harness.gate.outcome import IMPROVED, STATIC, WEIGHT, CaseVerdict, GateOutcome
+from rich.console import Console
+
+from harness.core.shown_text import clean_line, clean_text, escape_html, escape_markdown
+from harness.gate.outcome import IMPROVED, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, heading, name_of
-from harness.gate.report.table import row
+from harness.gate.report.case_names import name_of
+from harness.gate.report.table import print_gate
 from harness.gate.report.wording import LEVELS, PRESENTATIONS
-from harness.report.templates import fill, markdown_code, markdown_table, without_gaps
 
 SHOWN = 10
+WIDTH = 120  # of the summary, in characters
 
 
 def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
@@ -68,39 +70,8 @@ def _property(text: str) -> str:
 
 
 def summary(outcome: GateOutcome) -> str:
-    """A Markdown page: the verdict, the cases that ask for attention, the others folded away."""
-    if outcome.broken:
-        return f"### Gate: a side does not load\n\n{escape_markdown(outcome.broken)}\n"
-    loud = [case for case in outcome.cases if PRESENTATIONS[case.verdict].level]
-    quiet = [case for case in outcome.cases if not (PRESENTATIONS[case.verdict].level or case.same_code)]
-    page = fill(
-        Path(__file__).with_name("summary.md.j2"),
-        escape_markdown,
-        outcome=outcome,
-        wording=wording,
-        loud=_tables(outcome, loud),
-        quiet=_tables(outcome, quiet),
-        counts=wording.counts(quiet),
-        code=markdown_code,
-    )
-    return without_gaps(page) + "\n"
-
-
-def _tables(outcome: GateOutcome, cases: Sequence[CaseVerdict]) -> list[tuple[str, str]]:
-    """(heading, table) of every family."""
-    verdicts = {case.case: case for case in cases}
-    families = by_family([name_of(case) for case in verdicts]).values()
-    return [(heading(names), _table(outcome, names, verdicts)) for names in families]
-
-
-def _table(outcome: GateOutcome, names: Sequence[Name], verdicts: Mapping[str, CaseVerdict]) -> str:
-    timed, rows = outcome.kind != STATIC, list[list[str]]()
-    for name in names:
-        implementation, at, seq, verdict, *rest = row(name, names, verdicts, static=not timed)
-        label = markdown_code(f"{implementation.text} {at.text}".rstrip())
-        shown, reasons = (rest, []) if timed else ([], rest)
-        reasons = [*filter(None, (cell.text for cell in reasons)), *verdict.notes]
-        texts = [cell.text for cell in (seq, verdict, *shown)]
-        rows.append([label, *texts, "; ".join(map(escape_markdown, reasons))])
-    figures = ["change", "98 %", "pairs"] if timed else []
-    return markdown_table(["case", "seq", "verdict", *figures, "reason"], rows)
+    """A Markdown page: the verdict, and below it what a terminal shows."""
+    title = "a side does not load" if outcome.broken else wording.conclusion(outcome)
+    page = StringIO()
+    print_gate(Console(file=page, width=WIDTH, highlight=False), outcome)
+    return f"### Gate: {escape_markdown(title)}\n\n<pre>\n{escape_html(page.getvalue())}</pre>\n"

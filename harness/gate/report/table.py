@@ -74,14 +74,14 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
         TableData(
             heading(names),
             columns,
-            tuple(row(name, names, verdicts, static=static) for name in names),
+            tuple(_row(name, names, verdicts, static=static) for name in names),
             caption=BOUNDS if has_bounds and not position else "",
         )
         for position, names in enumerate(families.values())
     ]
 
 
-def row(
+def _row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
     """The cells of a case. Static gates have a column for reasons; timed ones put them below verdicts."""
