@@ -5,8 +5,18 @@ from collections.abc import Iterator, Sequence
 
 from harness.catalog.catalog import Catalog
 from harness.claims.answers import Answers
-from harness.claims.claims_file import placed
-from harness.claims.model import AGAINST, ANY, Claim, ClaimEvidence, Figure, Need, Reading, Verdict, Word
+from harness.claims.model import (
+    AGAINST,
+    ANY,
+    Claim,
+    ClaimEvidence,
+    Figure,
+    Need,
+    Reading,
+    Verdict,
+    Word,
+    placed,
+)
 from harness.claims.quantity import TABLE, Quantity
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError

@@ -17,7 +17,7 @@ from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain, plain_number
 from harness.core.shown_text import clean_line, escape_html, escape_markdown
 from harness.core.units import format_count
-from harness.findings.background import describe_machine
+from harness.findings.kept_run import describe_machine
 from harness.findings.receipt import (
     SCHEMA,
     JudgedCase,

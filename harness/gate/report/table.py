@@ -11,8 +11,7 @@ from harness.analysis.stats import PROCESSES
 from harness.core.units import format_seconds
 from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
-from harness.gate.report.wording import PRESENTATIONS
+from harness.gate.report.wording import PRESENTATIONS, Name, by_family, distinction, heading, name_of
 from harness.gate.timed.decision import CaseEvidence, Decision, judge
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables

@@ -19,10 +19,9 @@ from harness.core.units import format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
-from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
 from harness.gate.timed.loop import GateLoop
-from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase, set_up
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 from harness.report.progress import Progress
 from harness.run.machine.lock import device_lock

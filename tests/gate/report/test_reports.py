@@ -20,9 +20,8 @@ from harness.gate.outcome import (
     WARN,
     CaseVerdict,
 )
-from harness.gate.output import junit
+from harness.gate.output import annotations, junit, summary
 from harness.gate.report import wording
-from harness.gate.report.github import annotations, summary
 from harness.gate.report.table import gate_data, gate_tables, print_explanation, print_gate
 from tests.gate.report.outcomes import case_id, evidence_on, outcome_of, page, static_outcome, verdict_of
 from tests.goldens import assert_golden

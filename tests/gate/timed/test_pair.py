@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.errors import SideError, Unsupported
 from harness.gate.outcome import INVALID, NOT_ENOUGH
-from harness.gate.timed.context import Lost
+from harness.gate.timed.paired_case import Lost
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
