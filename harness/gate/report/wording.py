@@ -26,7 +26,7 @@ from harness.gate.outcome import (
     GateOutcome,
 )
 from harness.gate.timed.decision import GROSS
-from harness.report.format import short_label
+from harness.report.format import first_few, short_label
 
 
 @dataclass(frozen=True)
@@ -216,30 +216,18 @@ def next_steps(outcome: GateOutcome) -> list[str]:
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
-    reasons = grouped(outcome.left_out, outcome.left_out.__getitem__)
-    return [
-        f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
-        for reason, cases in reasons.items()
-    ]
+    lines: list[str] = []
+    for reason, cases in grouped(outcome.left_out, outcome.left_out.__getitem__).items():
+        which = "; ".join(first_few([name_of(case).short for case in cases], 4))
+        lines.append(f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({which}): {reason}")
+    return lines
 
 
 def same_code_line(outcome: GateOutcome) -> str:
     """The cases that needed no measuring, in a line; empty where there are none."""
-    cases = [case.case for case in outcome.cases if case.same_code]
-    if not cases:
-        return ""
-    families = Counter(name_of(case).family for case in cases)
-    which = ", ".join(f"{family} {count}" for family, count in families.items())
-    return f"same code on both sides, so unchanged and not measured: {which} (--all measures them)"
-
-
-def _by_label(cases: Sequence[str]) -> str:
-    """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
-    shown: list[str] = []
-    for label, names in grouped(map(name_of, cases), lambda name: name.label).items():
-        lengths = dict.fromkeys(name.length for name in names if name.seq is not None)
-        shown.append(f"{label} at {', '.join(lengths)}" if lengths else label)
-    return "; ".join(shown)
+    count = sum(case.same_code for case in outcome.cases)
+    said = f"same code on both sides, so unchanged and not measured: {count} cases (--all measures them)"
+    return said if count else ""
 
 
 LEVELS = ("error", "warning", "notice")
