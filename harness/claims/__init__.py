@@ -1,6 +1,6 @@
 """Claims: published numbers checked against what this project counts, compiles and runs.
 
-A family's `claims.py` is read (claims_file). Its functions run twice: without evidence, for what they ask
+A family's `claims.py` is read (model). Its functions run twice: without evidence, for what they ask
 (answers), and with what was gathered (gather). Their figures decide the verdict (verdict, wording), for the
 terminal, JSON and pages (report, page). Nothing here measures time, and only the command `claims` and the
 files of claims import this package. A claim is this, where `e` answers:

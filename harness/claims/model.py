@@ -1,16 +1,22 @@
-"""The claim: a published statement as data, the documents that state it, and its verdict."""
+"""The claim: a published statement as data, its verdict, and reading a family's claims.py."""
 
 import inspect
+import runpy
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+from harness.catalog import accelerators
+from harness.catalog.catalog import FamilyInfo
 from harness.claims.documents import Citation, Source, Table
 from harness.claims.quantity import Quantity, number
 from harness.core.case import Case
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, nearest
 from harness.core.record import Cost
 from harness.core.units import format_count
 from harness.core.workload import Value as FieldValue
@@ -235,3 +241,57 @@ class Judged:
 
 
 ClaimEvidence = Mapping[Need, CompileResult | Cost | Judged | str]  # a text is why there is no cost
+
+
+def claims_of(family: FamilyInfo) -> tuple[Claim, ...]:
+    """The claims of the claims.py beside a family's module, in its order; empty without that file.
+
+    UsageError: `claims.py:LINE: …` for whatever is unknown or contradicts itself.
+    """
+    path = Path(family.file).with_name("claims.py")
+    if not path.is_file():
+        return ()
+    with placed(str(path)):
+        names = runpy.run_path(str(path))
+    for name, value in names.items():
+        if isinstance(value, Table):
+            value.id = name.lower().replace("_", "-")
+    claims = tuple(value for value in names.values() if isinstance(value, Claim))
+    for claim in claims:
+        with placed(claim.file, claim.where):
+            _complete(claim, family)
+    return claims
+
+
+def _complete(claim: Claim, family: FamilyInfo) -> None:
+    """Give a claim its family, and the shape that is meant by what it gives."""
+    if claim.expect not in VERDICTS:
+        raise ValueError(f'unknown verdict "{claim.expect}"{nearest(claim.expect, VERDICTS)}')
+    if not claim.says:
+        raise ValueError(f"{claim.id} says nothing; its docstring is what was published")
+    of = [citation.source.of for citation in claim.sources if citation.source.of]
+    if not claim.sources or 0 < len(of) < len(claim.sources):
+        raise ValueError(
+            f"{claim.id} needs sources that all are of a pull request (of=…), or for context none"
+        )
+    for name in claim.targets:
+        accelerators.target(name)
+    claim.family = family.name
+    claim.given = {name: family.field(name).parse(value) for name, value in claim.given.items()}
+    claim.shape = {field.name: field.default for field in family.fields if not field.required} | claim.given
+
+
+@contextmanager
+def placed(file: str, where: str = "") -> Generator[None]:
+    """UsageError, with the line of the file, for whatever its code raises in this block."""
+    try:
+        yield
+    except Exception as error:  # an author's code may raise anything
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
+        ]
+        if isinstance(error, SyntaxError) and error.filename == file:
+            lines = [error.lineno]
+        place = f"{file}:{lines[-1]}" if lines else where or file
+        kind = "" if isinstance(error, UsageError | ValueError) else f"{type(error).__name__}: "
+        raise UsageError(f"{place}: {kind}{error}") from None

@@ -5,8 +5,18 @@ from collections.abc import Iterator, Sequence
 
 from harness.catalog.catalog import Catalog
 from harness.claims.answers import Answers
-from harness.claims.claims_file import placed
-from harness.claims.model import AGAINST, ANY, Claim, ClaimEvidence, Figure, Need, Reading, Verdict, Word
+from harness.claims.model import (
+    AGAINST,
+    ANY,
+    Claim,
+    ClaimEvidence,
+    Figure,
+    Need,
+    Reading,
+    Verdict,
+    Word,
+    placed,
+)
 from harness.claims.quantity import TABLE, Quantity
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError
@@ -37,15 +47,10 @@ def figures_of(
         if problem:
             raise UsageError(f"{figure.where}: figure {figure.name} {problem}")
         known.add((figure.name, figure.row))
-    deciding = [figure for figure in figures if figure.decides]
-    if not deciding and not claim.not_checkable:
+    if not claim.not_checkable and all(figure.premise or not figure.decides for figure in figures):
         raise UsageError(
-            f"{claim.where}: {claim.id} has no figure that decides; add one with two of published, follows "
-            f'and found, or with a bound, or expect "{Word.NOT_CHECKABLE}"'
-        )
-    if deciding and all(figure.premise for figure in deciding):
-        raise UsageError(
-            f"{deciding[0].where}: a premise alone decides nothing; add the figure that it supports"
+            f"{claim.where}: {claim.id} has no figure that decides, as a premise alone does not; add one "
+            f'with two of published, follows and found, or with a bound, or expect "{Word.NOT_CHECKABLE}"'
         )
     return figures, tuple(answers.needs)
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
-from harness.claims.claims_file import claims_of
 from harness.claims.gather import gather
-from harness.claims.model import AGAINST, Claim, Need, Verdict
+from harness.claims.model import AGAINST, Claim, Need, Verdict, claims_of
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import figures_of, judge
 from harness.commands.exit_codes import STALE

@@ -12,11 +12,9 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.errors import UsageError, nearest
 from harness.core.shown_text import clean_line, escape_markdown, file_name
 from harness.core.units import format_bytes, format_count
-from harness.findings import background
 from harness.findings.document import Document, FindingsTable, Part, Picture, Section, Slot
-from harness.findings.figures_table import figures_part, time_slots, unmeasured_part
-from harness.findings.kept_run import KeptRun
-from harness.findings.panel_verdict import PanelVerdict
+from harness.findings.kept_run import KeptRun, errors_part, method_part, replay_part
+from harness.findings.panel_verdict import PanelVerdict, figures_part, time_slots, unmeasured_part
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.format import short_label
@@ -129,12 +127,12 @@ def compose(
         "verdict": [*machine_parts(runs), *(judged.verdict_part() for judged in timed)],
         "chart": list(_charts(timed)) if charts else [],
         "table": [*map(figures_part, timed), *map(unmeasured_part, runs)],
-        "replay": [background.replay_part(run, lock) for run in runs],
-        "errors": [*filter(None, map(background.errors_part, runs))] or [NO_ERRORS],
+        "replay": [replay_part(run, lock) for run in runs],
+        "errors": [*filter(None, map(errors_part, runs))] or [NO_ERRORS],
         "profile": list(chain.from_iterable(map(profile_parts, runs))),
         "plans": list(map(plans_part, swept)),
         "claims": [claims],
-        "method": [background.method_part(runs)],
+        "method": [method_part(runs)],
     }
     sections = ((key, tuple(part for part in parts[key] if part is not None)) for key in TITLES)
     return Document(tuple(Section(key, TITLES[key], said) for key, said in sections if said))

@@ -11,8 +11,7 @@ from harness.core.plain_data import from_plain
 from harness.core.shown_text import clean_line
 from harness.core.version import VERSION
 from harness.core.workload import Value
-from harness.findings.background import command_of, commit_of
-from harness.findings.kept_run import KeptRun
+from harness.findings.kept_run import KeptRun, command_of, commit_of
 from harness.findings.panel_verdict import PanelVerdict
 from harness.report.answer import describe_model
 from harness.report.format import first_few

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from harness.core.errors import UsageError
-from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain, plain_number
 from harness.core.shown_text import clean_line, escape_html, escape_markdown
 from harness.core.units import format_count
-from harness.findings.background import describe_machine
+from harness.findings.kept_run import describe_machine
 from harness.findings.receipt import (
     SCHEMA,
     JudgedCase,
@@ -61,8 +60,7 @@ def read_receipt(text: str, name: str) -> Receipt:
     """The receipt in a text, by its data. UsageError where there is none, or one of another version."""
     match = _FORM.search(text.replace("\r\n", "\n")) if len(text) <= MOST_CHARACTERS else None
     if match is None:
-        missing = "is of an older version" if f"{_BEGIN} {{" in text else "holds no whole receipt"
-        raise UsageError(f"{name}: {missing}; seqsweep report --pr writes one")
+        raise UsageError(f"{name}: holds no whole receipt; seqsweep report --pr writes one")
     try:
         receipt = unpack(match[1])
         _visible(receipt)
@@ -97,13 +95,8 @@ def _visible(receipt: Receipt) -> str:
 
 
 def _by_length(rows: Sequence[ReceiptRow]) -> tuple[Sequence[ReceiptRow], Sequence[ReceiptRow]]:
-    """(the rows to fold away, the rows of the longest lengths, MOST_ROWS at most)."""
-    shown, by_seq = 0, grouped(rows, lambda row: _name(row.case).seq)
-    for group in reversed(by_seq.values()):
-        if shown + len(group) > MOST_ROWS:
-            break
-        shown += len(group)
-    return rows[: -(shown or MOST_ROWS)], rows[-(shown or MOST_ROWS) :]
+    """(the rows to fold away, those of the longest lengths)."""
+    return rows[:-MOST_ROWS], rows[-MOST_ROWS:]
 
 
 def _base_of(rows: Sequence[ReceiptRow]) -> str:

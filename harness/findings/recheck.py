@@ -17,7 +17,6 @@ from harness.findings.receipt import JudgedCase, Receipt, Statement, TimedRatio
 from harness.report import format as fmt
 from harness.report.progress import Progress
 from harness.run.group.group_run import was_cut_short
-from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import run_and_delete
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
@@ -149,7 +148,6 @@ def run_again(
         if time.monotonic() < deadline:
             raise
         here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
-    here.machine = here.machine or _probe(project)
     return here
 
 
@@ -192,8 +190,3 @@ def _run_into(
             here.records |= {record.case: record for record in made if not was_cut_short(record)}
             if interrupted:
                 raise KeyboardInterrupt
-
-
-def _probe(project: Project) -> Mapping[str, Any]:
-    threads = project.config.settings.threads
-    return {**probe_fingerprint("cpu", threads)["fingerprint"], "threads": threads}

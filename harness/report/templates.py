@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.shown_text import clean_line
-
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -46,11 +44,6 @@ def _template(file: Path, escape: Callable[[str], str]) -> Template:
 def without_gaps(text: str) -> str:
     """Markdown with a single blank line between blocks, whatever omitted blocks have left behind."""
     return re.sub(r"\n{3,}", "\n\n", text).strip()
-
-
-def markdown_code(text: str) -> str:
-    """Code within a line or a table's cell: nothing of the text can end it."""
-    return f"`{clean_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
 def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] = ()) -> str:

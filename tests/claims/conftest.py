@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.catalog import discovery
-from harness.claims.claims_file import claims_of
+from harness.claims.model import claims_of
 from harness.claims.verdict import figures_of
 from tests.claims import planted
 

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from harness.claims import wording
-from harness.claims.claims_file import claims_of
+from harness.claims.model import claims_of
 from harness.claims.verdict import figures_of, judge
 from harness.core.errors import UsageError
 from harness.core.record import Cost

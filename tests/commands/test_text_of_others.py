@@ -20,8 +20,7 @@ from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
 from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict
-from harness.gate.output import junit, report_outcome
-from harness.gate.report.github import annotations, summary
+from harness.gate.output import annotations, junit, report_outcome, summary
 from harness.report.charts import draw_run
 from harness.report.tables.listing import runs_table
 from harness.store.prune import PrunedRun

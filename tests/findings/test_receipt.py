@@ -155,10 +155,6 @@ def test_many_panels_and_rows_fit_a_comment_of_github(receipt):
     ("text", "says"),
     [
         ("", "r.md: holds no whole receipt"),
-        (
-            '<!-- seqsweep-receipt {"schema":1} -->\nx\n<!-- seqsweep-receipt end -->',
-            "is of an older version",
-        ),
         ("<!-- seqsweep-receipt A -->\nx\n<!-- seqsweep-receipt end -->", r"\(damaged\)"),
         ("<!-- seqsweep-receipt AAAA -->\nx\n<!-- seqsweep-receipt end -->", r"\(damaged\)"),
         (around(b" " * (MOST_BYTES + 1)), f"beyond {MOST_BYTES} bytes"),

@@ -45,16 +45,6 @@ def script_data(bundle: str) -> str:
 VERDICTS = {True: "passed", False: "failed", None: "a property"}
 
 
-@dataclass(frozen=True)
-class RatioBeside:
-    """A case's time in units of another implementation's; `reading` puts its interval into a word."""
-
-    label: str
-    value: str
-    text: str
-    reading: str
-
-
 def replicate_lines(record: Record) -> list[str]:
     """The outcome of one process, its verdicts, and how it was timed, in lines."""
     lines = [f"{record.status}: {record.reason}"] if record.reason else []
@@ -72,7 +62,7 @@ def replicate_lines(record: Record) -> list[str]:
     return lines
 
 
-def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]:
+def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[Mapping[str, str]]:
     """The ratios of a case to every other implementation at its length, from the rounds that both have."""
     for other in panel.cases:
         if other.seq != row.seq or other.label == row.label:
@@ -82,7 +72,7 @@ def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[RatioBeside]
             kind = same_kind(row.records, other.records, target=HOST)
             reading = f"{read_interval(found)}{f', the same {kind}' if kind else ''}"
             text = fmt.speedup(found.value, found.low, found.high)
-            yield RatioBeside(other.label, f"{found.value:.6g}", text, reading)
+            yield {"label": other.label, "value": f"{found.value:.6g}", "text": text, "reading": reading}
 
 
 def origin_lines(run: KeptRun, record: Record) -> list[str]:

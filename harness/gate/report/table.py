@@ -11,8 +11,7 @@ from harness.analysis.stats import PROCESSES
 from harness.core.units import format_seconds
 from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
-from harness.gate.report.wording import PRESENTATIONS
+from harness.gate.report.wording import PRESENTATIONS, Name, by_family, distinction, heading, name_of
 from harness.gate.timed.decision import CaseEvidence, Decision, judge
 from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables
@@ -74,14 +73,14 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
         TableData(
             heading(names),
             columns,
-            tuple(row(name, names, verdicts, static=static) for name in names),
+            tuple(_row(name, names, verdicts, static=static) for name in names),
             caption=BOUNDS if has_bounds and not position else "",
         )
         for position, names in enumerate(families.values())
     ]
 
 
-def row(
+def _row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
     """The cells of a case. Static gates have a column for reasons; timed ones put them below verdicts."""
@@ -130,7 +129,7 @@ def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidenc
     if evidence.same_program is not None:
         programs = "the same program" if evidence.same_program else "different programs"
         console.print(Text(f"the compiler made {programs} of the two sides"))
-    for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
+    for line in (f"! {note}" for note in case.notes):
         console.print(Text(line, style="dim"))
 
 

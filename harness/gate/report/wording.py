@@ -1,13 +1,15 @@
-"""The sentences of a gate, and how each verdict is shown: on a terminal, in a job summary and in JUnit."""
+"""The words of a gate: names of cases, sentences, and how each verdict is shown."""
 
 import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from harness.core.case import split_id
 from harness.core.grouped import grouped
-from harness.core.units import format_ratio
+from harness.core.units import format_count, format_ratio
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -23,8 +25,80 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
-from harness.gate.report.case_names import name_of
 from harness.gate.timed.decision import GROSS
+from harness.report.format import first_few, short_label
+
+
+@dataclass(frozen=True)
+class Name:
+    """The parts of a case id. `where` has the workload but for its length, the mode and the device.
+
+    Each entry of `where` is (name, text). An id of another form is its own label, without parts.
+    """
+
+    case: str
+    label: str
+    seq: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def family(self) -> str:
+        return self.label.split("/", 1)[0] if "/" in self.label else "cases"
+
+    @property
+    def implementation(self) -> str:
+        return short_label(self.label) if "/" in self.label else self.label
+
+    @property
+    def length(self) -> str:
+        return "–" if self.seq is None else format_count(self.seq)
+
+    @property
+    def short(self) -> str:
+        """`mask/scatter at 16Ki`: enough for a title, beside which the id stands in full."""
+        return self.label if self.seq is None else f"{self.label} at {format_count(self.seq)}"
+
+
+def name_of(case: str) -> Name:
+    try:
+        parts = split_id(case)
+    except ValueError:
+        return Name(case, case)
+    fields = parts.fields
+    seq = fields.pop("seq", "")
+    workload = ((name, _value(value)) for name, value in fields.items())
+    where = (*workload, ("mode", parts.mode), ("device", parts.device))
+    return Name(case, parts.label, int(seq) if seq.isdecimal() else None, where)
+
+
+def _value(text: str) -> str:
+    return format_count(int(text)) if text.isdecimal() else text
+
+
+def by_family(names: Sequence[Name]) -> dict[str, list[Name]]:
+    """Names by family, in order of first appearance; the lengths of an implementation follow each other."""
+    families = grouped(names, lambda name: name.family)
+    for members in families.values():
+        labels = list(dict.fromkeys(name.label for name in members))
+        places = list(dict.fromkeys(name.where for name in members))
+        members.sort(key=lambda name: (labels.index(name.label), places.index(name.where), name.seq or 0))
+    return families
+
+
+def heading(names: Sequence[Name]) -> str:
+    """`mask: batch=1 dtype=f32 topk=2Ki mode=fwd device=cpu`: the family and what its cases share."""
+    shared = (f"{field}={value}" for field, value in names[0].where if not _varies(field, value, names))
+    return f"{names[0].family}: {' '.join(shared)}".removesuffix(": ")
+
+
+def distinction(name: Name, names: Sequence[Name]) -> str:
+    """`topk=64 mode=bwd`: what distinguishes this case from others of its family."""
+    return " ".join(f"{field}={value}" for field, value in name.where if _varies(field, value, names))
+
+
+def _varies(field: str, value: str, names: Sequence[Name]) -> bool:
+    return any(dict(other.where).get(field) != value for other in names)
+
 
 ABSENT = "–"
 
@@ -142,30 +216,18 @@ def next_steps(outcome: GateOutcome) -> list[str]:
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
-    reasons = grouped(outcome.left_out, outcome.left_out.__getitem__)
-    return [
-        f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
-        for reason, cases in reasons.items()
-    ]
+    lines: list[str] = []
+    for reason, cases in grouped(outcome.left_out, outcome.left_out.__getitem__).items():
+        which = "; ".join(first_few([name_of(case).short for case in cases], 4))
+        lines.append(f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({which}): {reason}")
+    return lines
 
 
 def same_code_line(outcome: GateOutcome) -> str:
     """The cases that needed no measuring, in a line; empty where there are none."""
-    cases = [case.case for case in outcome.cases if case.same_code]
-    if not cases:
-        return ""
-    families = Counter(name_of(case).family for case in cases)
-    which = ", ".join(f"{family} {count}" for family, count in families.items())
-    return f"same code on both sides, so unchanged and not measured: {which} (--all measures them)"
-
-
-def _by_label(cases: Sequence[str]) -> str:
-    """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
-    shown: list[str] = []
-    for label, names in grouped(map(name_of, cases), lambda name: name.label).items():
-        lengths = dict.fromkeys(name.length for name in names if name.seq is not None)
-        shown.append(f"{label} at {', '.join(lengths)}" if lengths else label)
-    return "; ".join(shown)
+    count = sum(case.same_code for case in outcome.cases)
+    said = f"same code on both sides, so unchanged and not measured: {count} cases (--all measures them)"
+    return said if count else ""
 
 
 LEVELS = ("error", "warning", "notice")

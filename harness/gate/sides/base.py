@@ -1,6 +1,7 @@
 """The base of a gate: resolves `--against`, and has its code ready while the gate runs."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.catalog.catalog import Catalog
+from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.discovery import catalog_elsewhere
 from harness.core.case import split_label
 from harness.core.errors import SideError, UsageError, nearest
@@ -71,16 +72,11 @@ class BaseImports:
 
     def find_misplaced(self, base: Side) -> tuple[str, str] | None:
         """(name, file) of a registration that the base does not load from its worktree, if there is one."""
-        pairs = (
-            (base.catalog.families, self.catalog.families),
-            (base.catalog.implementations, self.catalog.implementations),
-        )
-        for theirs, mine in pairs:
-            for name, info in theirs.items():
-                files = [info.file, *([mine[name].file] if name in mine else [])]
-                belongs = any(self._at_base(Path(file)) for file in files)
-                if belongs and base.tree(info.file) is None:
-                    return name, info.file
+        mine = self._registered(self.catalog)
+        for name, info in self._registered(base.catalog).items():
+            files = [info.file, *([mine[name].file] if name in mine else [])]
+            if any(self._at_base(Path(file)) for file in files) and base.tree(info.file) is None:
+                return name, info.file
         return None
 
     def _source(self, source: str) -> str:
@@ -96,10 +92,13 @@ class BaseImports:
             return at_base
         return None
 
+    @staticmethod
+    def _registered(catalog: Catalog) -> dict[str, FamilyInfo | ImplementationInfo]:
+        return {**catalog.families, **catalog.implementations}
+
     def _sources(self) -> list[tuple[str, str]]:
         """(module or path, file) of everything that is registered."""
-        infos = [*self.catalog.families.values(), *self.catalog.implementations.values()]
-        return [(info.module, info.file) for info in infos]
+        return [(info.module, info.file) for info in self._registered(self.catalog).values()]
 
     def _roots(self) -> dict[str, Path]:
         """The folder on the import path that each importable module came from."""
@@ -135,9 +134,6 @@ def _import_path() -> list[str]:
     return [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
 
 
-PREFIXES = ("git", "impl", "py")
-
-
 @dataclass(frozen=True)
 class Base:
     """A base that is ready to run. `config` is its bench.yaml, if any."""
@@ -162,11 +158,9 @@ def base_of(
     the rest of the code is the candidate's on both sides. UsageError for what does not exist,
     SideError when the base does not load or loads from elsewhere.
     """
-    prefix, _, rest = ("git:" if against is None else against).partition(":")
-    if prefix not in PREFIXES or (against is not None and not rest):
-        hint = f"; for a commit: git:{against}" if ":" not in str(against) else ""
-        suggestion = hint if prefix in PREFIXES or hint else nearest(prefix, PREFIXES)
-        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{suggestion}')
+    if against is not None and not re.fullmatch(r"(git|impl|py):.+", against):
+        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER')
+    prefix, _, rest = (against or "git:").partition(":")
     if prefix == "impl":
         yield Base(_implementation_side(rest, candidate, wanted), None)
     elif prefix == "py":
@@ -205,14 +199,10 @@ def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratc
     interpreter, description = find_interpreter(text, f"--against py:{text}"), f"py:{text}"
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
     catalog = _read_catalog(description, path, plugins, interpreter)
+    known = candidate.catalog.implementations
     for name, info in catalog.implementations.items():
-        mine = candidate.catalog.implementations.get(name)
-        if (
-            mine
-            and info.module == mine.module
-            and info.module.startswith("impls.")
-            and info.file != mine.file
-        ):
+        mine = known.get(name, info)
+        if info.module == mine.module and info.module.startswith("impls.") and info.file != mine.file:
             raise SideError(
                 f"{name} of {description} loads from {info.file} instead of {mine.file}; uninstall it there"
             )

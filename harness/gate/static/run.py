@@ -13,8 +13,7 @@ from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
 from harness.gate.sides.side import Side
 from harness.gate.static.base_figures import compile_side
 from harness.gate.static.diff import StaticSide, StaticVerdict, compare
-from harness.gate.timed.context import PROVENANCE, Opponents, open_group
-from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.gate.timed.paired_case import BASE, CANDIDATE, PROVENANCE, Opponents, open_group
 from harness.report.progress import Progress
 from harness.run.case.case_state import CaseState
 from harness.run.compile import CompileRequest, CompileResult

@@ -200,8 +200,7 @@ class CaseEvidence:
 
     `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the log
     ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the first
-    pairs and then the fresh ones. `static` are lines of text about the compiler's figures, and
-    `same_program` is None where programs are not known.
+    pairs and then the fresh ones. `same_program` is None where programs are not known.
     """
 
     slowdown: float
@@ -209,7 +208,6 @@ class CaseEvidence:
     fresh: tuple[float, ...] = ()
     rounds: tuple[tuple[float, ...], ...] = ()
     levels_s: tuple[tuple[float, float], ...] = ()
-    static: tuple[str, ...] = ()
     same_program: bool | None = None
 
     @property

@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.gate.timed.context import GateContext, Lost
 from harness.gate.timed.decision import GROSS, Rounds
 from harness.gate.timed.pair import Pair
-from harness.gate.timed.paired_case import PairedCase
+from harness.gate.timed.paired_case import GateContext, Lost, PairedCase
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.report.format import duration
 from harness.run.machine.interference import Interference

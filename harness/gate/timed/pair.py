@@ -13,9 +13,8 @@ from harness.core.clocks import is_one_clock
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
 from harness.gate.outcome import INVALID, NOT_ENOUGH
-from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import Rounds
-from harness.gate.timed.paired_case import BOTH, PairedCase
+from harness.gate.timed.paired_case import BOTH, GateContext, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
 from harness.run.case.case_state import CaseState

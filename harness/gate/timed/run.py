@@ -14,16 +14,14 @@ from typing import TypeAlias
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain
-from harness.core.static_figures import EXACT_FIGURES, WORDS
 from harness.core.typed_command import typed_command
-from harness.core.units import format_big, format_bytes, format_seconds
+from harness.core.units import format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
-from harness.gate.timed.context import set_up
 from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
 from harness.gate.timed.loop import GateLoop
-from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase, set_up
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 from harness.report.progress import Progress
 from harness.run.machine.lock import device_lock
@@ -106,8 +104,7 @@ def _timed_verdict(
     decision = state.latest
     verdict, reason = decision.verdict, decision_reason(state)
     if state.verdict is None:
-        missing = result.sequential_test.missing(paired.id)
-        reason = _open_reason(state, options, missing, paired.cost_s)
+        reason = _open_reason(state, options, result.sequential_test.missing(paired.id))
     notes: list[str] = []
     if paired.same_program and plan.demotes_same_program:
         if verdict in {REGRESSED, IMPROVED}:
@@ -166,20 +163,14 @@ def decision_reason(state: TestState) -> str:
         return f"a slowdown of {100 * delta:g} % is excluded"
     if state.unconfirmed:
         return f"not confirmed: {state.unconfirmed}"
-    count = len(state.effects)
-    leave = "1 pair leaves" if count == 1 else f"{count} pairs leave"
-    return f"{leave} it open: raise --max-pairs, or measure on a quieter machine"
+    return f"open after {len(state.effects)} pairs: raise --max-pairs, or measure on a quieter machine"
 
 
-def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: float) -> str:
+def _open_reason(state: TestState, options: GateOptions, missing: int) -> str:
     """Why a case has no verdict: the pairs that its next analysis needs did not fit the budget."""
-    count = len(state.effects)
-    noun = "pair" if count == 1 else "pairs"
-    kind = f"fresh {noun} to confirm a suspicion" if state.suspicion else noun
-    each = f" of about {format_seconds(pair_s, 2)} each" if pair_s else ""
     return (
-        f"open after {count} {kind}: the {missing} more{each} that the next analysis needs do not fit the "
-        f"budget of {format_seconds(options.budget_s, 2)}; raise --budget, or name fewer cases with --cases"
+        f"open after {len(state.effects)} pairs: the {missing} more that the next analysis needs do not fit "
+        f"the budget of {format_seconds(options.budget_s, 2)}; raise --budget, or name fewer with --cases"
     )
 
 
@@ -193,20 +184,8 @@ def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> Case
         fresh=tuple(state.fresh or ()) if state else (),
         rounds=tuple(pair.log_ratios for pair in rounds),
         levels_s=tuple(pair.levels_s for pair in rounds),
-        static=tuple(f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)),
         same_program=paired.same_program if paired.candidate.plan.static.program else None,
     )
-
-
-def _static_sentence(paired: PairedCase, name: str) -> str:
-    static = paired.sides[name].plan.static
-    known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
-    figures = (
-        f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"
-        for figure, value in known.items()
-        if value is not None
-    )
-    return ", ".join(figures) or "no figures"
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.gate.outcome import INVALID
-from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import Rounds
-from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
+from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, GateContext, PairedCase
 from harness.run.group.profiling import name_kernels
 from harness.run.group.sampling import settle_memoized
 

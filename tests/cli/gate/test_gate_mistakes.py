@@ -21,7 +21,7 @@ def work(repositories, plugin_of):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--against gti:HEAD", 'write git:REF, impl:NAME or py:INTERPRETER; nearest: "git"'),
+        ("--against gti:HEAD", "write git:REF, impl:NAME or py:INTERPRETER"),
         ("--against git:nosuch", 'knows no commit "nosuch"; correct the name, or run git -C '),
         ("--delta 0", "between 0 % and 100 %"),
         ("--delta abc", "write it like 5%"),

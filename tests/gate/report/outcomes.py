@@ -96,7 +96,6 @@ def evidence_on(case=SLOWER, **more):
         "fresh": fresh,
         "rounds": rounds,
         "levels_s": ((0.0252, 0.024),) * 8,
-        "static": ("FLOPs 4.30e9 on both sides",),
         "same_program": False,
         **more,
     }

@@ -20,9 +20,8 @@ from harness.gate.outcome import (
     WARN,
     CaseVerdict,
 )
-from harness.gate.output import junit
+from harness.gate.output import annotations, junit, summary
 from harness.gate.report import wording
-from harness.gate.report.github import annotations, summary
 from harness.gate.report.table import gate_data, gate_tables, print_explanation, print_gate
 from tests.gate.report.outcomes import case_id, evidence_on, outcome_of, page, static_outcome, verdict_of
 from tests.goldens import assert_golden
@@ -126,7 +125,7 @@ def test_a_side_that_does_not_load_is_all_that_is_said():
     broken = outcome_of([], broken=says)
     assert page(print_gate, broken, 80) == f"{says}\n"
     assert annotations(broken) == [f"::error title=gate%3A a side does not load::{says}"]
-    assert summary(broken) == f"### Gate: a side does not load\n\n{says}\n".replace("_", "\\_")
+    assert summary(broken) == f"### Gate: a side does not load\n\n<pre>\n{says}\n</pre>\n"
     root = fromstring(junit(broken))
     assert root.get("errors") == "1"
     assert root.find("testcase/error").text == says
@@ -159,8 +158,8 @@ def test_what_github_would_parse_is_escaped():
         "::error file=a%3Ab%2Cc.py,title=incorrect%3A m/a[k=1%2Cl=2]"
         "::m/a[k=1,l=2]%0A50 %25 wrong:%0Aall, of them"
     )
-    text = summary(outcome_of([CaseVerdict("m/a", INCORRECT, "<b>x</b>\n| # *y* `z` & [w](v)")]))
-    assert "&lt;b&gt;x&lt;/b&gt; \\| \\# \\*y\\* \\`z\\` &amp; \\[w\\](v)" in text
+    text = summary(outcome_of([CaseVerdict("m/a", INCORRECT, "</pre><b>x</b>")]))
+    assert "&lt;/pre&gt;&lt;b&gt;x&lt;/b&gt;" in text
 
 
 def test_ten_annotations_of_a_level_are_shown_and_the_rest_counted():

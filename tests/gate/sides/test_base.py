@@ -171,7 +171,7 @@ def test_a_base_that_does_not_load(project, candidate, enter_base):
 def test_what_does_not_exist_is_one_sentence(project, candidate, enter_base):
     side = candidate()
     for against, says in {
-        "gti:HEAD": 'write git:REF, impl:NAME or py:INTERPRETER; nearest: "git"',
+        "gti:HEAD": "write git:REF, impl:NAME or py:INTERPRETER",
         "HEAD~1": "write git:REF",
         "git:": "write git:REF",
         "": "write git:REF",

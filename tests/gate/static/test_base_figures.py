@@ -28,7 +28,7 @@ def outcome_of(before, now, target="host"):
     ("figures", "verdict", "code", "says"),
     [
         ({}, UNCHANGED, 0, "same program"),
-        ({"program": "sha256:2"}, UNCHANGED, 0, "another program with the same figures"),
+        ({"program": "sha256:2"}, UNCHANGED, 0, "same figures"),
         ({"temp_bytes": 300, "program": "sha256:2"}, REGRESSED, 1, "temp 100 B -> 300 B"),
         ({"flops": 3}, IMPROVED, 0, "FLOPs 7 -> 3"),
     ],

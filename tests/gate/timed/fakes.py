@@ -6,11 +6,10 @@ from threading import Lock
 from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
-from harness.gate.timed.context import PROVENANCE, GateContext, open_group
 from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.pair import Pair
-from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
+from harness.gate.timed.paired_case import BASE, CANDIDATE, PROVENANCE, GateContext, PairedCase, open_group
 from harness.gate.timed.processes import GateExecutor, SideProcess
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.case.case_state import CaseState

@@ -5,83 +5,73 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import SideError, Unsupported
-from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
-from harness.gate.timed.context import Lost
-from harness.gate.timed.paired_case import LEFT_OUT
+from harness.gate.outcome import INVALID, NOT_ENOUGH
+from harness.gate.timed.paired_case import Lost
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
+from tests.goldens import assert_golden, scenes
 from tests.run.fakes import MIB, Act, at
 from tests.run.plans import SETTINGS
 
 BOTH = ("scatter", "threshold")
 
 
-def raise_in(verb, raised):
-    return {"scatter": Act(verbs={verb: raised})}
-
-
 def crash():
     return Ended("crashed", "ValueError: x", alive=True)
 
 
-BROKEN = [
-    ("prepare", Unsupported("needs AMX"), None, VANISHED),
-    ("prepare", Unsupported("needs AMX"), Unsupported("needs AMX"), LEFT_OUT),
-    ("prepare", None, Unsupported("needs AMX"), NEW),
-    ("prepare", crash(), None, INVALID),
-    ("prepare", None, crash(), NEW),
-    ("check", crash(), None, INVALID),
-    ("check", None, crash(), NEW),
-    ("ready", crash(), None, INVALID),
-    ("ready", None, crash(), NEW),
-    ("ready", Ended("oom", "MemoryError", alive=True), None, REGRESSED),
-]
+def raising(verb, mine=None, theirs=None):
+    """Acts of both sides, each of which raises or answers so when it is asked."""
+    return [{"scatter": Act(verbs={verb: raised or {}})} for raised in (mine, theirs)]
 
 
-@pytest.mark.parametrize(("verb", "mine", "theirs", "verdict"), BROKEN)
-def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, mine, theirs, verdict):
-    world = World(tmp_path, raise_in(verb, mine or {}), raise_in(verb, theirs or {}), names=BOTH)
-    assert set(world.rounds()) == {"threshold"}
-    assert world.paired().verdict == verdict
-    assert "sample" not in world.verbs("candidate") + world.verbs("base")
-    assert not world.processes
+def expecting(why):
+    return [{"scatter": Act(expected=why)}] * 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "verdict"), [(["candidate"], INCORRECT), (["base"], NEW), (["candidate", "base"], INCORRECT)]
-)
-def test_contract_before_clock(tmp_path, wrong, verdict):
-    world = World(tmp_path, wrong=[f"{side}:scatter/1" for side in wrong])
-    assert world.end()[0] == verdict
-    assert "sample" not in world.verbs("candidate") + world.verbs("base")
+def planning(mine, theirs):
+    return [{"scatter": Act(planned=size * MIB)} for size in (mine, theirs)]
 
 
-def test_an_expected_failure_on_both_sides_is_left_out(tmp_path):
-    act = {"scatter": Act(expected="the first text")}
-    world = World(tmp_path, act, act, wrong=["candidate:scatter/1", "base:scatter/1"])
-    assert world.end() == (LEFT_OUT, "3 elements differ; expected: the first text")
+REFUSED, WRONG = Unsupported("needs AMX"), ("candidate:scatter/1", "base:scatter/1")
+# (the acts of both sides, more of the world)
+WORLDS = {
+    "the candidate refuses": (raising("prepare", REFUSED), {}),
+    "both refuse": (raising("prepare", REFUSED, REFUSED), {}),
+    "the base refuses": (raising("prepare", None, REFUSED), {}),
+    "the candidate crashes as it compiles": (raising("prepare", crash()), {}),
+    "the base crashes as it compiles": (raising("prepare", None, crash()), {}),
+    "the candidate crashes at its first call": (raising("check", crash()), {}),
+    "the base crashes at its first call": (raising("check", None, crash()), {}),
+    "the candidate crashes with its inputs": (raising("ready", crash()), {}),
+    "the base crashes with its inputs": (raising("ready", None, crash()), {}),
+    "the candidate's inputs do not fit": (raising("ready", Ended("oom", "MemoryError", alive=True)), {}),
+    "other clocks": (raising("ready", {"method": "cuda_events"}), {}),
+    "a first call without a time": (raising("check", {"seconds": 0.0}), {}),
+    "the candidate is wrong": ([None, None], {"wrong": WRONG[:1]}),
+    "the base is wrong": ([None, None], {"wrong": WRONG[1:]}),
+    "both are wrong": ([None, None], {"wrong": WRONG}),
+    "both are wrong, as expected": (expecting("the first text"), {"wrong": WRONG}),
+    "an expected failure passes": (expecting("a claim"), {}),
+    "the candidate plans too much": (planning(2000, 1), {}),
+    "both plan too much": (planning(2000, 2000), {}),
+    "the base plans too much": (planning(1, 2000), {}),
+    "both fit, but not together": (planning(600, 600), {}),
+}
 
 
-def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
-    act = {"scatter": Act(expected="a claim")}
-    world = World(tmp_path, act, act)
-    assert world.end() == (INCORRECT, "expected to be incorrect (a claim), but its contract passed")
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs", "verdict"), [(2000, 1, REGRESSED), (2000, 2000, LEFT_OUT), (1, 2000, NEW)]
-)
-def test_what_is_planned_beyond_the_limit(tmp_path, mine, theirs, verdict):
-    world = World(tmp_path, {"scatter": Act(planned=mine * MIB)}, {"scatter": Act(planned=theirs * MIB)})
-    assert world.end()[0] == verdict
-    assert "check" not in world.verbs("candidate") + world.verbs("base")
-
-
-def test_what_fits_alone_but_not_beside_its_opponent(tmp_path):
-    world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=3 * MIB // 2))
-    why = "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
-    assert world.end() == (NOT_ENOUGH, why)
+def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path):
+    said = {}
+    for name, (acts, more) in WORLDS.items():
+        world = World(tmp_path / name.replace(" ", "-"), *acts, names=BOTH, **more)
+        assert set(world.rounds()) == {"threshold"}, name
+        asked = world.verbs("candidate") + world.verbs("base")
+        assert "sample" not in asked
+        assert not world.processes
+        checked = "" if "check" in asked else ", no call"
+        said[name] = f"{world.paired().verdict}: {world.paired().reason}{checked}"
+    assert_golden("gate_pairs.txt", scenes(said))
 
 
 def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_path):
@@ -92,21 +82,9 @@ def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_pat
     assert world.end() == (NOT_ENOUGH, why)
 
 
-def test_different_clocks_are_not_compared(tmp_path):
-    world = World(tmp_path, raise_in("ready", {"method": "cuda_events"}))
-    why = "timed by cuda_events, the base by wall: different clocks are not compared"
-    assert world.end() == (INVALID, why)
-
-
-def test_a_first_call_that_claims_no_time(tmp_path):
-    world = World(tmp_path, raise_in("check", {"seconds": 0.0}), names=BOTH)
-    assert set(world.rounds()) == {"threshold"}
-    assert world.paired().verdict == INVALID
-
-
 @pytest.mark.parametrize("side", ["candidate", "base"])
 def test_a_process_that_ends_when_all_is_compiled_again_is_lost(tmp_path, side):
-    world = World(tmp_path, **{side: raise_in("prepare", at(2, Ended("crashed", "SIGSEGV")))}, names=BOTH)
+    world = World(tmp_path, **{side: raising("prepare", at(2, Ended("crashed", "SIGSEGV")))[0]}, names=BOTH)
     world.pair(1)
     with pytest.raises(Lost):
         world.pair(2)

@@ -10,12 +10,8 @@ from harness.core.errors import MachineError, UsageError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
     INCORRECT,
-    NEW,
-    NOT_ENOUGH,
     REGRESSED,
     TIME,
-    UNCHANGED,
-    VANISHED,
     CaseVerdict,
     GateOutcome,
 )
@@ -28,7 +24,6 @@ from harness.gate.timed.run import (
     HEADER,
     StoredGate,
     TimedResult,
-    decision_reason,
     looks,
     new_folder,
     newest_gate,
@@ -36,9 +31,9 @@ from harness.gate.timed.run import (
 )
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.case.case_state import KernelsRun
-from harness.run.case.samples import KnownCall
 from harness.sweep.settings import Accept
 from tests.gate.timed.fakes import pair_of
+from tests.goldens import assert_golden, scenes
 from tests.run.plans import case, catalog, schedule
 
 ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
@@ -49,36 +44,16 @@ WIDE = [0.3, -0.3, 0.3, -0.3]
 EVEN = (4, 6, 8, 10, 12)
 
 
-LOOKS = {4: (4,), 5: (4, 5), 6: (4, 6), 12: EVEN, 13: (*EVEN, 13), 24: tuple(range(4, 25, 2))}
+def test_it_looks_at_four_and_then_at_every_second_and_the_last():
+    assert [looks(most) for most in (4, 5, 6, 12, 13)] == [(4,), (4, 5), (4, 6), EVEN, (*EVEN, 13)]
 
 
-@pytest.mark.parametrize(("most", "found"), LOOKS.items())
-def test_it_looks_at_four_and_then_at_every_second_and_the_last(most, found):
-    assert looks(most) == found
-
-
-def ledger_of(*effects, advisory=False, steps=EVEN, name="scatter"):
-    advised = [case(name).id] if advisory else []
-    sequential_test = SequentialTest({case(name).id: Margin(looks=steps)}, advised)
+def ledger_of(*effects, advisory=False, steps=EVEN):
+    name = case().id
+    sequential_test = SequentialTest({name: Margin(looks=steps)}, advisory=[name] if advisory else ())
     for effect in effects:
-        sequential_test.feed(case(name).id, effect)
+        sequential_test.feed(name, effect)
     return sequential_test
-
-
-REASONS = [
-    (SLOW + SLOW, {}, "more than 2.5 % slower on 4 pairs, and again on 4 fresh ones"),
-    (SLOW, {"advisory": True}, "more than 2.5 % slower on 4 pairs"),
-    (FAST, {}, "more than 2.5 % faster on 4 pairs"),
-    (SAME, {}, "a slowdown of 5 % is excluded"),
-    (SLOW + SAME, {}, "not confirmed: 4 pairs said regressed, fresh ones do not"),
-    (WIDE, {"steps": (4,)}, "4 pairs leave it open: raise --max-pairs, or measure on a quieter machine"),
-    ([1.0, 0.9], {}, "more than twice as slow in a first pair of processes, and again in a fresh one"),
-]
-
-
-@pytest.mark.parametrize(("effects", "how", "reason"), REASONS)
-def test_every_verdict_has_its_reason(effects, how, reason):
-    assert decision_reason(ledger_of(*effects, **how).cases[case().id]) == reason
 
 
 def gate_plan(*names, **more):
@@ -88,110 +63,83 @@ def gate_plan(*names, **more):
     return GatePlan(plan, sides, opponents, deltas={"mask": 0.05}, **more)
 
 
-def compose(paired_cases, sequential_test, asked, rounds=()):
-    timed = TimedResult(tuple(paired_cases), sequential_test, {case().id: rounds})
-    return {one.case.split("@")[0]: one for one in module.verdicts(asked, timed, ASKING)}
+def timed(*effects, program=None, rounds=(), kernels=((), ()), plan=None, **ledger):
+    """The verdict on one case whose pairs had these effects."""
+    paired = pair_of(program=program)
+    for side, counts in zip((CANDIDATE, BASE), kernels, strict=True):
+        paired.sides[side].kernels = KernelsRun(counts)
+    result = TimedResult((paired,), ledger_of(*effects, **ledger), {case().id: rounds})
+    return module.verdicts(plan or gate_plan(), result, ASKING)
 
 
-def test_a_verdict_stands_with_its_interval_and_its_place():
-    found = compose([pair_of()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
-    assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
-    assert found.effect == pytest.approx(0.1)
-    assert found.low < found.effect < found.high
+def accepting(figure):
+    return gate_plan(accepts=(Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),))
 
 
-def test_no_budget_makes_a_verdict_between_looks():
-    sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
-    one = pair_of()
-    for state in one.sides.values():
-        state.call = KnownCall(0.5)
-    verdict = compose([one], sequential_test, gate_plan())["mask/scatter"]
-    assert (verdict.verdict, verdict.pairs) == (NOT_ENOUGH, 5)
-    assert verdict.reason == (
-        "open after 5 pairs: the 1 more of about 24 s each that the next analysis needs do not fit the "
-        "budget of 300 s; raise --budget, or name fewer cases with --cases"
-    )
-
-
-def test_the_same_program_is_unchanged_whatever_the_clock_says():
-    one = pair_of(program="sha256:a")
-    found = compose([one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
-    assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
-    clock = "by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)"
-    assert found.notes == (f"advisory: {clock}",)
-
-
-def test_a_self_check_takes_the_clock_at_its_word():
-    one = pair_of(program="sha256:a")
-    found = compose([one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
-    assert found.verdict == REGRESSED
-
-
-@pytest.mark.parametrize(
-    ("figure", "verdict"), [("time", UNCHANGED), (None, UNCHANGED), ("flops", REGRESSED)]
-)
-def test_an_accepted_time_is_unchanged_and_says_why(figure, verdict):
-    accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
-    found = compose([pair_of()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
-    said = REASONS[0][2]
-    told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
-    assert (found.verdict, found.reason, found.notes) == (verdict, *told)
-
-
-def test_equal_code_is_unchanged_without_a_clock():
-    plan = gate_plan("scatter")
-    plan = replace(plan, opponents={}, same_code=dict(plan.opponents))
-    verdict = compose([], SequentialTest({}), plan)["mask/scatter"]
-    assert (verdict.verdict, verdict.same_code, verdict.pairs) == (UNCHANGED, True, 0)
-    assert not plan.groups()
-
-
-def test_what_was_not_timed_has_its_own_word():
+def untimed():
+    """Of a wrong case, one that is left out, one that is new, and one that vanished."""
     wrong, left = pair_of("scatter"), pair_of("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
     added = {case("plain").id: "mask/plain is not registered in the base"}
     asked = gate_plan("scatter", "threshold", "plain", new=added, vanished=("mask/gone@seq=1:fwd:cpu",))
-    found = compose([wrong, left], SequentialTest({}), asked)
-    assert {name: (one.verdict, one.reason.split(",")[0]) for name, one in found.items()} == {
-        "mask/scatter": (INCORRECT, "3 elements differ"),
-        "mask/plain": (NEW, "mask/plain is not registered in the base"),
-        "mask/gone": (VANISHED, "the base has it"),
-    }
+    return module.verdicts(asked, TimedResult((wrong, left), SequentialTest({})), ASKING)
 
 
-def test_a_long_tail_is_told_and_decides_nothing():
-    rounds = [
-        Rounds(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
-        for pair, tail in enumerate((0.1, math.log(1.5), None, 3.0, None, None))
-    ]
-    found = compose([pair_of()], ledger_of(*SAME), gate_plan(), rounds)["mask/scatter"]
-    told = "advisory: the slowest tenth of its calls takes 50 % longer"
-    assert (found.verdict, found.notes) == (UNCHANGED, (told,))
+def equal():
+    plan = gate_plan("scatter")
+    plan = replace(plan, opponents={}, same_code=dict(plan.opponents))
+    assert not plan.groups()
+    return module.verdicts(plan, TimedResult(), ASKING)
 
 
-@pytest.mark.parametrize(
-    ("candidate", "base", "notes"),
-    [
-        (
-            (("flash", 1), ("cast", 2)),
-            (("math", 3), ("cast", 2)),
-            ("the sides ran different kernels: the candidate flash 1×; the base math 3×",),
-        ),
-        (
-            (("cast", 1),),
-            (("cast", 1), ("copy", 1)),
-            ("the sides ran different kernels: the candidate nothing else; the base copy 1×",),
-        ),
-        ((("a", 1), ("b", 1)), (("b", 1), ("a", 1)), ()),
-        ((), (("math", 3),), ()),
-    ],
-)
-def test_sides_that_ran_different_kernels_are_told_apart(candidate, base, notes):
-    paired = pair_of()
-    for side, counts in ((CANDIDATE, candidate), (BASE, base)):
-        paired.sides[side].kernels = KernelsRun(counts)
-    assert compose([paired], ledger_of(*SAME), gate_plan())["mask/scatter"].notes == notes
+TAILS = [
+    Rounds(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
+    for pair, tail in enumerate((0.1, math.log(1.5), None, 3.0, None, None))
+]
+KERNELS = {
+    "other kernels": ((("flash", 1), ("cast", 2)), (("math", 3), ("cast", 2))),
+    "a kernel more": ((("cast", 1),), (("cast", 1), ("copy", 1))),
+    "the same kernels in another order": ((("a", 1), ("b", 1)), (("b", 1), ("a", 1))),
+    "no kernels": ((), (("math", 3),)),
+}
+VERDICTS = {
+    "slower": lambda: timed(*SLOW, *SLOW),
+    "slower, without fresh pairs": lambda: timed(*SLOW, advisory=True),
+    "faster": lambda: timed(*FAST),
+    "the same": lambda: timed(*SAME),
+    "not confirmed": lambda: timed(*SLOW, *SAME),
+    "wide": lambda: timed(*WIDE, steps=(4,)),
+    "more than twice as slow": lambda: timed(1.0, 0.9),
+    "a budget that ends between looks": lambda: timed(*SLOW, 0.1, steps=(6,)),
+    "the same program": lambda: timed(*SLOW, advisory=True, program="sha256:a"),
+    "the same program in a self-check": lambda: timed(
+        *SLOW, *SLOW, program="sha256:a", plan=gate_plan(self_check=True)
+    ),
+    "its time is accepted": lambda: timed(*SLOW, *SLOW, plan=accepting("time")),
+    "all of it is accepted": lambda: timed(*SLOW, *SLOW, plan=accepting(None)),
+    "its FLOPs are accepted": lambda: timed(*SLOW, *SLOW, plan=accepting("flops")),
+    "a long tail": lambda: timed(*SAME, rounds=TAILS),
+    **{name: lambda counts=counts: timed(*SAME, kernels=counts) for name, counts in KERNELS.items()},
+    "not timed": untimed,
+    "equal code": equal,
+}
+
+
+def test_verdicts_and_their_reasons():
+    said = {}
+    for name, make in VERDICTS.items():
+        lines = []
+        for one in make():
+            effect = "" if one.effect is None else f" {one.effect:.3f}"
+            bounds = "" if one.low is None else f" in [{one.low:.3f}, {one.high:.3f}]"
+            measured = f"{effect}{bounds} of {one.pairs} pairs" if one.pairs else ""
+            lines.append(f"{one.case.split('@')[0]}{measured}: {one.verdict}: {one.reason}")
+            lines += [f"! {note}" for note in one.notes]
+        said[name] = "\n".join(lines)
+    assert_golden("gate_timed_verdicts.txt", scenes(said))
+    (one,) = timed(*SLOW, *SLOW)
+    assert (one.file, one.line) == ("scatter.py", 1)
 
 
 OUTCOME = GateOutcome(TIME, "HEAD", (CaseVerdict("a", REGRESSED, "slower", effect=0.5),))

@@ -7,8 +7,7 @@ import pytest
 
 from harness.core.errors import Unsupported
 from harness.gate.outcome import INCORRECT, INVALID, NEW, REGRESSED, VANISHED
-from harness.gate.timed.context import Lost
-from harness.gate.timed.paired_case import READINGS
+from harness.gate.timed.paired_case import READINGS, Lost
 from harness.gate.timed.sampling import WARM_BATCHES
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World

@@ -3,7 +3,7 @@
 from itertools import permutations
 
 from harness.catalog import discovery
-from harness.claims.claims_file import claims_of
+from harness.claims.model import claims_of
 from harness.report.charts.model import published_curves
 
 

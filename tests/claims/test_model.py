@@ -83,6 +83,6 @@ def test_a_claim_says_something(read):
 def test_claims_lie_beside_the_file_of_a_family(read, tmp_path):
     assert [one.id for one in read(document("'a', published=1, found=1"))] == ["one"]
     (tmp_path / "claims.py").unlink()
-    from harness.claims.claims_file import claims_of
+    from harness.claims.model import claims_of
 
     assert claims_of(WIDE) == ()
