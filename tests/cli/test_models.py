@@ -36,10 +36,6 @@ def added(w: TwiceWorkload):
 '''
 
 
-
-
-
-
 def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):
     words = ("run", "mask", "--model", "deepseek-v3.2,glm-5.2", "--phase", "decode", "--seq", "4Ki")
     said = in_process(*words, "--impl", "broadcast,scatter", "--results", tmp_path)

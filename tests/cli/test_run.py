@@ -129,5 +129,3 @@ def test_kill_then_resume(seqsweep, tmp_path, project, wait_until):
     assert len(cases) == len(set(cases)) == 9
     (stored,) = tmp_path.glob("results/runs/*/records.jsonl")
     assert sum('"append":[' in line for line in stored.read_text().splitlines()) == 9
-
-
