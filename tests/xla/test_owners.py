@@ -17,7 +17,6 @@ from harness.xla.owners import (
     TemporariesReport,
     gpu_assignment,
     read_assignment,
-    tiled_arrays,
     tpu_temporaries,
 )
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
@@ -90,21 +89,6 @@ def test_a_gpu_s_buffer_assignment_is_found_among_its_records():
     assert gpu_assignment(executable(b"\x7fELF", record)) == assignment()
     with pytest.raises(ValueError, match="no buffer assignment"):
         gpu_assignment(executable(b"\x7fELF"))
-
-
-@pytest.mark.parametrize(
-    ("shape", "sizes"),
-    [
-        ("f32[]{:T(128)}", [512]),
-        ("f32[512,3]{1,0:T(8,128)}", [512 * 128 * 4]),
-        ("bf16[9,128]{1,0:T(8,128)(2,1)S(1)}", [16 * 128 * 2]),
-        ("f32[512,3]{0,1:T(8,128)}", [8 * 512 * 4]),
-        ("pred[4,3]{1,0}", [12]),
-        ("(s32[8]{0:T(128)}, /*index=1*/f32[2,2]{1,0:T(2,128)S(5)})", [512, 2 * 128 * 4]),
-    ],
-)
-def test_the_bytes_of_tiled_arrays(shape, sizes):
-    assert [size for _, size in tiled_arrays(shape)] == sizes
 
 
 @pytest.mark.full
