@@ -31,11 +31,8 @@ class NotDerivableError(UsageError):
 
 def derive(family: FamilyInfo, name: str, phase: str) -> ModelWorkload:
     """A model's workload in a phase. NotDerivableError where the family derives none."""
-    question = {"module": family.module, "family": family.name, "model": name, "phase": phase}
-    if family.module.startswith("impls."):
-        return _derive(question)
     try:
-        return from_plain(ModelWorkload, _ask("workload", question))
+        return from_plain(ModelWorkload, _ask_family("workload", family, model=name, phase=phase))
     except child_process.NoAnswer as error:
         raise NotDerivableError(str(error)) from None
 
@@ -84,10 +81,7 @@ def _cost(question: Mapping[str, Any]) -> dict[str, Any] | str:
 
 def semantics_info(family: FamilyInfo, points: Sequence[Point]) -> list[dict[str, Any]]:
     """What :func:`describe_semantics` says of a registered family. NoAnswer where its code says nothing."""
-    question = {"module": family.module, "family": family.name, "points": points}
-    if family.module.startswith("impls."):
-        return describe_semantics(_family(question), points)
-    return _ask("semantics", question)
+    return _ask_family("semantics", family, points=points)
 
 
 def describe_semantics(family: Family, points: Sequence[Point]) -> list[dict[str, Any]]:
@@ -130,6 +124,12 @@ def _contract_text(contract: Contract) -> str:
 
 def _family(question: Mapping[str, Any]) -> Family:
     return loading.family_called(loading.load(question["module"]), question["family"])
+
+
+def _ask_family(what: str, family: FamilyInfo, **about: object) -> Any:
+    """The answer of a family's own code: of a built-in one in this process."""
+    question = {"module": family.module, "family": family.name, **about}
+    return ANSWERS[what](question) if family.module.startswith("impls.") else _ask(what, question)
 
 
 def _ask(what: str, question: object) -> Any:

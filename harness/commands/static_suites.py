@@ -9,9 +9,8 @@ from harness.commands.measuring_options import PageFlags
 from harness.commands.output import console, print_json, print_note, stored_of
 from harness.commands.streams import print_line
 from harness.core.record import Record
-from harness.gate.outcome import GateOutcome
 from harness.gate.report.table import gate_data, print_static_changes
-from harness.gate.static.base_figures import BaseFigures, changes_since
+from harness.gate.static.base_figures import BaseFigures, changes_since, compile_base
 from harness.report.run_json import run_data
 from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
 from harness.report.tables.render import print_tables
@@ -40,13 +39,11 @@ def compile_and_print(
     json: bool,
 ) -> int:
     """Compile suites, or cases as family/name, for targets, and print what they plan; the exit code."""
-    elsewhere = pages.max_seq and "host" not in targets
     suites, ids = split_ids(words)
+    elsewhere = pages.max_seq and "host" not in targets
     schedule = project.plan(suites, replace(overrides, elsewhere=elsewhere, compiled_only=True), ids)
     base = None
     if pages.against is not None:
-        from harness.gate.static.base_figures import compile_base
-
         base = compile_base(project, schedule, targets, pages.against, output.print_note)
     done = stages.run_schedule(
         *(project, schedule),
@@ -59,18 +56,11 @@ def compile_and_print(
     changed = 0
     if pages.owners or base is not None:
         changed = print_plans(done, targets, base, owners=pages.owners, json=json)
-    else:
-        _print_pages(done, targets, pages, columns, notes=notes, json=json)
-    return stages.end_run(done, strict=strict) or changed
-
-
-def _print_pages(
-    done: Done, targets: Sequence[str], pages: PageFlags, columns: Sequence[str], *, notes: bool, json: bool
-) -> None:
-    if pages.kernels and not json:
+    elif pages.kernels and not json:
         output.print_kernels(done.records, targets)
     else:
         output.print_run(done, columns, json=json, notes=notes)
+    return stages.end_run(done, strict=strict) or changed
 
 
 def print_plans(
@@ -83,8 +73,15 @@ def print_plans(
         print_note(problem)
     outcomes = [] if base is None else [changes_since(base, records, target) for target in targets]
     if json:
-        data = run_data(stored.info, stored.records)
-        print_json({**data, **({} if base is None else {"base": _base_data(base, outcomes)})})
+        data = run_data(stored.info, records)
+        if base is not None:
+            figures = [
+                {"case": case, "target": target, **asdict(static)}
+                for (case, target), static in base.figures.items()
+            ]
+            changes = [gate_data(outcome) for outcome in outcomes]
+            data["base"] = {"name": base.name, "figures": figures, "changes": changes}
+        print_json(data)
     else:
         for outcome in outcomes:
             print_static_changes(console(), outcome)
@@ -102,13 +99,6 @@ def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFig
             before = base.figures.get((record.case, target))
             for line in since_lines(record, target, before, base.name) if before else ():
                 print_line(line)
-
-
-def _base_data(base: BaseFigures, outcomes: Sequence[GateOutcome]) -> dict[str, object]:
-    figures = [
-        {"case": case, "target": target, **asdict(static)} for (case, target), static in base.figures.items()
-    ]
-    return {"name": base.name, "figures": figures, "changes": [gate_data(outcome) for outcome in outcomes]}
 
 
 def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once (jaxli
 UNREAD = "the body of a loop, for the module's text could not be read,"
 
 
-class Program(NamedTuple):
+class OptimisedProgram(NamedTuple):
     """An optimised module of jaxlib's, its graph, and the trip counts of its loops by name."""
 
     module: Any
@@ -197,7 +197,7 @@ class DeviceCost:
     warnings: list[str] = field(default_factory=list[str])
 
 
-def device_cost(compiled: Any, platform: str, program: Program | None) -> DeviceCost:
+def device_cost(compiled: Any, platform: str, program: OptimisedProgram | None) -> DeviceCost:
     """The cost of what jax has compiled for a `cpu`, `tpu`, `cuda` or `gpu`; None: it could not be read."""
     looped = program is None or program.looped  # an unreadable module may have a loop
     calls = program.custom_calls if program else ()
@@ -224,7 +224,7 @@ def device_cost(compiled: Any, platform: str, program: Program | None) -> Device
     return cost
 
 
-def _cost(compiled: Any, program: Program | None, *, once: bool) -> tuple[Mapping[str, Any], bool]:
+def _cost(compiled: Any, program: OptimisedProgram | None, *, once: bool) -> tuple[Mapping[str, Any], bool]:
     """(XLA's cost analysis, whether it is the compiler's).
 
     The compiler's is used only if `once`: it is known to count each loop's body once.
@@ -239,7 +239,7 @@ def _cost(compiled: Any, program: Program | None, *, once: bool) -> tuple[Mappin
         return cost, True
 
 
-def _add_iterations(cost: DeviceCost, program: Program | None) -> None:
+def _add_iterations(cost: DeviceCost, program: OptimisedProgram | None) -> None:
     """Add the cost of the loops' iterations after the first."""
     added = AddedCost(once={UNREAD})
     if program is not None:

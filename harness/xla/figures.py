@@ -11,7 +11,7 @@ from harness.core.kernel_figures import TpuKernelFigures
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended
-from harness.xla.cost_analysis import Program, device_cost
+from harness.xla.cost_analysis import OptimisedProgram, device_cost
 from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.pallas_kernels import mosaic_kernels
 from harness.xla.trip_counts import count_trips
@@ -77,7 +77,7 @@ def figures(
     return _with_owners(static, compiled, program, platform) if owners else static
 
 
-def _read_program(compiled: Any) -> Program:
+def _read_program(compiled: Any) -> OptimisedProgram:
     executable = compiled.runtime_executable()
     try:
         (module,) = executable.hlo_modules()
@@ -87,10 +87,12 @@ def _read_program(compiled: Any) -> Program:
         except (AttributeError, ValueError, RuntimeError):
             raise error from None
     graph = Graph.of(module)
-    return Program(module, graph, count_trips(graph))
+    return OptimisedProgram(module, graph, count_trips(graph))
 
 
-def _read_figures(program: Program, kernels: Sequence[TpuKernelFigures]) -> tuple[dict[str, Any], list[str]]:
+def _read_figures(
+    program: OptimisedProgram, kernels: Sequence[TpuKernelFigures]
+) -> tuple[dict[str, Any], list[str]]:
     """(the figures that the optimised module has, warnings)."""
     graph, trip_counts = program.graph, program.trip_counts
     bodies = list(mosaic_kernels(graph))
@@ -111,7 +113,7 @@ def _read_figures(program: Program, kernels: Sequence[TpuKernelFigures]) -> tupl
     }, warnings
 
 
-def _with_owners(static: Static, compiled: Any, program: Program | None, platform: str) -> Static:
+def _with_owners(static: Static, compiled: Any, program: OptimisedProgram | None, platform: str) -> Static:
     """The figures with the owners of the planned peak, or why there are none."""
     from harness.xla.buffer_names import Names, instruction_names
     from harness.xla.owners import assigned_owners, gpu_assignment, reported_owners, tpu_temporaries

@@ -33,10 +33,9 @@ BY_MOSAIC = (
     "those lowered by Mosaic GPU are launched by code of their own; give pallas_call "
     "compiler_params=jax.experimental.pallas.triton.CompilerParams()"
 )
-FOR_GPUS = "its Pallas kernels are for GPUs; --target cuda:h100 plans them here"
-FOR_TPUS = (
-    "its Pallas kernels are none for GPUs: --target tpu:v5p plans those for TPUs, and one for GPUs has "
-    "compiler_params=jax.experimental.pallas.triton.CompilerParams(); jax says: {}"
+OTHER_KIND = (
+    "its Pallas kernels are not for {}: kernels for GPUs have "
+    "compiler_params=jax.experimental.pallas.triton.CompilerParams(), those for TPUs do not; jax says: {}"
 )
 GPU_PARAMETERS = ("pallas.triton", "pallas.mosaic_gpu")  # modules of compiler parameters for GPUs
 SAID = 160  # characters of jax's own words
@@ -119,10 +118,9 @@ def refuse_unlowered(error: Exception, jaxpr: Any, wanted: Target) -> None:
     """Raise Unsupported if lowering failed because the kernels are for another kind of target."""
     parameters = [call.params["compiler_params"] for call in pallas_calls(jaxpr.jaxpr)]
     for_gpus = any(part in type(each).__module__ for each in parameters for part in GPU_PARAMETERS)
-    if for_gpus and wanted.kind == "tpu":
-        raise Unsupported(FOR_GPUS) from error
-    if parameters and not for_gpus and wanted.kind == "cuda":
-        raise Unsupported(FOR_TPUS.format(str(error).strip().partition("\n")[0][:SAID])) from error
+    if parameters and wanted.kind == ("tpu" if for_gpus else "cuda"):
+        words = str(error).strip().partition("\n")[0][:SAID]
+        raise Unsupported(OTHER_KIND.format(wanted.name, words)) from error
 
 
 def _without_kernels(static: Static, why: str) -> Static:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import models
-from harness.catalog.models import ModelWorkload, model, names, read
+from harness.catalog.models import model, names, read
 from harness.commands.list_catalog import attention_words
-from harness.core.errors import UsageError
 
 # Attention, layers and positions as others read the publishers' configurations, by hand.
 # And the hash of each file, which was compared field by field with its publisher's: an edit is seen here.
@@ -54,35 +53,9 @@ def test_every_known_field_is_some_presets_own():
     assert {name for group in groups.values() for name in group} == set(used)
 
 
-def test_an_unknown_model_is_named_with_the_nearest():
-    with pytest.raises(UsageError, match='unknown model "qwen-235b"; nearest: "qwen3-235b"'):
-        model("qwen-235b")
-
-
 def test_layers_by_each_publishers_way_of_saying_so():
     flash, glm, kimi = model("deepseek-v4-flash"), model("glm-5.2"), model("kimi-k3")
     assert Counter(flash.compression) == {0: 2, 4: 21, 128: 20}  # the last entry is of a predicted token
     assert (flash.global_layers, flash.indexer_layers, flash.indexer_tokens) == (41, 21, 4)
     assert (glm.global_layers, glm.indexer_layers, glm.indexer_tokens) == (78, 21, 1)
     assert (kimi.global_layers, kimi.indexer_layers) == (24, 0)
-
-
-WHOLE = ModelWorkload({"heads": 64, "kv_heads": 4, "topk": 3}, 1, ("heads",), ("kv_heads",))
-
-
-@pytest.mark.parametrize(
-    ("devices", "heads", "kv_heads"), [(1, 64, 4), (2, 32, 2), (4, 16, 1), (8, 8, 1), (64, 1, 1)]
-)
-def test_query_heads_divide_and_key_heads_divide_or_are_replicated(devices, heads, kv_heads):
-    assert WHOLE.shard(devices).fields == {"heads": heads, "kv_heads": kv_heads, "topk": 3}
-
-
-@pytest.mark.parametrize(("devices", "said"), [(3, "64 heads"), (128, "64 heads")])
-def test_a_shard_that_does_not_divide_is_refused(devices, said):
-    with pytest.raises(UsageError, match=f"{said} do not divide over {devices} devices"):
-        WHOLE.shard(devices)
-
-
-def test_key_heads_that_neither_divide_nor_are_divided_are_refused():
-    with pytest.raises(UsageError, match="6 kv_heads do not divide over 4 devices"):
-        ModelWorkload({"heads": 24, "kv_heads": 6}, 1, ("heads",), ("kv_heads",)).shard(4)

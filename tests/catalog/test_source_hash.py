@@ -1,14 +1,10 @@
-import ast
-import inspect
 import shutil
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
-from harness.catalog import discovery, source_hash
-from harness.commands.app import app
-from harness.commands.exit_codes import call_app
+from harness.catalog import source_hash
 
 IMPLS = Path(__file__).resolve().parents[2] / "impls"
 
@@ -65,27 +61,9 @@ def test_an_import_in_any_block_counts(plugin):
     assert names(plugin / "mine.py", plugin) == {"mine.py", "helper.py", "stranger.py", "broken.py"}
 
 
-def test_a_package_that_imports_itself_by_its_full_name(tmp_path):
-    package = tmp_path / "src/mine"
-    package.mkdir(parents=True)
-    for name, text in {"__init__": "", "variants": "from mine.kernels import f\n", "kernels": ""}.items():
-        (package / f"{name}.py").write_text(text)
-    found = names(package / "variants.py", package)
-    assert found == {"variants.py", "kernels.py", "__init__.py"}
-
-
 def test_installed_packages_have_versions_instead(plugin):
     (plugin / "mine.py").write_text("import numpy, msgspec\nfrom rich.console import Console\n")
     assert names(plugin / "mine.py", plugin) == {"mine.py"}
-
-
-def test_another_encoding_hides_no_import(plugin):
-    (plugin / "mine.py").write_bytes("# coding: latin-1\n# über\nimport helper\n".encode("latin-1"))
-    assert names(plugin / "mine.py", plugin) == {"mine.py", "helper.py"}
-
-
-def test_what_cannot_be_parsed_is_still_hashed(plugin):
-    assert names(plugin / "broken.py", plugin) == {"broken.py"}
 
 
 def test_code_of_this_project_brings_its_family_and_not_the_harness():
@@ -129,24 +107,3 @@ def test_a_package_that_is_imported_through_a_link_is_followed(plugin, tmp_path_
     source_hash._imported_files.cache_clear()
     files = source_hash.closure(plugin / "mine.py")
     assert sources / "linked_kernels/deep.py" in files
-
-
-def test_listing_what_is_built_in_parses_each_file_once_and_searches_none(monkeypatch):
-    """What `list` takes is to grow with files, not with implementations and all that they import."""
-    parse, parsed = ast.parse, []
-
-    def count(source, *rest, **more):
-        parsed.append(source)
-        return parse(source, *rest, **more)
-
-    source_hash._imported_files.cache_clear()
-    monkeypatch.setattr(ast, "parse", count)
-    monkeypatch.setattr(inspect, "getsourcelines", lambda _: pytest.fail("a file was searched for a builder"))
-    discovery.builtin()
-    assert 100 < len(parsed) <= source_hash._imported_files.cache_info().currsize
-
-
-def test_a_list_for_people_hashes_no_source(monkeypatch, capsys):
-    monkeypatch.setattr(discovery, "source_hash", lambda *_: pytest.fail("a source was hashed"))
-    assert call_app(app, ["list"]) == 0
-    assert "threshold_exactk" in capsys.readouterr().out

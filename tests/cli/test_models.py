@@ -36,31 +36,6 @@ def added(w: TwiceWorkload):
 '''
 
 
-def test_models_are_listed(in_process):
-    said = in_process("list", "models", "--json")
-    assert len(said.json["models"]) == 17
-    qwen = next(m for m in said.json["models"] if m["name"] == "qwen3-235b")
-    assert (qwen["attention"], qwen["layers"], qwen["positions"]) == ("GQA 64/4 × 128", 94, 40960)
-    table = in_process("list", "models").out
-    assert "glm-5.2" in table
-    assert "MLA 64 × 192+64/256, selects 2048 in 21 layers" in " ".join(table.split())
-
-
-def test_a_model_is_listed_with_what_follows(in_process):
-    workloads = in_process("list", "models", "deepseek-v3.2", "--json").json["workloads"]
-    found = {(entry["family"], entry["phase"]): entry for entry in workloads}
-    assert found["mask", "decode"]["fields"] == {"rows": 1, "topk": 2048, "dtype": "bf16"}
-    assert found["attention", "prefill"]["reason"].startswith(
-        "attention of deepseek-v3.2: it attends latents"
-    )
-    assert "family" not in in_process("list", "models", "mimo-v2-flash").out.split("\n\n")[1], (
-        "no empty table"
-    )
-    page = in_process("list", "models", "deepseek-v3.2").out
-    assert "kv_lora_rank=512" in page
-    assert "the model attends the 2048 tokens that it selects" in " ".join(page.split())
-
-
 def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):
     words = ("run", "mask", "--model", "deepseek-v3.2,glm-5.2", "--phase", "decode", "--seq", "4Ki")
     said = in_process(*words, "--impl", "broadcast,scatter", "--results", tmp_path)

@@ -1,8 +1,6 @@
 """The main job through the command line, for real and small."""
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -131,24 +129,3 @@ def test_kill_then_resume(seqsweep, tmp_path, project, wait_until):
     assert len(cases) == len(set(cases)) == 9
     (stored,) = tmp_path.glob("results/runs/*/records.jsonl")
     assert sum('"append":[' in line for line in stored.read_text().splitlines()) == 9
-
-
-def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, tmp_path, project):
-    (run,) = [
-        path for path in project.glob("results/runs/*") if path.name == measured.json["records"][0]["run"]
-    ]
-    said = in_process("compare", str(run), str(run))
-    assert said.code == 0
-    assert said.out.startswith("not a verdict")
-    assert f"earlier: {run.name}, 20" in said.out
-    assert "time, later / earlier" in said.out
-    elsewhere = tmp_path / run.name
-    shutil.copytree(run, elsewhere)
-    facts = json.loads((elsewhere / "fingerprints.json").read_text())
-    for known in facts.values():
-        known["cpu"] = "another processor"
-    (elsewhere / "fingerprints.json").write_text(json.dumps(facts))
-    refused = in_process("compare", str(run), str(elsewhere))
-    assert refused.code == 2
-    assert "cpu (" in refused.err
-    assert in_process("compare", str(run), str(elsewhere), "--force").code == 0

@@ -6,7 +6,7 @@ import pytest
 
 from harness.catalog.accelerators import CAPABILITIES, accelerators
 from harness.core.errors import Unsupported
-from harness.cubin.machine_code import instruction_class, occupancy, parse_listings, read, waves
+from harness.cubin.machine_code import occupancy, parse_listings, read
 
 USAGE = """
 Resource usage:
@@ -52,28 +52,6 @@ def test_a_program_is_the_same_wherever_its_source_lies():
     assert code_of().program != parse_listings(USAGE.format(shared=0), LISTING.replace("R7", "R8")).program
 
 
-@pytest.mark.parametrize(
-    ("opcode", "name"),
-    [
-        *[(opcode, "mma") for opcode in ("HMMA", "IMMA", "QMMA", "OMMA", "BMMA")],
-        *[("DMMA", "dmma"), *((opcode, "wgmma") for opcode in ("HGMMA", "QGMMA", "IGMMA"))],
-        *[(opcode, "tcgen05") for opcode in ("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCMXQMMA")],
-        *[(opcode, "global") for opcode in ("LDGSTS", "STG", "ATOMG", "UTMALDG", "RED")],
-        *[("LDS", "shared"), ("LDSM", "shared"), ("ATOMS", "shared"), ("LDL", "spill"), ("MUFU", "special")],
-        *[
-            ("LDTM", "tensor memory"),
-            ("DMMA", "dmma"),
-            ("LDGDEPBAR", "barrier"),
-            ("SYNCS", "barrier"),
-            ("FFMA", "float"),
-        ],
-        *[("REDUX", "other"), ("LDC", "other"), ("IMAD", "other"), ("FMNMX", "float"), ("HFMA2", "float")],
-    ],
-)
-def test_an_opcode_has_one_class(opcode, name):
-    assert instruction_class(opcode) == name
-
-
 def test_missing_tools_are_named_with_the_remedy(tmp_path):
     with pytest.raises(Unsupported, match=r"cuobjdump is missing.*pip install -e '\.\[triton\]'"):
         read(b"", tmp_path)
@@ -107,11 +85,6 @@ def test_blocks_and_their_limit_are_those_of_cudas_calculator(capability):
         assert held.limiter.replace(" ", "-") in limits.split(",")
 
 
-def test_a_block_that_needs_more_than_one_may_have_fits_nowhere():
-    assert occupancy("9.0", 4, 32, 227 * 1024).blocks == 1
-    assert occupancy("9.0", 4, 32, 227 * 1024 + 1) == (0, "shared memory", 0)
-
-
 def test_every_gpu_with_a_data_file_has_limits():
     gpus = [device for device in accelerators().values() if device.kind == "cuda"]
     assert len(gpus) >= 4
@@ -120,11 +93,3 @@ def test_every_gpu_with_a_data_file_has_limits():
         assert sm.warps * 32 == device.gpu["threads_per_core_limit"]
         assert sm.shared_bytes == device.gpu["shared_memory_per_core"]
         assert sm.shared_block_bytes == device.gpu["shared_memory_per_block_optin"]
-
-
-@pytest.mark.parametrize(
-    ("grid", "blocks", "filled", "tail"),
-    [((132, 2), 2, 1.0, 0.0), ((133,), 1, 133 / 132, 131 / 132), ((33,), 1, 0.25, 0.75)],
-)
-def test_waves_and_what_the_last_one_leaves_idle(grid, blocks, filled, tail):
-    assert waves(grid, blocks, 132) == pytest.approx((filled, tail))

@@ -1,29 +1,8 @@
 import pytest
 
 from harness.core.static_figures import Collective
-from harness.xla.collectives import collectives, open_ended, size_of
+from harness.xla.collectives import collectives, open_ended
 from harness.xla.hlo import Graph
-
-
-@pytest.mark.parametrize(
-    ("shape", "size"),
-    [
-        ("f32[256,256]{1,0:T(8,128)S(1)}", 262144),
-        ("bf16[8]{0:T(8,128)(2,1)}", 16),
-        ("pred[3]", 3),
-        ("s4[3]{0:E(4)}", 2),
-        ("f8e4m3fn[2,5]", 10),
-        ("c64[2]", 16),
-        ("f32[]", 4),
-        ("f32[0,7]", 0),
-        ("f32[<=4,2]", 32),
-        ("token[]", 0),
-        ("(f32[4]{0}, (s32[2], u8[3]), /*index=2*/token[])", 27),
-    ],
-)
-def test_the_bytes_of_a_shape(shape, size):
-    assert size_of(shape) == size
-
 
 PROGRAM = """HloModule sharded, num_partitions=4
 

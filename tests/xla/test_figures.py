@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.xla import figures as xla_figures
-from harness.xla.cost_analysis import Program, device_cost
+from harness.xla.cost_analysis import OptimisedProgram, device_cost
 from harness.xla.hlo import Graph
 from tests.xla.alone import figures_here
 
@@ -64,7 +64,7 @@ def of_a_tpu(call, **cost):
     graph = Graph(
         f'ENTRY %main () -> f32[] {{\n  ROOT %c = f32[] custom-call(), custom_call_target="{call}"\n}}'
     )
-    return device_cost(SimpleNamespace(cost_analysis=lambda: cost), "tpu", Program(None, graph, {}))
+    return device_cost(SimpleNamespace(cost_analysis=lambda: cost), "tpu", OptimisedProgram(None, graph, {}))
 
 
 def test_a_call_that_libtpu_does_not_know_is_no_minus_one():

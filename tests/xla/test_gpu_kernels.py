@@ -1,7 +1,5 @@
 """Kernels that serialised executables of GPUs launch, as written by hand; tests/cli has real ones."""
 
-import pytest
-
 from harness.xla.gpu_kernels import GpuLaunch, gpu_launches
 from tests.xla.test_owners import count, executable, part, text
 
@@ -29,9 +27,3 @@ def test_launches_are_found_in_a_program_and_in_its_loops():
         GpuLaunch("pallas_call.1", "double", CUBIN, (128,), 128, 0),
         GpuLaunch("pallas_call.2", "attend", CUBIN, (32, 1, 4), 256, 81920),
     ]
-
-
-def test_a_launch_in_another_form_is_a_value_error():
-    without_grid = part(13, part(36, part(3, text(1, "odd"), part(2, part(2, text(1, CUBIN.decode()))))))
-    with pytest.raises(ValueError, match="unpack"):
-        list(gpu_launches(executable(part(1, without_grid).value)))

@@ -2,30 +2,21 @@
 
 import inspect
 import json
-import linecache
 import sys
-from dataclasses import asdict
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 
-from harness.catalog import loading
 from harness.catalog.accelerators import missing_compiler
-from harness.catalog.build import build
-from harness.core.case import Case
-from harness.core.paths import PROJECT
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla import figures as xla_figures
-from harness.xla import lowering
 from harness.xla.owners import (
     Allocation,
     ReportedBuffer,
     TemporariesReport,
     gpu_assignment,
     read_assignment,
-    tiled_arrays,
     tpu_temporaries,
 )
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
@@ -100,21 +91,6 @@ def test_a_gpu_s_buffer_assignment_is_found_among_its_records():
         gpu_assignment(executable(b"\x7fELF"))
 
 
-@pytest.mark.parametrize(
-    ("shape", "sizes"),
-    [
-        ("f32[]{:T(128)}", [512]),
-        ("f32[512,3]{1,0:T(8,128)}", [512 * 128 * 4]),
-        ("bf16[9,128]{1,0:T(8,128)(2,1)S(1)}", [16 * 128 * 2]),
-        ("f32[512,3]{0,1:T(8,128)}", [8 * 512 * 4]),
-        ("pred[4,3]{1,0}", [12]),
-        ("(s32[8]{0:T(128)}, /*index=1*/f32[2,2]{1,0:T(2,128)S(5)})", [512, 2 * 128 * 4]),
-    ],
-)
-def test_the_bytes_of_tiled_arrays(shape, sizes):
-    assert [size for _, size in tiled_arrays(shape)] == sizes
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
 def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, target):
@@ -132,12 +108,6 @@ def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, targe
 
 
 # The line of the largest temporary at the peak, or of the largest result where there is none.
-LINES = {
-    "mask/broadcast": "keep = (columns == topk_indices[..., None])",
-    "mask/scatter": "return shut.at[batch, row, topk_indices].set(0)",
-    "offsets/mask_quadratic": "mask = jnp.where(allowed(segment_ids_q",
-    "offsets/searchsorted": "ascending = jax.lax.cummax(ids)",
-}
 
 
 def test_the_buffers_of_a_peak_add_up_to_the_plan_and_have_their_lines():
@@ -191,29 +161,6 @@ def test_a_plan_without_an_assignment_has_no_owners_and_says_why():
     assert static.owners is None
     assert static.unavailable["owners"].startswith("the plan's peak has no owners: ")
     assert static.planned_bytes == 64
-
-
-def figures_of(name, seq, **sizes):
-    """The figures of a registered implementation's forward, with owners, compiled for the host."""
-    family, _, short = name.partition("/")
-    workload = getattr(import_module(f"impls.{family}.family"), f"{family.capitalize()}Workload")
-    case = Case.of(name, {}, asdict(workload(seq=seq, **sizes)))
-    built = build(loading.load(f"impls.{family}.{short}"), case)
-    inputs = lowering.structs({each: built.shapes[each] for each in built.names})
-    compiled = lowering.forward(built.function, inputs).lower().compile()
-    return xla_figures.figures(compiled, "cpu", lower_s=0, compile_s=0, owners=True)
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_the_line_of_the_largest_buffer(name):
-    """Exact, and the largest buffer's line is the one that a reader of the file would say."""
-    sizes = {"rows": 32, "topk": 2048} if name.startswith("mask/") else {}
-    figures = figures_of(name, 4096, batch=1, **sizes)
-    assert figures.owners.exact
-    made = [owner for owner in figures.owners.owners if owner.kind != "argument"]
-    largest = next((owner for owner in made if owner.kind == "temp"), made[0])
-    file, _, line = largest.source.rpartition(":")
-    assert LINES[name] in linecache.getline(str(PROJECT / file), int(line)), largest
 
 
 def programs():

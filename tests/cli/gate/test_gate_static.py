@@ -172,18 +172,6 @@ def test_a_summary_annotations_and_junit_count_alike(every):
     assert counts == {"tests": "10", "failures": "4", "errors": "1"}
 
 
-@pytest.mark.long
-def test_regressions_alone_new_ones_alone_and_what_is_accepted_have_codes_of_their_own(static):
-    assert static("roomy", "busy", "selection").code == 1
-    assert static("same", "added", "shifted").code == 0
-    said = static("meant")
-    assert said.code == 0
-    assert "accepted: temp 0 B -> 512 B: rolls for alignment" in said.out
-    said = static("wrong")
-    assert said.code == 4
-    assert "incorrect: seqsweep check points/wrong" in said.out
-
-
 @pytest.mark.full
 def test_a_base_that_does_not_import_is_one_sentence(gate, work, tmp_path):
     report = tmp_path / "gate.xml"
@@ -210,26 +198,3 @@ def test_a_peak_is_compared_with_a_commit(seqsweep, environment, work):
     assert base["name"].startswith("git:")
     temporaries = {name(figures): figures["temp_bytes"] for figures in base["figures"]}
     assert (temporaries["roomy"], temporaries["roomy shifted"]) == (0, None)
-
-
-@pytest.mark.full
-def test_a_commit_from_before_workloads_had_files_of_their_own(gate, repositories, plugin_of):
-    """One file with workload, family and implementation, against three with the same code."""
-    text = plugin_of(same=("jax", ADDS))
-    head, rest = text.split("@dataclass")
-    workload, rest = rest.split("FAMILY =")
-    table, variant = rest.split("@implementation")
-    brought = f"{head}from workload import Points\n"
-    project = repositories("layouts")
-    bench = "plugins: [kernels.py]\nsuites:\n  points: {family: points, seq: [64, 128], impls: [same]}\n"
-    project.commit({"bench.yaml": bench, "kernels.py": text, ".gitignore": "results/\n"}, "old")
-    project.write(
-        {
-            "workload.py": f"{head}@dataclass{workload}",
-            "family.py": f"{brought}FAMILY ={table}",
-            "kernels.py": f"{brought}\n\n@implementation{variant}",
-        }
-    )
-    said = gate(project, "--static", "--against", "git:old", "--json")
-    assert said.code == 0, said.err
-    assert [case["verdict"] for case in said.json["cases"]] == ["unchanged"] * 2
