@@ -64,7 +64,7 @@ CUDA_BUILD := build/cuda-build
 
 test-cuda-build: $(CUDA_BUILD)/.installed  ## tests with torch's CUDA build and the Triton that it pins, which need no GPU: minutes, 6 GB
 	@$(CUDA_BUILD)/bin/python -m pytest -n logical --maxprocesses 8 tests/cuda_build $(ARGS)
-	@$(CUDA_BUILD)/bin/python -m tests.triton_matrix
+	@$(CUDA_BUILD)/bin/python -m tests.triton_matrix --targets cuda:sm_90
 
 # Its own torch and Triton come first. All other packages, and this checkout, are those of .venv.
 $(CUDA_BUILD)/.installed: | $(READY)

@@ -10,29 +10,12 @@ from harness.run.processes.fork_client import Server
 
 pytestmark = [pytest.mark.torch, pytest.mark.full, pytest.mark.usefixtures("cuda_build")]
 FEW = ["--seq", "256", "--budget", "20ms"]
+THREE = ["attention", "--impl", "dense_sdpa,dense_jax,triton_flash"]
 COMMANDS = {
-    "run on the cpu": ["run", "attention", "--impl", "dense_sdpa,dense_jax,triton_flash", *FEW],
-    "run on cuda": [
-        "run",
-        "attention",
-        "--impl",
-        "dense_sdpa,dense_jax,triton_flash",
-        "--device",
-        "cuda",
-        *FEW,
-    ],
-    "check": ["check", "mask", "--impl", "torch_scatter,triton_scatter", "--seq", "256", "--set", "topk=32"],
+    "run on the cpu": ["run", *THREE, *FEW],
+    "run on cuda": ["run", *THREE, "--device", "cuda", *FEW],
     "profile": ["profile", "attention/nsa_mslk", *FEW],
-    "static": [
-        "static",
-        "attention",
-        "--impl",
-        "dense_sdpa,triton_flash",
-        "--target",
-        "cuda:h100",
-        "--seq",
-        "256",
-    ],
+    "static": ["static", *THREE, "--target", "cuda:h100", "--seq", "256"],
 }
 
 

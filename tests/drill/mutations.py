@@ -4,14 +4,15 @@
     python -m tests.drill.mutations try 7           one: its test, its module's tests, its room's
     python -m tests.drill.mutations try --all       is a fault missed that was found before?
     python -m tests.drill.mutations try --all --record    write what finds each into mutations.json
-    python -m tests.drill.mutations draw            draw the faults anew
 
-A fault is tried in a copy of the tree; the tree itself is never changed.
+A fault is tried in a copy of the tree; the tree itself is never changed. The stored ones were drawn by
+chance. A new one is an entry with the lines of a function before and after.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import re
@@ -20,14 +21,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
-
-from tests.drill.fault import Fault, draw
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
@@ -36,6 +37,78 @@ STEP_S, ALL_S = 120, 3600  # the limit of a step, and of all tests
 STARTED = re.compile(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", re.MULTILINE)  # what `pytest -v` names
 FAST = "not full and not long"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache", "runs")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Lines of a function before and after. The file is where they were last seen: code may move."""
+
+    kind: str
+    file: str
+    function: str
+    before: str
+    after: str
+    killed_by: str | None = None  # a test; "nothing", where none found it; None, before it was tried
+
+    def place(self, root: Path) -> tuple[Path, int] | None:
+        """The file and the first line of the fault; None where its text is gone, or at several places."""
+        own = root / self.file
+        if own.is_file() and (starts := self.starts(own)):
+            return (own, starts[0]) if len(starts) == 1 else None
+        places = [(path, start) for path in sources(root) if path != own for start in self.starts(path)]
+        return places[0] if len(places) == 1 else None
+
+    def starts(self, path: Path) -> list[int]:
+        """The lines of a file at which the text begins, in functions of the fault's name."""
+        text, wanted = path.read_text(encoding="utf-8"), self.before.splitlines()
+        if any(line.strip() not in text for line in wanted):
+            return []
+        lines, many = text.splitlines(), len(wanted)
+        starts = {
+            number
+            for first, last in spans(ast.parse(text), self.function)
+            for number in range(first, last - many + 2)
+            if dedented(lines[number - 1 : number - 1 + many]) == wanted
+        }
+        return sorted(starts)
+
+    def changed(self, path: Path, start: int) -> str:
+        """The file's text with the fault in it."""
+        lines = path.read_text(encoding="utf-8").splitlines()
+        indent = lines[start - 1][: len(lines[start - 1]) - len(lines[start - 1].lstrip())]
+        changed = [indent + line if line else line for line in self.after.splitlines()]
+        lines[start - 1 : start - 1 + len(self.before.splitlines())] = changed
+        return "\n".join(lines) + "\n"
+
+    @contextmanager
+    def planted(self, path: Path, start: int) -> Iterator[None]:
+        """The file has the fault; afterwards its own bytes again, and its time: bytecode goes by that."""
+        original, times = path.read_bytes(), path.stat()
+        path.write_text(self.changed(path, start), encoding="utf-8")
+        try:
+            yield
+        finally:
+            path.write_bytes(original)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def sources(root: Path) -> list[Path]:
+    return sorted([*(root / "harness").rglob("*.py"), *(root / "impls").rglob("*.py")])
+
+
+def dedented(lines: list[str]) -> list[str]:
+    return textwrap.dedent("\n".join(lines)).splitlines()
+
+
+def spans(tree: ast.Module, name: str) -> list[tuple[int, int]]:
+    """The first and the last line of each function or class of that name; "" is the module."""
+    if not name:
+        return [(1, max((node.end_lineno or 0 for node in tree.body), default=0))]
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name
+    ]
 
 
 def stored() -> list[Fault]:
@@ -188,8 +261,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the faults")
-    anew = commands.add_parser("draw", help="draw them anew")
-    anew.add_argument("--without", nargs="*", default=[], metavar="PATTERN", help="files to leave out")
     trial = commands.add_parser("try", help="plant faults, and say which test finds each")
     trial.add_argument("numbers", nargs="*", type=int)
     trial.add_argument("--all", action="store_true")
@@ -200,8 +271,6 @@ def main() -> int:
     if words.command == "try":
         numbers = list(range(1, len(stored()) + 1)) if words.all else words.numbers
         return try_faults(numbers, jobs=words.jobs, everywhere=words.everywhere, record=words.record)
-    if words.command == "draw":
-        store(draw(ROOT, words.without))
     print("\n".join(show(number, fault) for number, fault in enumerate(stored(), 1)))
     return 0
 

@@ -77,10 +77,15 @@ def test_what_does_not_compile_is_reported_and_the_rest_goes_on(tmp_path):
     assert code == "the compiler ended its process: 7"
 
 
-@pytest.mark.full
-def test_corners_compile():
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("triton_radix_select", "new_mask", "new_topk", "new_offsets"), marks=pytest.mark.full),
+        pytest.param(("triton_dsa",), marks=pytest.mark.long),
+    ],
+)
+def test_corners_compile(names):
     """Few and many heads of an indexer, narrow and wide scores, and the kernels that `new` writes."""
     pytest.importorskip("triton")
-    names = ("triton_dsa", "triton_radix_select", "new_mask", "new_topk", "new_offsets")
     done = run_python("-m", "tests.triton_matrix", "--each", "--targets", "cuda:sm_90", "--only", *names)
     assert done.returncode == 0, done.stdout + done.stderr
