@@ -53,7 +53,7 @@ def markdown_code(text: str) -> str:
     return f"`{clean_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
-def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] = ()) -> str:
-    """The lines of a table. `rules` are `---:` for columns to the right, else `---`, which is the default."""
-    lines = (titles, rules or ["---"] * len(titles), *rows)
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The lines of a table."""
+    lines = (titles, ["---"] * len(titles), *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
