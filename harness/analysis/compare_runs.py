@@ -32,9 +32,9 @@ Compare = Callable[[Replicates, Replicates], Estimate]
 
 @dataclass(frozen=True)
 class Change:
-    """Time of `of` in units of the time of `to`: below 1, `of` is faster; None, for the `reason` given.
+    """Time of `of` in units of the time of `to`: below 1, `of` is faster.
 
-    `unit` is the interval's sampling unit: `rounds`, `processes`, or `both intervals` where the sides
+    The ratio's unit is `rounds`, `processes`, or `both intervals` where the sides
     come from different runs (the widest that both sides' own 95 % intervals allow). `of_time` and `to_time`
     are seconds per call. `reading` is the word for the ratio's interval, as :func:`read_interval` has it.
     """
@@ -47,12 +47,7 @@ class Change:
     of_time: Estimate
     to_time: Estimate
     reading: str
-    ratio: float | None
-    low: float | None
-    high: float | None
-    unit: str
-    samples: int
-    reason: str | None
+    ratio: Estimate
     warnings: tuple[str, ...] = ()
 
 
@@ -75,8 +70,11 @@ class SideBySide:
     differing: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
-        times = ("of_time", "to_time")
-        changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
+        changes = [
+            {**vars(c), "of_time": c.of_time._asdict(), "to_time": c.to_time._asdict()}
+            | c.ratio.flat_fields("ratio", "low", "high", "unit", "samples", "reason")
+            for c in self.changes
+        ]
         runs = {name: asdict(run) for name, run in self.runs.items()}
         about = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
         return {**about, "comparisons": changes, "only": self.only}
@@ -150,7 +148,7 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         of_time=time_of(of),
         to_time=time_of(to),
         reading=read_interval(estimate),
-        **estimate.flat_fields("ratio", "low", "high", "unit", "samples", "reason"),
+        ratio=estimate,
         warnings=(*estimate.warnings, *_doubts(of, to)),
     )
 

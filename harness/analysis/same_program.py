@@ -11,7 +11,7 @@ from harness.analysis.results import SuiteRecords, label_of, static_of, targets
 from harness.catalog.known_frameworks import traits_of
 from harness.core.grouped import collected
 from harness.core.record import Record
-from harness.core.workload import Value
+from harness.core.workload import canonical
 
 PROGRAM, OPERATORS = "program", "operators"
 DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
@@ -21,7 +21,7 @@ DEFAULT = "by default"  # the value of a field added later, which ids leave out 
 class SameProgram:
     """Two or more cases (ids) of one length with one program hash on a target.
 
-    `text` names them by what differs: `approx = exact`, `approx[recall 0.95 = recall 1]`. `kind` is
+    `text` names them by what differs: `approx = exact`, `approx[recall 0.95] = approx[recall 1]`. `kind` is
     PROGRAM, or OPERATORS where a case is no single compiled program.
     """
 
@@ -75,25 +75,13 @@ def same_programs(suite: SuiteRecords) -> list[SameProgram]:
 
 
 def _label_alike(alike: Sequence[Record]) -> str:
-    """`a = b`; `a[x 1 = x 2]` where only fields differ; `a = b [x 1 = x 2]` where these differ alike."""
+    """`a = b`; with the fields that differ `a[x 1] = a[x 2]`."""
     points = {r.case: {**r.workload, "mode": r.mode, "device": r.device} for r in alike}
     names = sorted(set[str]().union(*points.values()))
     differing = [name for name in names if len({p.get(name) for p in points.values()}) > 1]
-    settings: dict[str, list[str]] = {}
+    labels: list[str] = []
     for record in alike:
         point = points[record.case]
-        setting = ", ".join(f"{name} {_plain(point.get(name, DEFAULT))}" for name in differing)
-        settings.setdefault(label_of(record).split("/", 1)[1], []).append(setting)
-    if not differing:
-        return " = ".join(settings)
-    if len(settings) > 1 and len({tuple(sorted(listed)) for listed in settings.values()}) == 1:
-        shared = next(iter(settings.values()))
-        return f"{' = '.join(settings)} [{' = '.join(shared)}]"
-    return " = ".join(f"{label}[{' = '.join(listed)}]" for label, listed in settings.items())
-
-
-def _plain(value: Value) -> str:
-    """Floats without the digits that say nothing: `1`, not `1.0`."""
-    if value is None or isinstance(value, bool):
-        return {None: "none", True: "true", False: "false"}[value]
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        setting = ", ".join(f"{name} {canonical(point.get(name, DEFAULT))}" for name in differing)
+        labels.append(label_of(record).split("/", 1)[1] + (f"[{setting}]" if setting else ""))
+    return " = ".join(labels)

@@ -16,14 +16,16 @@ from harness.core.units import format_count
 FIGURES = ("temp_bytes", "flops", "bytes_accessed")
 BEND = 0.5  # local exponents this far apart are no single power of the length
 
+BENDS = "bends"
+
 
 @dataclass(frozen=True)
 class Scaling:
     """metric ∝ seq^exponent, fitted by least squares on logarithms over `points` lengths.
 
     `metric` is `time` or one of FIGURES, which are `target`'s static figures. Lengths at which a figure
-    holds a loop's body only are left out of the fit, and `notes` or `reason` say so. `left_out` is that note;
-    any other says how the curve bends.
+    holds a loop's body only are left out of the fit, and `notes` or `reason` say so; a note that begins with
+    BENDS says how the curve bends.
     """
 
     suite: str
@@ -37,7 +39,6 @@ class Scaling:
     points: int
     target: str = "host"
     notes: tuple[str, ...] = ()
-    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric:
     if not partial or scaling.exponent is None:
         return scaling
     left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
-    return replace(scaling, notes=(left_out, *scaling.notes), left_out=left_out)
+    return replace(scaling, notes=(left_out, *scaling.notes))
 
 
 def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
@@ -144,10 +145,6 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
-    # Medians whose intervals contain 1 change sides by chance.
-    certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
-    if len(certain) > 1:
-        reasons.append(f"crosses {len(certain)} times: {', '.join(map(approx_length, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
@@ -248,7 +245,7 @@ def bends(values: Mapping[int, float]) -> tuple[str, ...]:
         return ()
     start = f"{first:.2f} over {format_count(grid[0])} to {format_count(grid[1])}"
     end = f"{last:.2f} over {format_count(grid[-2])} to {format_count(grid[-1])}"
-    return (f"bends: exponent {start}, {end}",)
+    return (f"{BENDS}: exponent {start}, {end}",)
 
 
 def _local(values: Mapping[int, float], short: int, long: int) -> float:

@@ -238,20 +238,6 @@ def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[s
     return verdict, f"at every length to {at}" if finding.everywhere else f"at {at}"
 
 
-def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
-    """The finding for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`."""
-    word, place = finding.tendency or _verdict_and_place(finding, crossing)
-    match finding.verdict:
-        case "faster" if finding.before:
-            return f"beyond {format_count(finding.before[1])}"
-        case "faster" if finding.everywhere:
-            return "always"
-        case "slower" if finding.faster_until is None:
-            return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
-        case _:
-            return place if word == FASTER else _join(word, place)
-
-
 def _join(verdict: str, place: str) -> str:
     return f"{verdict} {place}".rstrip()
 

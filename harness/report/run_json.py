@@ -11,7 +11,7 @@ from harness.core.record import Record
 
 # The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
-BEHIND_WORDS = ("left_out", "cause", "baseline_outcome", "lacks_baseline")  # `reason` and `notes` say these
+BEHIND_WORDS = ("cause", "baseline_outcome", "lacks_baseline")  # `reason` and `notes` say these
 
 
 def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def without_gaps(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] = ()) -> str:
-    """The lines of a table. `rules` are `---:` for columns to the right, else `---`, which is the default."""
-    lines = (titles, rules or ["---"] * len(titles), *rows)
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The lines of a table."""
+    lines = (titles, ["---"] * len(titles), *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

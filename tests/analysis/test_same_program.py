@@ -28,18 +28,13 @@ def test_two_implementations_of_one_hash_are_one_program(record, suite, static):
 
 
 SAME = {
-    "approx[recall 0.95 = recall 1]": [("approx", {"recall": 0.95}, {}), ("approx", {"recall": 1.0}, {})],
-    "approx = exact [recall 0.8 = recall 0.95]": [
-        (name, {"recall": recall}, {}) for recall in (0.8, 0.95) for name in ("approx", "exact")
-    ],
-    "approx[recall 1] = exact[recall 0.95 = recall 1]": [
-        ("approx", {"recall": 1.0}, {}), ("exact", {"recall": 0.95}, {}), ("exact", {"recall": 1.0}, {}),
-    ],
     "two_stage[keep=1][mode fwd] = two_stage[keep=2][mode fwd_bwd]": [
         ("two_stage", {}, {"options": {"keep": 1}}),
         ("two_stage", {}, {"options": {"keep": 2}, "mode": "fwd_bwd"}),
     ],
-    "a[devices by default = devices 2]": [("a", {}, {}), ("a", {"devices": 2}, {})],
+    "a[devices by default, recall 0.5] = a[devices 2, recall 1.0]": [
+        ("a", {"recall": 0.5}, {}), ("a", {"devices": 2, "recall": 1.0}, {}),
+    ],
 }  # fmt: skip
 
 

@@ -105,82 +105,62 @@ def test_lengths_with_a_body_only_are_left_out_and_named(record, suite, static):
 
 
 SPREAD = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
+WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
+NO_SIDE = "no interval excludes 1 on both sides of a crossing"
 
 
-def find_crossover(record, suite, speedups, rounds=SPREAD, failed=()):
-    """The crossover of an implementation with these speedups by length; `failed` adds records."""
+def find_crossover(record, suite, speedups, noise=(), failed=()):
+    """The crossover of an implementation with these speedups by length; `noise` is that of some lengths."""
     records = list(failed)
     for seq, speedup in speedups.items():
-        records.append(record("base", seq, [1.0] * len(rounds)))
-        records.append(record("x", seq, [noise / speedup for noise in rounds]))
+        own = dict(noise).get(seq, SPREAD)
+        records.append(record("base", seq, [1.0] * len(own)))
+        records.append(record("x", seq, [factor / speedup for factor in own]))
     (only,) = SuiteResults.of(suite(records)).crossovers
     return only
 
 
-WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
-CROSSES = {  # speedups by length: (first length, crossing, reason)
+CROSSES = {  # speedups by length, noise: (first length, crossing, reason)
     "between the last loss and the first win": (
-        {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0}, (65536, 32768, None)
+        {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0}, {}, (65536, 32768, None)
     ),
-    "always faster": ({4096: 1.5, 16384: 2.0}, (4096, None, "faster at every length")),
-    "never": ({4096: 0.5, 16384: 0.6}, (None, None, "none in range: not faster at any length")),
+    "always faster": ({4096: 1.5, 16384: 2.0}, {}, (4096, None, "faster at every length")),
+    "never": ({4096: 0.5, 16384: 0.6}, {}, (None, None, "none in range: not faster at any length")),
     "a lead that is lost again": (
-        {4096: 0.5, 16384: 2.0, 65536: 0.5},
-        (None, None, "none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki"),
+        {4096: 0.5, 16384: 2.0, 65536: 0.5}, {},
+        (None, None, "none in range: slower again at the end"),
     ),
     "several, of which the last counts": (
-        {4096: 2.0, 16384: 0.5, 65536: 2.0}, (65536, 32768, "crosses 2 times: ≈ 8Ki, ≈ 32Ki")
+        {4096: 2.0, 16384: 0.5, 65536: 2.0}, {}, (65536, 32768, None)
+    ),
+    "medians that noise moves across one": (
+        {4096: 0.98, 16384: 1.02, 65536: 0.97}, dict.fromkeys((4096, 16384, 65536), WIDE),
+        (None, None, "none in range: not told apart at the end"),
+    ),
+    "an interval that contains one is no win yet": (
+        {4096: 0.5, 16384: 1.2, 65536: 2.0}, {16384: WIDE},
+        (65536, 4096 * 4 ** (math.log(2) / math.log(2.4)), "certainly faster from 64Ki on"),
+    ),
+    "about the same is no side": ({4096: 1 / 1.1, 16384: 2.0}, {4096: WIDE}, (16384, None, NO_SIDE)),
+    "a win without an interval": (
+        {4096: 0.5, 16384: 2.0}, dict.fromkeys((4096, 16384), (1.0,) * 3),
+        (16384, None, f"no interval at 16Ki: needs ≥ 6 rounds; has 3; {NO_SIDE}"),
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("speedups", "crossing"), CROSSES.values(), ids=CROSSES)
-def test_where_a_case_becomes_faster(record, suite, speedups, crossing):
-    only = find_crossover(record, suite, speedups)
+@pytest.mark.parametrize(("speedups", "noise", "crossing"), CROSSES.values(), ids=CROSSES)
+def test_where_a_case_becomes_faster(record, suite, speedups, noise, crossing):
+    only = find_crossover(record, suite, speedups, noise)
     first, interpolated, reason = crossing
     assert (only.first_grid, only.reason) == (first, reason)
     assert only.interpolated == (None if interpolated is None else pytest.approx(interpolated))
-
-
-def test_medians_that_noise_moves_across_one_cross_nothing(record, suite):
-    only = find_crossover(record, suite, {4096: 0.98, 16384: 1.02, 65536: 0.97}, rounds=WIDE)
-    assert (only.first_grid, only.interpolated) == (None, None)
-    assert only.reason == "none in range: not told apart at the end"
-
-
-def test_an_interval_that_contains_one_is_no_win_yet(record, suite):
-    wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
-    records = [record("base", seq, [1.0] * 7) for seq in (4096, 16384, 65536)]
-    own = {4096: [2.0] * 7, 16384: [noise / 1.2 for noise in wide], 65536: [0.5] * 7}
-    records += [record("x", seq, samples) for seq, samples in own.items()]
-    (only,) = SuiteResults.of(suite(records)).crossovers
-    assert only.first_grid == 65536
-    assert 4096 < only.interpolated < 16384
-    assert only.reason == "certainly faster from 64Ki on"
-
-
-def test_a_win_without_an_interval_is_flagged(record, suite):
-    only = find_crossover(record, suite, {4096: 0.5, 16384: 2.0}, rounds=(1.0, 1.0, 1.0))
-    assert (only.first_grid, only.interpolated) == (16384, None)
-    assert only.reason.startswith(
-        "no interval at 16Ki: needs ≥ 6 rounds; has 3; no interval excludes 1 on both"
-    )
 
 
 def test_a_lead_that_ends_is_a_crossing_too(record, suite):
     only = find_crossover(record, suite, {4096: 2.0, 16384: 2.0, 65536: 0.5})
     assert (only.first_grid, only.last_grid) == (None, 16384)
     assert only.interpolated == pytest.approx(32768)
-
-
-def test_about_the_same_is_no_side_of_a_crossing(record, suite):
-    """At 4Ki the interval contains 1, at 16Ki it does not: it is faster there, from where is not known."""
-    wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
-    records = [record("base", seq, [1.0] * 7) for seq in (4096, 16384)]
-    records += [record("x", 4096, [noise * 1.1 for noise in wide]), record("x", 16384, [0.5] * 7)]
-    (only,) = SuiteResults.of(suite(records)).crossovers
-    assert (only.first_grid, only.interpolated) == (16384, None)
-    assert only.reason == "no interval excludes 1 on both sides of a crossing"
 
 
 def test_lengths_the_baseline_did_not_reach_are_named(record, suite):

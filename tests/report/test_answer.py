@@ -4,10 +4,9 @@ import pytest
 
 from harness.core.record import Correctness
 from harness.core.remedy import Remedy
-from harness.report.answer import answer, describe_briefly, winner_line
+from harness.report.answer import answer, winner_line
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.notes import record_notes
-from harness.report.finding import finding_of
 from harness.report.tables import cells
 from tests.goldens import assert_golden, scenes
 from tests.records import static_of, timing_of
@@ -134,9 +133,6 @@ def test_answers_are_those_that_were_read():
     assert_golden("answers.txt", scenes(said))
     crossovers = PANELS["exact by fallback never crosses"].crossovers
     assert all(crossover.interpolated is None for crossover in crossovers)
-    few = PANELS["too few rounds that all agree"]
-    briefly = [describe_briefly(finding_of(few, f"mask/{name}"), None) for name in ("scatter", "slow")]
-    assert briefly == ["in each of 3 rounds", "slower in each of 3 rounds"]
 
 
 SPOILER = "ValueError: n/a (needs ≥ 6 rounds; has 3); raise --memory or shorten the sequence"

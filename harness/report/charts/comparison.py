@@ -71,15 +71,15 @@ def _panel(title: str, changes: Sequence[Change]) -> Panel:
             Series(label, points((change.seq, _estimate(change)) for change in own))
             for label, own in grouped(changes, lambda change: change.of).items()
         ),
-        outcomes=tuple(Outcome(c.of, c.seq, NO_RATIO) for c in changes if c.ratio is None),
+        outcomes=tuple(Outcome(c.of, c.seq, NO_RATIO) for c in changes if c.ratio.value is None),
     )
 
 
 def _estimate(change: Change) -> Estimate:
-    unit = change.unit
-    if unit == BOTH_INTERVALS and change.low is None:  # then one of the sides has none
-        unit = (change.of_time if change.of_time.low is None else change.to_time).unit
-    return Estimate(change.ratio, change.low, change.high, change.samples, unit, change.reason)
+    if change.ratio.unit != BOTH_INTERVALS or change.ratio.low is not None:
+        return change.ratio
+    lacking = change.of_time if change.of_time.low is None else change.to_time
+    return change.ratio._replace(unit=lacking.unit)
 
 
 def _without_share(warning: str) -> str:
@@ -88,5 +88,5 @@ def _without_share(warning: str) -> str:
 
 
 def _missing_notes(changes: Sequence[Change]) -> list[str]:
-    reasons = Counter(change.reason for change in changes if change.ratio is None and change.reason)
+    reasons = Counter(c.ratio.reason for c in changes if c.ratio.value is None and c.ratio.reason)
     return [f"no ratio at {count} point{'s' * (count > 1)}: {shorten(why)}" for why, count in reasons.items()]

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.case import split_setting
 from harness.core.grouped import grouped
-from harness.core.units import format_bytes
 from harness.report.charts.model import Outcome
 from harness.report.finding import PanelFinding, headline, panel_finding
 from harness.report.format import status_words
@@ -106,12 +104,3 @@ def panel_words(panel: str) -> list[str]:
 def failures(cells: Iterable[CaseResult]) -> list[Outcome]:
     """The outcomes of the cases that are not ok."""
     return [Outcome(cell.label, cell.seq, status_words(cell.status)) for cell in cells if cell.failed]
-
-
-def planned_text(cell: CaseResult) -> str:
-    """`264 GiB`; empty where there are no static figures."""
-    static = static_of(cell.records, HOST)
-    if static is None:
-        return ""
-    planned = static.planned_bytes if static.planned_bytes is not None else static.temp_bytes
-    return format_bytes(planned) if planned is not None else ""

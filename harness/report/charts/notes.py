@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.analysis.compare import Comparison
@@ -13,7 +13,7 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected, grouped
 from harness.core.record import Record, state_bound
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid, planned_text
+from harness.report.charts.grid import CaseGrid
 from harness.report.finding import by_meaning
 from harness.report.format import short_label, status_words
 from harness.run.processes.output_log import MORE_MEMORY
@@ -35,15 +35,14 @@ class Remark:
     label: str
     panel: str
     seq: int | None = None
-    detail: str = ""
 
     @classmethod
-    def of(cls, cell: CaseResult, sentence: str, detail: str = "") -> "Remark":
-        return cls(sentence, cell.label, cell.panel, cell.seq, detail)
+    def of(cls, cell: CaseResult, sentence: str) -> "Remark":
+        return cls(sentence, cell.label, cell.panel, cell.seq)
 
 
 def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
-    """One line per sentence: `dense at 64Ki (264 GiB planned), 128Ki; gather at 128Ki [bwd]: …`.
+    """One line per sentence: `dense at 64Ki, 128Ki; gather at 128Ki [bwd]: …`.
 
     Panels and lengths are left out where a sentence holds in all that the implementation has.
     """
@@ -51,44 +50,25 @@ def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     for sentence, alike in grouped(remarks, lambda remark: remark.sentence).items():
         by_label = grouped(alike, lambda remark: remark.label)
         by_place = collected((_place(grid, label, rs), short_label(label)) for label, rs in by_label.items())
-        subjects = "; ".join(_names(grid, labels) + place for place, labels in by_place.items())
+        subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines
 
 
-def _names(grid: CaseGrid, labels: Sequence[str]) -> str:
-    """`scatter, threshold`; `all but broadcast` where more than two are everything beside the baseline."""
-    baseline = short_label(grid.suite.baseline)
-    others = {short_label(label) for label in grid.labels} - {baseline}
-    if len(labels) > 2 and set(labels) == others:
-        return f"all but {baseline}" if grid.suite.baseline in grid.labels else "all"
-    return ", ".join(labels)
-
-
 def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
-    """` at 4Ki, 16Ki (264 GiB planned) [bwd]`, or less."""
+    """` at 4Ki, 16Ki [bwd]`, or less."""
     whole = {panel: {cell.seq for cell in cells} for panel in grid.panels if (cells := grid.at(panel, label))}
-    details_at = {
-        (remark.panel, seq): remark.detail
+    places = {
+        (remark.panel, seq)
         for remark in remarks
         for seq in (whole[remark.panel] if remark.seq is None else whole[remark.panel] & {remark.seq})
     }
-    panels = {panel for panel, _ in details_at}
-    partial = panels != whole.keys()
+    panels = {panel for panel, _ in places}
     titles = "; ".join(title for panel, title in grid.titles.items() if panel in panels)
-    where = f" [{titles}]" if partial else ""
-    everywhere = {(panel, seq) for panel in panels for seq in whole[panel]}
-    if details_at.keys() == everywhere and not any(details_at.values()):
+    where = f" [{titles}]" if panels != whole.keys() else ""
+    if places == {(panel, seq) for panel in panels for seq in whole[panel]}:
         return where
-    at: dict[int, set[str]] = {}
-    for (_, seq), detail in details_at.items():
-        at.setdefault(seq, set()).update(filter(None, [detail]))
-    return " at " + ", ".join(map(_length, sorted(at.items()))) + where
-
-
-def _length(at: tuple[int, set[str]]) -> str:
-    seq, details = at
-    return format_count(seq) + (f" ({', '.join(sorted(details))})" if details else "")
+    return f" at {', '.join(map(format_count, sorted({seq for _, seq in places})))}{where}"
 
 
 def shorten(reason: str) -> str:
@@ -150,9 +130,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     """The failures, each with its own reason."""
     for cell in grid.cells:
         if cell.failed:
-            reason, planned = _cause(cell.failed), planned_text(cell) * (cell.status == "oom")
-            detail = "" if planned in reason else f"{planned} planned"
-            yield Remark.of(cell, f"{status_words(cell.status)}: {reason}", detail)
+            yield Remark.of(cell, f"{status_words(cell.status)}: {_cause(cell.failed)}")
 
 
 def _cause(failed: Record) -> str:

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from harness.analysis.results import HOST
-from harness.analysis.scaling import Scaling
+from harness.analysis.scaling import BENDS, Scaling
 from harness.analysis.stats import Estimate
 from harness.core.units import FLOPS, TEMP_BYTES
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
 from harness.report.charts.notes import Remark, bound_notes, failure_notes, gather_remarks, semantics_notes
-from harness.report.format import short_label
 
 NAMES = {
     "time": "time",
@@ -36,7 +35,6 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
         return None
     return ScatterChart(
         question=f"{grid.suite.name}: with which power of the length does it grow?",
-        finding=_finding(grid, fits) if len(grid.panels) == 1 else None,
         x_label="exponent of the length",
         y_label="",
         panels=tuple(
@@ -85,19 +83,8 @@ def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
     """
     remarks: list[Remark] = []
     for fit in fits:
-        notes = [note if note == fit.left_out else BENT for note in fit.notes]
+        notes = [BENT if note.startswith(BENDS) else note for note in fit.notes]
         reasons = [fit.reason] if fit.reason else []
         sentences = (f"{NAMES[fit.metric]}: {each}" for each in reasons + notes)
         remarks.extend(Remark(sentence, fit.implementation, fit.panel) for sentence in sentences)
     return remarks
-
-
-def _finding(grid: CaseGrid, fits: Sequence[Scaling]) -> str | None:
-    """The slowest growth of time beside the baseline's, where their intervals are apart."""
-    times = {f.implementation: f for f in fits if f.metric == "time" and f.low is not None}
-    base = times.pop(grid.suite.baseline, None)
-    least = min(times.values(), key=lambda fit: fit.high or 0.0, default=None)
-    if base is None or least is None or (least.high or 0.0) >= (base.low or 0.0):
-        return None
-    own, other = short_label(least.implementation), short_label(base.implementation)
-    return f"{own}'s time grows as seq^{least.exponent:.2f}, {other}'s as seq^{base.exponent:.2f}"

@@ -6,7 +6,6 @@ from typing import Any
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
-from harness.core.units import format_count
 from harness.report.charts.drawing.scales import BYTES
 from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
@@ -18,7 +17,7 @@ from harness.report.charts.notes import (
     semantics_notes,
     shorten,
 )
-from harness.report.format import short_label, status_words
+from harness.report.format import status_words
 from harness.report.memory_limit import limit_of
 from harness.report.tables.targets import program_lines
 
@@ -43,7 +42,6 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     hollow = any(point.hollow for panel in panels for series in panel.series for point in series.points)
     return Chart(
         question=f"{grid.suite.name}: how much memory does a program plan, and does it fit?",
-        finding=_finding(grid, compiled) if len(grid.panels) == 1 else None,
         scale=BYTES,
         y_label="planned bytes",
         empty="no static figure (see notes)",
@@ -59,26 +57,6 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *failure_notes(grid),
         ),
     )
-
-
-def _finding(grid: CaseGrid, compiled: Sequence[str]) -> str | None:
-    """The finding: how many targets each program of the longest length fits; None without verdicts."""
-    longest = max(cell.seq for cell in grid.cells)
-    holding: dict[str, list[bool]] = {}
-    for cell in grid.cells:
-        figures = [static_of(cell.records, target) for target in compiled]
-        if cell.seq == longest:
-            holding[cell.label] = [f.fits for f in figures if f is not None and f.fits is not None]
-    if not any(holding.values()) or len({len(fits) for fits in holding.values()}) > 1:
-        return None
-    targets = f"{len(next(iter(holding.values())))} targets" if len(compiled) > 1 else compiled[0]
-    at, short = format_count(longest), {label: f for label, f in holding.items() if not all(f)}
-    if not short:
-        return f"at {at} every program fits {'all ' if len(compiled) > 1 else ''}{targets}"
-    if len(compiled) == 1:
-        return f"at {at} {', '.join(map(short_label, short))} does not fit {targets}"
-    counts = ", ".join(f"{short_label(label)} fits {sum(f)} of {targets}" for label, f in short.items())
-    return f"at {at} {counts}{', the others all of them' if len(short) < len(holding) else ''}"
 
 
 def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:

@@ -55,10 +55,11 @@ def _time_cell(time: Estimate) -> Cell:
 
 
 def _ratio_cells(change: Change) -> tuple[Cell, Cell]:
-    if change.ratio is None:
-        return Cell(ABSENT, sentences(change.reason)), Cell("")
-    text = fmt.speedup(change.ratio, change.low, change.high)
-    why = f"no interval: {change.reason}" if change.low is None else None
+    value, low, high, *_ = change.ratio
+    if value is None:
+        return Cell(ABSENT, sentences(change.ratio.reason)), Cell("")
+    text = fmt.speedup(value, low, high)
+    why = f"no interval: {change.ratio.reason}" if low is None else None
     return Cell(text, sentences(why, *change.warnings)), Cell(change.reading)
 
 

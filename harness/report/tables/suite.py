@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from harness.analysis.results import HOST
-from harness.analysis.scaling import Crossover, Scaling
+from harness.analysis.scaling import Scaling
 from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.analysis.throughput import WORK
@@ -14,8 +14,6 @@ from harness.core.errors import UsageError, closest
 from harness.core.units import format_count
 from harness.core.workload import canonical
 from harness.report import format as fmt
-from harness.report.answer import describe_briefly
-from harness.report.finding import finding_of
 from harness.report.format import ABSENT, PREFIXES
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell, name_cell, sentences
@@ -193,7 +191,7 @@ def _caption(rows: Sequence[CaseResult]) -> str:
 
 
 def summary_table(panel: SuiteResults) -> TableData:
-    """One line per implementation: exponents of the length, and from where on it wins.
+    """One line per implementation: exponents of the length.
 
     Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
     tables without times.
@@ -214,17 +212,11 @@ def summary_table(panel: SuiteResults) -> TableData:
     }
     grows = len({row.seq for row in panel.cases}) > 1 and bool(shown)
     labels = [label for label in panel.implementations if (label, "time") in fitted] if grows else []
-    columns = [Column("", right=False, folds=True), *shown.values()]
-    lines = [
-        [name_cell(label, panel.bounds), *(exponent_cell(fitted[label, metric]) for metric in shown)]
+    rows = tuple(
+        (name_cell(label, panel.bounds), *(exponent_cell(fitted[label, metric]) for metric in shown))
         for label in labels
-    ]
-    if timed and panel.baseline:
-        columns.append(Column("faster", right=False))
-        crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
-        for label, line in zip(labels, lines, strict=True):
-            line.append(_faster(panel, label, crossed.get(label)))
-    return TableData(title="", columns=tuple(columns), rows=tuple(map(tuple, lines)))
+    )
+    return TableData("", (Column("", right=False, folds=True), *shown.values()), rows)
 
 
 def exponent_cell(scaling: Scaling) -> Cell:
@@ -233,12 +225,3 @@ def exponent_cell(scaling: Scaling) -> Cell:
         return Cell(ABSENT, sentences(scaling.reason))
     text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)
     return Cell(text, sentences(scaling.reason, *scaling.notes))
-
-
-def _faster(panel: SuiteResults, label: str, crossover: Crossover | None) -> Cell:
-    """Where it is faster than the baseline, with the crossing where intervals exclude 1 on both its sides."""
-    if crossover is None:
-        return Cell("baseline" if label == panel.baseline else ABSENT, style="dim")
-    finding = finding_of(panel, label)
-    text = describe_briefly(finding, crossover.interpolated) if finding else ABSENT
-    return Cell(text, sentences(crossover.reason))

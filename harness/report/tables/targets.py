@@ -9,7 +9,7 @@ from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import collected
 from harness.core.static_figures import WORDS, Static
-from harness.core.units import FLOPS, Metric, format_bytes, format_count, format_seconds
+from harness.core.units import FLOPS, Metric, format_bytes, format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT, first_few, short_label
 from harness.report.tables import cells
@@ -133,20 +133,15 @@ def growth_table(panel: SuiteResults) -> TableData:
 
 def _exponent(scaling: Scaling) -> Cell:
     """The exponent alone: beside others there is no room for its interval."""
-    if scaling.exponent is None:
-        return Cell(ABSENT, sentences(scaling.reason))
-    bends = any(note != scaling.left_out for note in scaling.notes)
-    words = "bends: no single power of the length" if bends else None
-    return Cell(f"{scaling.exponent:.2f}", sentences(scaling.left_out, words))
+    known = scaling.exponent is not None
+    return Cell(f"{scaling.exponent:.2f}") if known else Cell(ABSENT, sentences(scaling.reason))
 
 
 _BYTES = Metric("bytes", format_bytes)
-_SECONDS = Metric("seconds", format_seconds)
-_COMPILER_SECONDS = Metric("seconds", partial(format_seconds, digits=2))
 
 
-def _figure(name: str, metric: Metric) -> Write:
-    return partial(cells.figure, name=name, metric=metric)
+def _bytes(name: str) -> Write:
+    return partial(cells.figure, name=name, metric=_BYTES)
 
 
 def _calls(row: CaseResult) -> Cell:
@@ -159,18 +154,13 @@ def _analytic(row: CaseResult, name: str, metric: Metric) -> Cell:
 
 _COLUMNS: tuple[tuple[Column, Write], ...] = (
     *NAMES,
-    (Column("planned", rank=1), _figure("planned_bytes", _BYTES)),
-    (Column("arguments", rank=5), _figure("argument_bytes", _BYTES)),
-    (Column("outputs", rank=6), _figure("output_bytes", _BYTES)),
-    (Column("aliases", rank=10), _figure("alias_bytes", _BYTES)),
-    (Column("peak", rank=4), _figure("peak_bytes", _BYTES)),
-    (Column("code", rank=9), _figure("generated_code_bytes", _BYTES)),
-    (Column("bytes accessed", rank=2), _figure("bytes_accessed", _BYTES)),
-    (Column("optimal", rank=3), _figure("optimal_s", _SECONDS)),
+    (Column("planned", rank=1), _bytes("planned_bytes")),
+    (Column("arguments", rank=5), _bytes("argument_bytes")),
+    (Column("outputs", rank=6), _bytes("output_bytes")),
+    (Column("peak", rank=4), _bytes("peak_bytes")),
+    (Column("bytes accessed", rank=2), _bytes("bytes_accessed")),
     (Column("FLOPs by formula", rank=7), partial(_analytic, name="flops", metric=FLOPS)),
     (Column("bytes by formula", rank=8), partial(_analytic, name="bytes", metric=_BYTES)),
-    (Column("lower", rank=12), _figure("lower_s", _COMPILER_SECONDS)),
-    (Column("compile", rank=11), _figure("compile_s", _COMPILER_SECONDS)),
     (Column("custom calls", rank=13, right=False, folds=True), _calls),
     (Column("operations", rank=14, right=False, folds=True), cells.operations),
 )

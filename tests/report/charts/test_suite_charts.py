@@ -115,7 +115,6 @@ MIB_2 = "the compiler plans 3.00 MiB; the limit is 2.00 MiB: raise --memory or s
 OTHERS = ("scatter", "scatter_flat", "threshold_exactk", "threshold_raw")
 NO_LIBTPU, NO_WINDOW = Static.none("libtpu is not installed"), Static.none("no such window")
 REFUSED = Static(unavailable=dict.fromkeys(ALL, "Ran out of memory in memory space hbm"), fits=False)
-BOTH_FIT = {"host": static(GIB, fits=True), "tpu_v5p": static(GIB, fits=True)}
 POINTS = ((2 * K, 0.1), (4 * K, 0.3), (8 * K, 0.6), (16 * K, 1.5), (64 * K, 4.0))
 CURVE = PublishedCurve("mask/scatter", "mask/broadcast", "fwd", "Pull #1, GB200", POINTS)
 CURVES = (CURVE, replace(CURVE, mode="bwd"), replace(CURVE, baseline="mask/scatter"))
@@ -133,9 +132,6 @@ SCENES = {
         record("broadcast", 64 * K, status="oom", temp=264 * GIB), record("broadcast", K, 1e-3),
     ], {"drawn": DRAWN}),
     "only checked": ("latency", [record("scatter", 4 * K)], {}),
-    "a failed replicate": ("latency", [
-        record("scatter", 4 * K, 1e-3), record("scatter", 4 * K, status="crashed", replicate=1),
-    ], {}),
     "too few rounds": ("latency", [record("scatter", 4 * K, 1e-3, timing=timing(1e-3, rounds=3))], {}),
     "intervals over processes": ("latency", [
         record("scatter", 4 * K, 1e-3 * (1 + i / 50), replicate=i) for i in range(4)
@@ -143,26 +139,15 @@ SCENES = {
     "static figures alone": ("latency", [
         record("scatter", 4 * K, static={"host": static(2**20)}, correctness=None)
     ], {"drawn": DRAWN}),
-    "failures for different reasons": ("latency", [
-        record("broadcast", 4 * K, 1e-3),
-        *(record("broadcast", seq * K, status="crashed", reason="ValueError: no rows") for seq in (16, 32)),
-        record("broadcast", 64 * K, status="crashed", reason="killed by signal 11"),
-    ], {}),
     "another clock": ("latency", [TRIO[0], *by_events(*TRIO[1:])], {}),
-    "one other clock": ("latency", by_events(*TRIO[1:]), {"baseline": ""}),
     "high water": ("memory", [record("scatter", K, 1e-3, memory=Memory(3 * MIB))], {"drawn": DRAWN}),
-    "a suite's own limit": ("memory", TRIO[:1], {
-        "info": {**INFO, "suites": {"mask": {"settings": {"memory_bytes": 4 * GIB}}}}, "drawn": DRAWN,
-    }),
     "a gpu": ("memory", [
         record("scatter", K, 1e-3, device="cuda", memory=Memory(3 * MIB), static={"cuda": static(MIB)})
     ], {"drawn": DRAWN}),
     "zero bytes": ("memory", [
         record("broadcast", K, 1e-3, temp=MIB), record("scatter", K, 1e-3, temp=0)
     ], {"drawn": DRAWN}),
-    "nothing but zero bytes": ("memory", [record("scatter", K, 1e-3, temp=0)], {"info": {}, "drawn": DRAWN}),
     "no planner": ("memory", [record("scatter", K, 1e-3, temp=None, static={"host": static(None)})], {}),
-    "not compiled": ("memory", [record("scatter", K, 1e-3, temp=None, static={})], {}),
     "targets have panels of their own": ("memory", [
         record("scatter", K, 1e-3, static={"tpu:v5p": static(GIB, fits=False), "host": static(MIB)}),
         record("scatter", 2 * K, 1e-3),
@@ -176,16 +161,12 @@ SCENES = {
         record("broadcast", K, 1e-3, temp=2 * GIB), record("scatter", K, 1e-3, temp=3 * GIB)
     ], {}),
     "a crossing with published curves": ("speedup", crossing(), {"curves": CURVES, "drawn": DRAWN}),
-    "a curve beyond the lengths": ("speedup", crossing(), {
-        "curves": (replace(CURVE, points=POINTS[:2]),), "info": {}
-    }),
     "a baseline that was given up": ("speedup", given_up(), {"drawn": DRAWN}),
     "no crossover in either mode": ("speedup", [
         record(name, seq, seconds, mode=mode)
         for mode, factor in (("fwd", 2.0), ("bwd", 0.5)) for seq in GRID
         for name, seconds in (("broadcast", 1e-3), ("scatter", 1e-3 * factor))
     ], {}),
-    "a baseline that failed": ("speedup", [record("broadcast", 4 * K, status="oom"), TRIO[1]], {}),
     "what is alike is named once": ("speedup", [
         *(record("broadcast", seq, 1e-2) for seq in GRID[:2]),
         record("broadcast", 16 * K, status="oom", reason=MIB_2),
@@ -194,7 +175,6 @@ SCENES = {
     "no baseline": ("speedup latency", [TRIO[1], record("nsa", 4 * K, 1e-3, semantics="nsa_mslk")], {
         "baseline": ""
     }),
-    "a baseline elsewhere": ("speedup", TRIO[1:2], {"baseline": "mask/gone"}),
     "other semantics": ("latency speedup memory", [
         TRIO[0], record("nsa", 4 * K, 1e-3, semantics="nsa_mslk")
     ], {"drawn": DRAWN}),
@@ -208,15 +188,9 @@ SCENES = {
     "a panel for each target, in the order of asking": ("static", planned(
         host=static(MIB), tpu_v5p=static(2 * MIB), cuda_h200=static(3 * MIB)
     ), {"info": COMPILED, "targets": ("tpu:v5p", "host", "cuda:h200")}),
-    "a panel for each target": ("static", planned(
-        host=static(MIB), tpu_v5p=static(2 * MIB), cuda_h200=static(3 * MIB)
-    ), {"info": COMPILED}),
     "does not fit": ("static", planned(host=static(GIB, fits=True), tpu_v5e=static(30 * GIB, fits=False)), {
         "info": COMPILED, "drawn": DRAWN,
     }),
-    "an oom of the host alone": ("static", [
-        record("scatter", K, status="oom", static={"host": static(GIB), "tpu:v5p": static(GIB)})
-    ], {"info": COMPILED}),
     "a compiler that refuses": ("static", planned("scatter", host=static(GIB), tpu_v5e=REFUSED), {
         "info": COMPILED
     }),
@@ -235,14 +209,8 @@ SCENES = {
     "nine targets": ("static", planned(
         **{name.replace(":", "_"): static(GIB) for name in NINE}
     ), {"info": COMPILED, "drawn": DRAWN}),
-    "one fits in some": ("static", [
-        *planned(**{**BOTH_FIT, "host": static(GIB, fits=False)}), *planned("scatter", **BOTH_FIT)
-    ], {"info": COMPILED}),
-    "every program fits": ("static", planned("scatter", **BOTH_FIT), {"info": COMPILED}),
-    "one does not fit the host": ("static", planned(host=static(GIB, fits=False)), {"info": COMPILED}),
     "exponents": ("scaling", growing(GRID), {}),
     "two lengths have no whiskers": ("scaling", growing(GRID[:2], temp=0), {}),
-    "one length has no exponents": ("scaling", TRIO[:1], {}),
     "recall over the speedup": ("recall", approximate(), {"drawn": DRAWN}),
     "recall that theory expects": ("recall", approximate(facts={"expected_recall": 0.9716}), {}),
     "exact answers have no recall": ("recall", TRIO[:1], {}),
