@@ -11,7 +11,7 @@ from harness.analysis.results import SuiteRecords, label_of, static_of, targets
 from harness.catalog.known_frameworks import traits_of
 from harness.core.grouped import collected
 from harness.core.record import Record
-from harness.core.workload import canonical
+from harness.core.workload import Value
 
 PROGRAM, OPERATORS = "program", "operators"
 DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
@@ -82,6 +82,13 @@ def _label_alike(alike: Sequence[Record]) -> str:
     labels: list[str] = []
     for record in alike:
         point = points[record.case]
-        setting = ", ".join(f"{name} {canonical(point.get(name, DEFAULT))}" for name in differing)
+        setting = ", ".join(f"{name} {_plain(point.get(name, DEFAULT))}" for name in differing)
         labels.append(label_of(record).split("/", 1)[1] + (f"[{setting}]" if setting else ""))
     return " = ".join(labels)
+
+
+def _plain(value: Value) -> str:
+    """Floats without the digits that say nothing: `1`, not `1.0`."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)

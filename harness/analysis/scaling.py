@@ -145,6 +145,10 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
+    # Medians whose intervals contain 1 change sides by chance.
+    certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
+    if len(certain) > 1:
+        reasons.append(f"crosses {len(certain)} times: {', '.join(map(approx_length, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None

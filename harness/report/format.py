@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.analysis.roofline import RoofShare
 from harness.analysis.stats import Estimate
+from harness.core.record import GpuReading
 from harness.core.units import Metric, format_bytes, format_ratio, format_seconds
 from harness.core.workload import Value
 
@@ -169,3 +170,18 @@ def _bounds(low: float | None, high: float | None, decimals: int, scale: float =
     if low is None or high is None:
         return ""
     return f"[{low / scale:.{decimals}f}, {high / scale:.{decimals}f}]"
+
+
+def gpu_state(readings: Sequence[GpuReading]) -> str:
+    """`GPU while it was sampled: SM 1755 to 1980 MHz, 41 to 63 °C, 12 looks`; empty without a reading."""
+    if not readings:
+        return ""
+    fields = {"SM {} MHz": "sm_mhz", "memory {} MHz": "memory_mhz", "{} °C": "celsius", "{} W": "watts"}
+    texts: list[str] = []
+    for unit, name in fields.items():
+        known = [round(value) for reading in readings if (value := getattr(reading, name)) is not None]
+        if known:
+            low, high = min(known), max(known)
+            texts.append(unit.format(low if low == high else f"{low} to {high}"))
+    looks = f"{len(readings)} look{'s' if len(readings) > 1 else ''}"
+    return f"GPU while it was sampled: {', '.join([*texts, looks])}" if texts else ""

@@ -32,7 +32,7 @@ SAME = {
         ("two_stage", {}, {"options": {"keep": 1}}),
         ("two_stage", {}, {"options": {"keep": 2}, "mode": "fwd_bwd"}),
     ],
-    "a[devices by default, recall 0.5] = a[devices 2, recall 1.0]": [
+    "a[devices by default, recall 0.5] = a[devices 2, recall 1]": [
         ("a", {"recall": 0.5}, {}), ("a", {"devices": 2, "recall": 1.0}, {}),
     ],
 }  # fmt: skip

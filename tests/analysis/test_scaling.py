@@ -128,10 +128,10 @@ CROSSES = {  # speedups by length, noise: (first length, crossing, reason)
     "never": ({4096: 0.5, 16384: 0.6}, {}, (None, None, "none in range: not faster at any length")),
     "a lead that is lost again": (
         {4096: 0.5, 16384: 2.0, 65536: 0.5}, {},
-        (None, None, "none in range: slower again at the end"),
+        (None, None, "none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki"),
     ),
     "several, of which the last counts": (
-        {4096: 2.0, 16384: 0.5, 65536: 2.0}, {}, (65536, 32768, None)
+        {4096: 2.0, 16384: 0.5, 65536: 2.0}, {}, (65536, 32768, "crosses 2 times: ≈ 8Ki, ≈ 32Ki")
     ),
     "medians that noise moves across one": (
         {4096: 0.98, 16384: 1.02, 65536: 0.97}, dict.fromkeys((4096, 16384, 65536), WIDE),

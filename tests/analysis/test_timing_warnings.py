@@ -25,7 +25,17 @@ def test_a_jump_and_back_is_no_drift(timing):
     assert not any(doubt.startswith("drifts") for doubt in timing_warnings(timing(there_and_back)))
 
 
+def test_two_levels_are_told_with_their_share(timing):
+    mixed = [slow for pair in zip(steady(20), steady(20, level=2e-3), strict=True) for slow in pair]
+    assert any("1.0 ms and 2.0 ms (50 % of readings)" in doubt for doubt in timing_warnings(timing(mixed)))
+
+
 def test_a_few_outliers_are_no_level(timing):
     outliers = [*steady(38), 5e-3, 6e-3]
     random.Random(1).shuffle(outliers)
     assert timing_warnings(timing(outliers)) == ()
+
+
+def test_a_reading_that_is_too_short_is_told(timing):
+    assert any("a reading lasts 50 µs" in doubt for doubt in timing_warnings(timing(steady(20, level=5e-5))))
+    assert timing_warnings(timing(steady(20, level=5e-5), inner=20)) == ()

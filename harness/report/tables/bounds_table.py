@@ -53,8 +53,21 @@ def device_bounds(panel: SuiteRecords, target: str) -> dict[str, dict[int, Devic
     return {label: dict(sorted(found)) for label, found in collected(known).items()}
 
 
+def first_below(bounds: dict[str, dict[int, DeviceBound]], baseline: str) -> dict[str, int]:
+    """Implementation → the length from which on its bound is below the baseline's, to the longest of both."""
+    begins: dict[str, int] = {}
+    base = bounds.get(baseline, {})
+    for label, own in bounds.items():
+        shared = [seq for seq in own if seq in base]
+        above = [seq for seq in shared if own[seq].seconds >= base[seq].seconds]
+        below = [seq for seq in shared if not above or seq > above[-1]]
+        if below:
+            begins[label] = below[0]
+    return begins
+
+
 def bound_lines(panel: SuiteResults) -> list[str]:
-    """Per accelerator, the bounds at the longest length.
+    """Per accelerator, the bounds at the longest length, and from where on one is below the baseline's.
 
     No line where all implementations have the same bounds.
     """
@@ -62,12 +75,18 @@ def bound_lines(panel: SuiteResults) -> list[str]:
     for target in panel.compiled_targets:
         bounds = device_bounds(panel, target)
         longest = max((seq for own in bounds.values() for seq in own), default=0)
+        begins = first_below(bounds, panel.baseline)
         said: list[str] = []
         for label in panel.implementations:
             if longest not in (own := bounds.get(label, {})):
                 continue
             unit = " (bytes)" if own[longest].by == "bytes" else ""
-            said.append(f"{short_label(label)} {format_seconds(own[longest].seconds)}{unit}")
+            text = f"{short_label(label)} {format_seconds(own[longest].seconds)}{unit}"
+            if label in begins:
+                shortest = ", the shortest compiled" if begins[label] == min(own) else ""
+                start = format_count(begins[label])
+                text += f" (below {short_label(panel.baseline)}'s from {start} on{shortest})"
+            said.append(text)
         if len({own.get(longest) for own in bounds.values()} - {None}) > 1:
             how = "by the family's formulas at documented rates, at least"
             lines.append(f"{target}: a call at {format_count(longest)} takes, {how}: {'; '.join(said)}.")

@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from harness.core.record import GpuReading
+from harness.report.format import gpu_state
 from harness.run.group import sampling
 from harness.run.machine import interference
 from harness.run.machine.interference import (
@@ -261,3 +262,11 @@ def test_every_time_keeps_the_readings_of_its_rounds(tmp_path, monkeypatch):
         "before each round, and after the last"
     )
     assert any("moved from 1755 to 1980 MHz" in warning for warning in took.warnings)
+
+
+def test_what_was_read_in_one_line():
+    readings = [reading(1755), reading(1980), reading(None)]
+    assert gpu_state(readings) == (
+        "GPU while it was sampled: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 looks"
+    )
+    assert gpu_state([]) == gpu_state([GpuReading(0, None, None, None, None, None)]) == ""
