@@ -64,18 +64,3 @@ class StageRecorder(Generic[Mark]):
         for (name, start), (_, end) in zip(self.marks, self.marks[1:], strict=False):
             sums[name] = sums.get(name, 0) + span(start, end)
         return sums
-
-
-def time_marked(
-    call: Callable[[], Any],
-    sync: Callable[[Any], None],
-    mark: Callable[[], Mark],
-    span: Callable[[Mark, Mark], float],
-) -> dict[str, StageSpan]:
-    """The times of one call's stages by marks of a clock; spans are read after the call is synchronised."""
-    recorder = StageRecorder(mark)
-    result = recorder.run(call)
-    recorder.end()
-    sync(result)
-    times = recorder.parts(span).items()
-    return {name: StageSpan(seconds, recorder.entered.get(name, 1)) for name, seconds in times}

@@ -1,19 +1,13 @@
-"""The drill of cheats: each goes through `seqsweep run`, and what becomes of it is compared with the data.
-
-    python -m tests.honesty.drill              once
-    python -m tests.honesty.drill --times 20   how often each ended as it should
+"""A run of all cheats through `seqsweep run`, and in what each ended otherwise than the data say.
 
 It takes place in a temporary folder, which is also the runs' TMPDIR: what cheats do to files they do there.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
-import tempfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,32 +105,3 @@ def run_cheats() -> tuple[Cheat, ...]:
     """The cheats that the drill runs: those of the suites that bench.yaml has as its default."""
     listed = {name for impls in suites().values() for name in impls}
     return tuple(cheat for cheat in cheats() if cheat.name in listed)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--times", type=int, default=1)
-    times: int = parser.parse_args().times
-    as_said: Counter[str] = Counter()
-    honest = 0
-    last: dict[str, str] = {}
-    for number in range(1, times + 1):
-        with tempfile.TemporaryDirectory(prefix="cheats-") as folder:
-            ended = run_all(Path(folder) / "run")
-            for cheat in run_cheats():
-                short = shortfall(cheat, ended)
-                as_said[cheat.name] += not short
-                last |= {cheat.name: short} if short else {}
-            honest += not unwell(ended)
-        print(f"{number} of {times}", file=sys.stderr, flush=True)
-    for cheat in run_cheats():
-        print(
-            f"{cheat.name:30} {cheat.outcome:10} {as_said[cheat.name]:3}/{times}  {last.get(cheat.name, '')}"
-        )
-    print(f"{'all honest ones ok':41} {honest:3}/{times}")
-    wrong = [cheat for cheat in run_cheats() if as_said[cheat.name] < times]
-    return 1 if wrong or honest < times else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

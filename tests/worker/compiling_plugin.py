@@ -1,40 +1,24 @@
-"""One that compiles at every call, one that takes longer than its limit, and one that compiles for ever."""
+"""One that compiles at every call, and one that compiles for ever."""
 
 import ctypes
-import time
 from pathlib import Path
 
 from harness import implementation
 from impls.topk.family import TopkWorkload
 
-SECONDS = 2.5
-
-
-def _slow(w, announced):
-    import torch
-    from torch._dynamo.callback import CallbackTrigger, callback_handler
-
-    def topk(scores):
-        if announced:
-            with callback_handler.install_callbacks(CallbackTrigger.DYNAMO, "0"):
-                pass
-        else:
-            time.sleep(SECONDS)
-        return torch.topk(scores, w.topk)
-
-    return topk
-
 
 @implementation(framework="torch", semantics="exact")
 def compiles(w: TopkWorkload):
     """Says what torch.compile says when it begins and ends."""
-    return _slow(w, announced=True)
+    import torch
+    from torch._dynamo.callback import CallbackTrigger, callback_handler
 
+    def topk(scores):
+        with callback_handler.install_callbacks(CallbackTrigger.DYNAMO, "0"):
+            pass
+        return torch.topk(scores, w.topk)
 
-@implementation(framework="torch", semantics="exact")
-def dawdles(w: TopkWorkload):
-    """Takes its time without a word."""
-    return _slow(w, announced=False)
+    return topk
 
 
 @implementation(framework="jax", semantics="exact")

@@ -14,7 +14,7 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import resource_limits, timers
-from harness.worker.stage_recorder import StageSpan, time_marked
+from harness.worker.stage_recorder import StageRecorder, StageSpan
 from harness.worker.timers import Timer
 
 Names: TypeAlias = tuple[str, ...]
@@ -148,7 +148,13 @@ class Framework(Protocol):
         Unsupported where the stages cannot be told apart.
         """
         del prepared
-        return time_marked(call, self.sync, *self.marks())
+        mark, span = self.marks()
+        recorder = StageRecorder(mark)
+        result = recorder.run(call)
+        recorder.end()
+        self.sync(result)  # before the spans are read
+        times = recorder.parts(span).items()
+        return {name: StageSpan(seconds, recorder.entered.get(name, 1)) for name, seconds in times}
 
     def count_stages(self, call: Call, prepared: Prepared) -> Mapping[str, Any]:
         """(operators, flops, bytes) of a call, which may run, by stage; empty where they are not counted."""

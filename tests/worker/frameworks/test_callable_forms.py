@@ -17,8 +17,7 @@ INPUTS = {"bias": np.array([1, 2, 4], "f4"), "x": np.array([3, 5, 7], "f4")}
 SEED = np.array([1, 10, 100], "f4")
 GAIN = 2.0
 UNTRACED = Patience(0, 0)  # a trace would fork this process
-MARKS = {"torch": [pytest.mark.torch], "triton": [pytest.mark.torch], "jax": [pytest.mark.jax]}
-MARKS["pallas"] = MARKS["jax"]
+MARKS = {"torch": [pytest.mark.torch], "jax": [pytest.mark.jax]}
 
 
 def scale(x, gain=GAIN):
@@ -147,12 +146,12 @@ REFUSED_BY = {
     },
     "jax": {"executable": (executable, "and so names no input")},
 }
-FORMS_OF = {"numpy": dict, "torch": torch_forms, "triton": torch_forms, "jax": jax_forms, "pallas": jax_forms}
+FORMS_OF = {"numpy": dict, "torch": torch_forms, "jax": jax_forms}
 
 
 @pytest.fixture(scope="module", params=[pytest.param(name, marks=MARKS.get(name, ())) for name in FORMS_OF])
 def framework(request):
-    pytest.importorskip({"pallas": "jax"}.get(request.param, request.param))
+    pytest.importorskip(request.param)
     made = frameworks.get(request.param)
     made.start("cpu", 1, wide=False)
     return request.param, made
@@ -196,8 +195,7 @@ def test_inputs_are_in_the_callables_order():
 
 def test_a_form_that_names_no_input_is_unsupported_at_its_builders_line(framework):
     name, _ = framework
-    base = {"triton": "torch", "pallas": "jax"}.get(name, name)
-    for form, (make, why) in {**REFUSED, **REFUSED_BY.get(base, {})}.items():
+    for form, (make, why) in {**REFUSED, **REFUSED_BY.get(name, {})}.items():
         place, build = built(name, make)
         with pytest.raises(Unsupported) as refusal:
             build()

@@ -8,7 +8,6 @@ For a callable of torch.compile the original function is traced: operators, and 
 results, are the same. Its temporaries depend on the compiler's fusions, and are unavailable.
 """
 
-import re
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -35,7 +34,6 @@ PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout
 EAGER = "eager torch has no compiler that counts it"
 FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
 SCRATCH = "temporaries leave out what torch's operators allocate inside themselves"
-OPAQUE = "only torch.compile knows what is in the operator {}: a trace cannot enter it"
 
 
 class TraceAbandoned(BaseException):
@@ -181,9 +179,6 @@ def figures(
                 result = call()
     except TraceAbandoned as stop:
         return Static.none(str(stop))
-    except NotImplementedError as error:
-        operator = re.search(r"HigherOrderOperator (\w+)", str(error))
-        return Static.none(OPAQUE.format(operator[1])) if operator else untraceable(error)
     except Exception as error:
         return untraceable(error)
     input_keys = {key for key, _, _ in storages(inputs)}

@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "--args 'x=f32[64Ki], n=65536, BLOCK=1024'"
 GRID_EXAMPLE = "--grid 64, --grid 'n/BLOCK' or --grid 'M/BM * N/BN, heads'"
-WORDS = {"true": True, "false": False, "none": None}
+WORDS = {"true", "false", "none"}
 Grid: TypeAlias = Callable[[Mapping[str, Any]], tuple[int, ...]]
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, beside the kernel's arguments
 
@@ -69,13 +70,8 @@ def _read_value(text: str) -> Any:
         if not isinstance(dtype, torch.dtype):
             raise ValueError(f'no dtype "{tensor[1]}"{nearest(tensor[1], BYTES)}')
         return torch.empty(tuple(map(parse_count, split_list(tensor[2]))), dtype=dtype, device="meta")
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    if quoted := re.fullmatch(r"(['\"])(.*)\1", text):
-        return quoted[2]
-    for read in (int, float):
-        with suppress(ValueError):
-            return read(text)
+    with suppress(ValueError, SyntaxError):
+        return literal_eval(text.title() if text.lower() in WORDS else text)
     if text[0].isdigit():
         return parse_count(text)
     word = text.removeprefix("tl.")

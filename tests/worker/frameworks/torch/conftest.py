@@ -97,3 +97,26 @@ def device(monkeypatch):
     l2_buffer.cache_clear()
     yield made
     l2_buffer.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def trace():
+    """Static figures of a function of `x`, `y`, `z` over fake tensors of these shapes."""
+    torch = pytest.importorskip("torch")
+    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.trace import figures
+
+    def read(function, *shapes, mode="fwd", dtype=torch.float32, seconds=10.0, live=1 << 50, owners=False):
+        names = tuple("xyz"[: len(shapes)])
+
+        def bind(inputs, cotangent):
+            return bind_call(function, names, mode, inputs, cotangent)
+
+        def fake():
+            return {n: torch.empty(shape, dtype=dtype) for n, shape in zip(names, shapes, strict=True)}
+
+        with torch.set_grad_enabled(mode != "fwd"):
+            return figures(bind, fake, Patience(seconds, live), owners=owners)
+
+    return read

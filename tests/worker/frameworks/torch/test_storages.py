@@ -1,6 +1,7 @@
 """Owners of torch's peaks: storages with the lines that make them, against hand counts and the allocator."""
 
 import inspect
+from functools import partial
 
 import pytest
 
@@ -8,30 +9,9 @@ pytestmark = pytest.mark.torch
 N = 1 << 20
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def trace(torch):
-    from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch.binding import bind as bind_call
-    from harness.worker.frameworks.torch.trace import figures
-
-    def read(function, size=N, mode="fwd", owners=True):
-        def bind(inputs, cotangent):
-            return bind_call(function, ("x",), mode, inputs, cotangent)
-
-        with torch.set_grad_enabled(mode != "fwd"):
-            return figures(
-                bind,
-                lambda: {"x": torch.empty(size)},
-                Patience(30.0, 1 << 50),
-                owners=owners,
-            )
-
-    return read
+@pytest.fixture
+def owned(trace):
+    return partial(trace, owners=True)
 
 
 def line_of(function, offset):
@@ -42,13 +22,13 @@ def rows(owners):
     return [(each.kind, each.operator or each.name, each.bytes, each.source) for each in owners.owners]
 
 
-def test_the_peak_s_storages_with_their_lines(trace):
+def test_the_peak_s_storages_with_their_lines(owned):
     def function(x):
         one = x + 1
         two = one * 2
         return two.sum()
 
-    static = trace(function)
+    static = owned(function, (N,))
     owners = static.owners
     assert (owners.exact, owners.peak_bytes, owners.gap_bytes) == (True, static.planned_bytes, 0)
     assert sorted(rows(owners)) == [
@@ -59,15 +39,15 @@ def test_the_peak_s_storages_with_their_lines(trace):
     ]
     (warning,) = static.warnings
     assert "allocate inside" in warning
-    assert trace(function, owners=False).owners is None
+    assert owned(function, (N,), owners=False).owners is None
 
 
-def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(trace):
+def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(owned):
     def function(x):
         bent = x.exp()
         return bent.sin()
 
-    whole = trace(function, mode="fwd_bwd").owners
+    whole = owned(function, (N,), mode="fwd_bwd").owners
     assert whole.exact
     saved = [(each.operator, each.source) for each in whole.owners if each.kind == "saved"]
     assert ("exp", line_of(function, 1)) in saved
@@ -75,12 +55,13 @@ def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(trace):
     assert {each.source for each in backward} <= {line_of(function, 1), line_of(function, 2)}
     assert backward
     assert ("argument", "cotangent") in [(each.kind, each.name) for each in whole.owners]
-    pullback = trace(function, mode="bwd").owners
+    pullback = owned(function, (N,), mode="bwd").owners
     assert pullback.exact
     assert ("saved", "exp", 4 * N, line_of(function, 1)) in rows(pullback)
 
 
-def test_the_peak_is_the_allocator_s_high_water_mark(torch, trace):
+def test_the_peak_is_the_allocator_s_high_water_mark(owned):
+    torch = pytest.importorskip("torch")
     from torch.profiler import ProfilerActivity, profile
 
     def function(x):
@@ -88,7 +69,7 @@ def test_the_peak_is_the_allocator_s_high_water_mark(torch, trace):
         scores = square @ square.T
         return (torch.softmax(scores, -1) @ square + scores.cumsum(-1)).relu()
 
-    owners = trace(function).owners
+    owners = owned(function, (N,)).owners
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
         function(torch.ones(N))
     events = [event for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"]
