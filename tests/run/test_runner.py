@@ -108,6 +108,7 @@ def test_a_run_that_differs_is_refused_by_what_differs(conduct, difference):
 
 
 def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
+    conduct(FakeExecutor(), depth="check")
     with pytest.raises(UsageError, match=r"--resume: no run of mask is stored in .*results; start a new one"):
         conduct(FakeExecutor(), resume=True)
 
@@ -119,12 +120,6 @@ def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
     newer.mkdir()
     (newer / "records.jsonl").touch()
     assert conduct(FakeExecutor(), resume=True).folder.id == begun.name
-
-
-def test_a_check_is_no_run_to_resume(conduct):
-    conduct(FakeExecutor(), depth="check")
-    with pytest.raises(UsageError, match="no run of mask is stored"):
-        conduct(FakeExecutor(), resume=True)
 
 
 def test_a_complete_run_says_so_and_gives_its_records(conduct):
@@ -157,16 +152,6 @@ def test_resuming_says_how_much_is_left(conduct):
         f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
     ]
     assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
-
-
-def test_a_torn_line_is_told(conduct):
-    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
-    (path,) = conduct.results.glob("runs/*/records.jsonl")
-    path.write_bytes(path.read_bytes()[:-10])
-    last = len(path.read_bytes().splitlines())
-    conduct(FakeExecutor(), resume=True)
-    told = conduct.heard.messages()
-    assert any(f"records.jsonl:{last}" in line and "measured again" in line for line in told)
 
 
 def test_the_overhead_of_two_sittings_adds_up(conduct):
