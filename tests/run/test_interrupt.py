@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from harness.run.case.case_state import NOT_REACHED
-from harness.run.machine.lock import held_by
+from harness.run.machine.lock import device_lock
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, Killed
 from tests.run.plans import schedule
 
@@ -122,7 +122,8 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch)
     monkeypatch.setattr(FakeWorker, "close", close_slowly)
     assert conduct(executor).interrupted
     assert executor.living == []
-    assert held_by("cpu", conduct.home / "cpu.lock") is None
+    with device_lock("cpu", path=conduct.home / "cpu.lock"):
+        """It is free."""
     check_resumed(conduct, executor)
 
 
