@@ -111,8 +111,8 @@ def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(t
 def test_on_a_gpu_the_context_of_every_process_counts_and_so_does_the_size_of_the_gpu(tmp_path):
     executor = FakeExecutor({name: Act(planned=100 * MIB) for name in THREE})
     shared = context(executor, tmp_path)
-    shared.device_memory = {"cpu": DeviceMemory(900 * MIB, context_bytes=150 * MIB, flush_bytes=75 * MIB)}
-    warning = "measured alone: the group together plans 1.10 GiB, the limit is 900 MiB"
+    shared.device_memory = {"cpu": DeviceMemory(900 * MIB, 200 * MIB)}
+    warning = "measured alone: the group together plans 1.07 GiB, the limit is 900 MiB"
     for record in measure(executor, tmp_path, group(THREE), shared=shared).values():
         assert timing(record).warnings == (warning,)
     executor = FakeExecutor({"scatter": Act(planned=950 * MIB)})
