@@ -37,10 +37,6 @@ def test_names_of_a_run(results, name, expected):
     assert find(results, name).id == expected
 
 
-def test_the_latest_is_what_no_name_means(results):
-    assert find(results).id == IDS[2]
-
-
 @pytest.mark.parametrize(
     ("name", "says"),
     [

@@ -177,19 +177,6 @@ def test_a_record_stored_twice_counts_once(folder, record):
     assert stored.problems == (f"records.jsonl:{twice}: {case} is stored twice; the first one counts",)
 
 
-@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff"])
-def test_a_damaged_run_json_does_not_hide_the_records(folder, record, content):
-    folder.append([record(1)])
-    (folder.path / INFO).write_bytes(content)
-    stored = folder.read()
-    assert stored.info == {}
-    assert [one.seq for one in stored.records] == [1]
-    assert len(stored.problems) == 1
-    assert "run.json" in stored.problems[0]
-    with pytest.raises(UsageError, match=r"run\.json.*another run"):
-        folder.update_info(a=1)
-
-
 def test_a_crash_is_kept_in_a_file_of_its_own(folder, record):
     one, other = record(256).as_case, record(512).as_case
     kept = [

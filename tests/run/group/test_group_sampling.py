@@ -65,17 +65,6 @@ def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(tmp_path, seconds
     assert timing(found).inner == inner
 
 
-def test_dying_in_the_middle_keeps_the_status_and_lets_the_others_go_on(tmp_path):
-    third = at(3, Ended("oom", "resident memory reached 9 GiB"))
-    executor = FakeExecutor({"broadcast": Act(verbs={"sample": third})})
-    found = measure(executor, tmp_path, group(THREE))
-    assert (found["broadcast"].status, found["broadcast"].timing) == ("oom", None)
-    assert executor.verbs("broadcast")[-1] == "sample"
-    for name in ("scatter", "threshold"):
-        assert timing(found[name]).stopped == "interval"
-        assert len(set(timing(found[name]).round)) == samples_needed()
-
-
 def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path):
     """Its many rounds are gone, and a ratio to them will never be narrow."""
 
