@@ -172,7 +172,7 @@ class JoinedRun:
         """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
         return {
-            **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
+            **{key: value for key, value in first.items() if key not in ("shard", "largest")},
             "run": self.id,
             "command": without_flag(first["command"], "--shard"),
             "started": min(piece.info["started"] for piece in self.pieces),

@@ -41,7 +41,7 @@ def test_a_new_run_makes_its_folders(tmp_path):
 
 def test_a_run_is_never_written_over(tmp_path):
     RunFolder.create(tmp_path, "one", {})
-    with pytest.raises(MachineError, match="exists already; run the command again"):
+    with pytest.raises(MachineError, match="File exists"):
         RunFolder.create(tmp_path, "one", {})
 
 

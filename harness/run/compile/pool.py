@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distributions
@@ -202,16 +202,13 @@ def compile_all(
     on_answer: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
 ) -> dict[CompileRequest, CompileResult]:
     """All answers; `on_answer` gets each as it arrives. Repeatable ones are cached below `results`."""
-    unique = list(dict.fromkeys(requests))
+    unique = dict.fromkeys(requests)
     answers: dict[CompileRequest, CompileResult] = {}
-    pool = Pool(catalog, results)
-    try:
+    with closing(Pool(catalog, results)) as pool:
         for request in unique:
             pool.submit(request, settings)
         for _ in unique:
             request, answer = pool.next_result()
             answers[request] = answer
             on_answer(request, answer)
-    finally:
-        pool.close()
     return {request: answers[request] for request in unique}
