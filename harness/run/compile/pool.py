@@ -53,14 +53,11 @@ def cache_key(request: CompileRequest, catalog: Catalog, settings: Settings) -> 
         "device": str(target_.accelerator),
         "source": info.hash,
         **request.extras,
-        **surroundings(),
+        "reader": _reader(),
+        "packages": _packages(),
+        "flags": _flags(),
         **host,
     }
-
-
-def surroundings() -> dict[str, str]:
-    """The part of the key that is the same for everything that this process compiles."""
-    return {"reader": _reader(), "packages": _packages(), "flags": _flags()}
 
 
 @cache
