@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 from harness.core.errors import UsageError
@@ -23,19 +22,17 @@ from harness.store.jsonl import Line
 from harness.store.runs import RunFolder, is_run_id, new_run_id
 from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS
 
-Key = tuple[str, int, str | None]  # of the first record of an append
-
 
 @dataclass
 class Piece:
-    """A shard's run. `info` is its run.json; `appends` are its complete appends, by their first record.
+    """A shard's run: `info` is its run.json, `lines` are those of its records.
 
     `fingerprints` and `environments` are those of its run, by their hash; `crashes` are files by name.
     """
 
     run: str
     info: Mapping[str, Any]
-    appends: dict[Key, tuple[Line, ...]]
+    lines: list[Line]
     fingerprints: dict[str, Any]
     environments: dict[str, Any] = field(default_factory=dict[str, Any])
     crashes: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -57,7 +54,7 @@ class Piece:
 
     @property
     def records(self) -> Iterator[Record]:
-        return (line.record for lines in self.appends.values() for line in lines if line.record)
+        return (line.record for line in self.lines if line.record)
 
     @property
     def why_not_whole(self) -> str:
@@ -91,14 +88,13 @@ def read_pieces(folder: RunFolder) -> list[Piece]:
             raise UsageError(f"{folder.path}: its run.json does not describe a shard; copy it again")
     if not infos:
         return []
-    appends: dict[str, dict[Key, tuple[Line, ...]]] = {run: {} for run in infos}
-    for append in _appends(whole_lines(folder)):
-        first = append[0].record
-        if first is not None and first.run in appends:
-            appends[first.run][first.key] = append
+    lines: dict[str, list[Line]] = {run: [] for run in infos}
+    for line in whole_lines(folder):
+        if line.record is not None and line.record.run in lines:
+            lines[line.record.run].append(line)
     fingerprints, environments = folder.fingerprints(), folder.environments()
     pieces: list[Piece] = []
-    for run, own in appends.items():
+    for run, own in lines.items():
         # The fingerprints are of all devices, so that shards of other devices are of one kind.
         piece = Piece(run, infos[run], own, fingerprints)
         if why := piece.why_not_whole:
@@ -135,16 +131,6 @@ def _describes_shard(info: Mapping[str, Any]) -> bool:
     except ValueError:
         return False
     return all(info.get(name) for name in ("command", "depth", "suites", "version"))
-
-
-def _appends(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
-    """Complete appends, of lines that all belong to one."""
-    begun: list[Line] = []
-    for line in lines:
-        begun.append(line)
-        if line.part[0] == line.part[1]:
-            yield tuple(begun)
-            begun = []
 
 
 def _crashes(folder: RunFolder, records: Iterable[Record]) -> dict[str, bytes]:
@@ -186,7 +172,7 @@ class JoinedRun:
         """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
         return {
-            **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
+            **{key: value for key, value in first.items() if key not in ("shard", "largest")},
             "run": self.id,
             "command": without_flag(first["command"], "--shard"),
             "started": min(piece.info["started"] for piece in self.pieces),
@@ -216,14 +202,9 @@ class JoinedRun:
         return {
             **{f"{CRASHES}/{name}": text for name, text in crashes.items()},
             **{name: json_file.to_text(table) for name, table in tables.items()},
-            RECORDS: self._records(),
+            RECORDS: b"".join(line.data + b"\n" for piece in self.pieces for line in piece.lines),
             INFO: json_file.to_text(self.info),
         }
-
-    def _records(self) -> bytes:
-        """All appends as they were written, by shard and then by their first case."""
-        appends = [piece.appends[key] for piece in self.pieces for key in sorted(piece.appends, key=str)]
-        return b"".join(line.data + b"\n" for line in chain(*appends))
 
 
 def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:

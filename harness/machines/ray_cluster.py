@@ -96,11 +96,9 @@ def placements(
     alive = [node for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
     chosen = [node for node in alive if pool.labels.items() <= node.get("Labels", {}).items()]
     if not chosen:
-        there = sorted({f"{name}={value}" for node in alive for name, value in node["Labels"].items()})
         wanted = ", ".join(f"{name}={value}" for name, value in pool.labels.items()) or "processors"
         raise MachineError(
-            f"machines {pool.name}: no node of {len(alive)} has {wanted}; there are "
-            f"{', '.join(label for label in there if 'node-id' not in label) or 'no labels'}"
+            f"machines {pool.name}: no node of {len(alive)} has {wanted}; ray status lists them"
         )
     hosts = [node["NodeManagerHostname"] for node in chosen]
     found: list[tuple[str, str, dict[str, Any]]] = []

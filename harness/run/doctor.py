@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.known_frameworks import Package, known, packages_of
-from harness.core.errors import MachineError
 from harness.core.units import format_bytes
 from harness.core.version import version_of
-from harness.run.machine.lock import held_by
 from harness.run.machine.probes import probe_fingerprint
 from harness.sweep.settings import Settings
 
@@ -39,7 +37,6 @@ def examine(results: Path) -> list[Finding]:
         _governor(fingerprint["governor"]),
         _load(environment["load"][0], fingerprint["cores"]),
         _gpu(facts["gpu"]),
-        _lock("cpu"),
         _results(results),
     ]
 
@@ -78,15 +75,6 @@ def _gpu(gpu: Mapping[str, Any]) -> Finding:
     if "unavailable" in gpu:
         return Finding("cuda", "optional", "no CUDA device here; --device cuda needs one")
     return Finding("cuda", "ok", ", ".join(map(str, gpu.values())))
-
-
-def _lock(device: str) -> Finding:
-    try:
-        holder = held_by(device)
-    except MachineError as error:
-        return Finding("lock", "problem", str(error), "remove it, or set TMPDIR")
-    says = f"device {device} is held by {holder}" if holder else f"device {device} is free"
-    return _check("lock", says, "wait for it, or end it", ok=holder is None)
 
 
 def _results(results: Path) -> Finding:

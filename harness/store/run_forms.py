@@ -78,7 +78,6 @@ class RunForm(TypedDict, total=False):
     largest: list[FitForm] | None
     problems: list[str] | None
     overhead: dict[str, float | None] | None
-    node: dict[str, Any] | None
 
 
 class AcceleratorForm(TypedDict, total=False):

@@ -76,8 +76,6 @@ class RunFolder(StoredRun):
         make_folder(folder.path.parent)
         try:
             folder.path.mkdir()
-        except FileExistsError:
-            raise MachineError(f"{folder.path} exists already; run the command again") from None
         except OSError as error:
             raise write_error(folder.path, error) from None
         folder.write_info(info)

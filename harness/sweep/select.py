@@ -129,7 +129,7 @@ def _with_implementations(
     names = wanted or [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
     named = [v for name in names if family in name.families for v in _matching_variants(name, catalog, grid)]
     listed = [v for v in grid.variants if not wanted or v in named]
-    return _with_variants(grid, [*listed, *named])
+    return replace(grid, variants=tuple(dict.fromkeys([*listed, *named])))
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
@@ -141,13 +141,9 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
 
     def rebase(grid: SuiteAxes) -> SuiteAxes:
         named = baseline(catalog, grid.family.name, requested.raw, grid.variants)
-        return _with_variants(replace(grid, baseline=named), [*grid.variants, named])
+        return replace(grid, baseline=named, variants=tuple(dict.fromkeys([*grid.variants, named])))
 
     return [rebase(grid) if grid.family.name in requested.families else grid for grid in chosen]
-
-
-def _with_variants(grid: SuiteAxes, variants: Sequence[Variant]) -> SuiteAxes:
-    return replace(grid, variants=tuple(dict.fromkeys(variants)))
 
 
 def leave_out_missing(

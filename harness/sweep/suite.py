@@ -162,8 +162,10 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     """
     axes = _axes(grid, overrides)
     workloads = _workloads(grid, axes)
-    if grid.models:
-        axes = _axes_by_model(grid.models, axes)
+    if grid.models:  # they stand in the place of the fields that they give
+        given = set[str]().union(*(model.fields for model in grid.models))
+        rest = {name: values for name, values in axes.items() if name not in given}
+        axes = {"model": [model.label for model in grid.models], **rest}
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     lists = (*axes.values(), grid.variants, modes, devices)
@@ -197,13 +199,6 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         models=tuple(replace(model, cases=tuple(ids)) for model, ids in members.items()),
     )
     return suite, skips
-
-
-def _axes_by_model(models: Sequence[ModelPoint], axes: Mapping[str, list[Value]]) -> dict[str, list[Value]]:
-    """The axes with the models in the place of the fields that these give."""
-    of_models = set[str]().union(*(model.fields for model in models))
-    rest = {name: values for name, values in axes.items() if name not in of_models}
-    return {"model": [model.label for model in models], **rest}
 
 
 def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) -> None:
@@ -255,18 +250,15 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     axes = complete(grid.family, {**grid.axes, **from_flags})
     every = overrides.every_choice_of
     if every is not None and every not in from_flags and len(grid.axes.get(every, ())) < 2:
-        axes[every] = _choices(grid.family, every)
+        choices = next((field.choices for field in grid.family.fields if field.name == every), ())
+        if len(choices) < 2:
+            raise UsageError(
+                f"family {grid.family.name} has no workload field {every} with choices; give it one"
+            )
+        axes[every] = list(choices)
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
-
-
-def _choices(family: FamilyInfo, name: str) -> list[Value]:
-    """Every value that a field may have. UsageError for a field without choices."""
-    choices = next((field.choices for field in family.fields if field.name == name), ())
-    if len(choices) < 2:
-        raise UsageError(f"family {family.name} has no workload field {name} with choices; give it one")
-    return list(choices)
 
 
 def _workloads(

@@ -273,7 +273,7 @@ def test_an_actor_takes_a_whole_node():
     assert [name for name, *_ in placements(nodes, h200)] == ["a"]
     twins = [{**ray_node("a"), "NodeID": number * 8} for number in "12"]
     assert [name for name, *_ in placements(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
-    with pytest.raises(MachineError, match=f"no node of 2 has rack=b; there are {ACCELERATOR}=H200"):
+    with pytest.raises(MachineError, match="no node of 2 has rack=b"):
         placements(nodes, MachinePool("other", labels={"rack": "b"}))
 
 

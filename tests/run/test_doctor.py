@@ -1,11 +1,9 @@
 """What is missing here, with the command that mends it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.core.errors import MachineError
 from harness.run import doctor
 from harness.run.doctor import examine
 
@@ -19,9 +17,8 @@ INSTALLED = {"torch": "2.13.0", "jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2
 
 @pytest.fixture
 def examine_machine(tmp_path, monkeypatch):
-    def look(results=tmp_path, holder=None, installed=INSTALLED, **facts):
+    def look(results=tmp_path, installed=INSTALLED, **facts):
         monkeypatch.setattr(doctor, "probe_fingerprint", lambda *_: {**FACTS, **facts})
-        monkeypatch.setattr(doctor, "held_by", lambda device: holder)
         monkeypatch.setattr(doctor, "version_of", installed.get)
         return {finding.what: finding for finding in examine(results)}
 
@@ -52,7 +49,6 @@ def test_a_machine_in_order(examine_machine):
             "powersave",
             "cpupower",
         ),
-        ("lock", {"holder": "process 7"}, "held by process 7", "wait for it"),
     ],
 )
 def test_a_problem_comes_with_its_remedy(examine_machine, what, changed, says, remedy):
@@ -60,15 +56,3 @@ def test_a_problem_comes_with_its_remedy(examine_machine, what, changed, says, r
     assert finding.state == "problem"
     assert says in finding.says
     assert remedy in finding.remedy
-
-
-def test_a_lock_that_is_no_file_is_a_problem_among_others(examine_machine, monkeypatch):
-    assert examine_machine()["lock"].state == "ok"
-
-    def held_by(_):
-        raise MachineError("/tmp/x.lock cannot be held (it is no regular file)")
-
-    monkeypatch.setattr(doctor, "held_by", held_by)
-    (lock,) = (finding for finding in examine(Path()) if finding.what == "lock")
-    assert (lock.state, lock.remedy) == ("problem", "remove it, or set TMPDIR")
-    assert "cannot be held" in lock.says

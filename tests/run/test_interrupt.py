@@ -3,14 +3,11 @@
 import os
 import random
 import signal
-from pathlib import Path
 
 import pytest
 
 from harness.run.case.case_state import NOT_REACHED
-from harness.run.machine.lock import held_by
-from harness.store import atomic
-from harness.store.runs import WITHDRAWN
+from harness.run.machine.lock import device_lock
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, Killed
 from tests.run.plans import schedule
 
@@ -112,13 +109,6 @@ def test_the_records_of_an_interrupted_group_say_so(conduct):
     assert waiting.reason == NOT_REACHED
 
 
-def test_what_a_resumed_run_takes_out_is_kept_aside(conduct):
-    conduct(FakeExecutor(stop=(FIRST_SAMPLE + 3, KeyboardInterrupt())))
-    interrupted = conduct.lines()
-    done = conduct(FakeExecutor(), resume=True)
-    assert (done.folder.path / WITHDRAWN).read_bytes().splitlines() == interrupted
-
-
 def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch):
     executor = FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
     close = FakeWorker.close
@@ -132,36 +122,9 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch)
     monkeypatch.setattr(FakeWorker, "close", close_slowly)
     assert conduct(executor).interrupted
     assert executor.living == []
-    assert held_by("cpu", conduct.home / "cpu.lock") is None
+    with device_lock("cpu", path=conduct.home / "cpu.lock"):
+        """It is free."""
     check_resumed(conduct, executor)
-
-
-def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
-    executor = FakeExecutor()
-    fail_second_write(monkeypatch, KeyboardInterrupt())
-    done = conduct(executor)
-    assert done.interrupted
-    assert len(conduct.lines()) == len(done.records) == 2
-    monkeypatch.setattr(atomic.os, "fsync", FSYNC)
-    check_resumed(conduct, executor)
-
-
-FSYNC = os.fsync
-
-
-def fail_second_write(monkeypatch, error):
-    """Flushing the second group to the disk fails."""
-
-    def fsync(descriptor):
-        FSYNC(descriptor)
-        path = Path(f"/proc/self/fd/{descriptor}").readlink()
-        if path.name == "records.jsonl" and os.fstat(descriptor).st_size > 0:
-            seen.append(path)
-            if len(seen) == 2:
-                raise error
-
-    seen = []
-    monkeypatch.setattr(atomic.os, "fsync", fsync)
 
 
 def test_a_polite_kill_is_a_ctrl_c(conduct):
@@ -174,30 +137,6 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
     assert done.interrupted
     assert len(done.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
-
-
-@pytest.fixture
-def interruptible():
-    """What a shell starts in the background ignores SIGINT, and so would the run."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_a_second_ctrl_c_right_after_the_first_loses_no_record(conduct, monkeypatch):
-    """timeout(1) in the foreground hands on the signal that the terminal has sent already."""
-    executor = FakeExecutor({"scatter": Act(verbs={"ready": lambda _: os.kill(os.getpid(), signal.SIGINT)})})
-    close = FakeWorker.close
-
-    def close_and_signal(worker):
-        os.kill(os.getpid(), signal.SIGINT)
-        close(worker)
-
-    monkeypatch.setattr(FakeWorker, "close", close_and_signal)
-    done = conduct(executor, schedule(seqs=(1024,)))
-    assert done.interrupted
-    assert len(done.records) == 2
 
 
 @pytest.mark.parametrize("moment", range(1, 15, 3))

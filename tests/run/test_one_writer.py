@@ -36,18 +36,6 @@ def test_a_second_resume_with_another_tmpdir_is_refused(conduct, monkeypatch):
     assert len(conduct.lines()) == len(done.folder.read().records) == 6
 
 
-@pytest.mark.parametrize("depth", ["run", "check"])
-def test_readers_are_not_kept_waiting(conduct, depth):
-    sizes = []
-
-    def read(_):
-        sizes.append(len(only_run(conduct).read().records))
-        return {}
-
-    conduct(FakeExecutor({"scatter": Act(verbs={"check": read})}), depth=depth)
-    assert sizes == [0, 2, 4]
-
-
 def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkeypatch):
     flock = file_lock.fcntl.flock
 

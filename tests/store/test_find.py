@@ -37,15 +37,19 @@ def test_names_of_a_run(results, name, expected):
     assert find(results, name).id == expected
 
 
-def test_the_latest_is_what_no_name_means(results):
-    assert find(results).id == IDS[2]
-
-
-def test_counting_back_too_far_says_how_many_there_are(results):
-    with pytest.raises(UsageError, match=r"^latest~3: the oldest run in .*runs is latest~2;"):
-        find(results, "latest~3")
-    with pytest.raises(UsageError, match='no run "latest~one"'):
-        find(results, "latest~one")
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("latest~3", r"^latest~3: the oldest run in .*runs is latest~2;"),
+        ("latest~one", 'no run "latest~one"'),
+        ("20261120", f"begins 2 runs; write more of one: {IDS[0]}, {IDS[1]}"),
+        ("20261121T080000Z-cccccce", f'no run "20261121T080000Z-cccccce".*nearest: "{IDS[2]}"'),
+        ("", 'no run ""'),
+    ],
+)
+def test_what_names_no_run_is_refused(results, name, says):
+    with pytest.raises(UsageError, match=says):
+        find(results, name)
 
 
 def test_paths_of_a_run(results, tmp_path, monkeypatch):
@@ -56,18 +60,6 @@ def test_paths_of_a_run(results, tmp_path, monkeypatch):
     monkeypatch.chdir(results)
     assert find(results, "reference").path == kept
     assert find(tmp_path / "elsewhere", "reference").path == kept
-
-
-def test_an_ambiguous_beginning_lists_what_it_could_be(results):
-    with pytest.raises(UsageError, match=f"begins 2 runs; write more of one: {IDS[0]}, {IDS[1]}"):
-        find(results, "20261120")
-
-
-def test_an_unknown_name_tells_the_nearest(results):
-    with pytest.raises(UsageError, match=f'no run "20261121T080000Z-cccccce".*nearest: "{IDS[2]}"'):
-        find(results, "20261121T080000Z-cccccce")
-    with pytest.raises(UsageError, match='no run ""'):
-        find(results, "")
 
 
 def test_without_runs_the_remedy_is_to_make_one(tmp_path):

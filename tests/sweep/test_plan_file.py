@@ -7,10 +7,8 @@ import pytest
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.core.errors import UsageError
 from harness.core.workload import Field
-from harness.sweep import axes
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan
-from harness.sweep.yaml_nodes import Scalar
 
 NONE = Overrides()
 
@@ -49,27 +47,3 @@ def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, ca
     )
     with pytest.raises(UsageError, match=r"^bench.yaml:7: the options of two_stage make 160000 cases"):
         plan(bench(text), catalog, [], NONE)
-
-
-def test_no_variant_is_compared_with_another_while_they_are_listed(bench, catalog, monkeypatch):
-    monkeypatch.setattr(axes.Variant, "__eq__", lambda *_: pytest.fail("its label is looked up"))
-    config = bench("suites: {t: {family: topk, impls: [{two_stage: {buckets: [1, 2, 3], keep: [4, 5]}}]}}")
-    assert len(axes.listed_variants(catalog, "topk", config.suites["t"].impls)) == 6
-
-
-def test_no_value_of_an_axis_is_compared_with_all_before_it(monkeypatch):
-    compared = []
-
-    class Length(int):
-        def __hash__(self):
-            return int(self)
-
-        def __eq__(self, other):
-            compared.append(other)
-            return int(self) == int(other)
-
-    monkeypatch.setattr(axes, "expand", lambda _, raw: [Length(raw.text)])
-    field = Field("seq", "int", required=True)
-    values = [Scalar.from_text("bench.yaml:1", str(value)) for value in range(1, 200)]
-    assert len(axes.axis(field, values)) == 199
-    assert len(compared) <= 199

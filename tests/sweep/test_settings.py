@@ -97,13 +97,9 @@ def test_which_figures_are_accepted(bench):
     assert why_accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
 
 
-def test_a_figures_own_reason_comes_before_one_for_all():
-    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "flops", "its own")
-    assert why_accepted(CASE, "flops", (blanket, own)) == "its own"
-    assert why_accepted(CASE, "time", (blanket, own)) == "all"
-
-
-def test_that_a_case_may_go_is_said_of_itself():
-    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "case", "it moved")
+def test_a_figures_own_reason_comes_before_one_for_all_and_a_case_goes_for_its_own_alone():
+    blanket = Accept("x", "*", None, "all")
+    own = [blanket, Accept("x", CASE, "flops", "its own"), Accept("x", CASE, "case", "it moved")]
+    answers = [why_accepted(CASE, figure, own) for figure in ("flops", "time", "case")]
+    assert answers == ["its own", "all", "it moved"]
     assert why_accepted(CASE, "case", (blanket,)) is None
-    assert why_accepted(CASE, "case", (blanket, own)) == "it moved"

@@ -153,7 +153,7 @@ class Pair:
         memory = self.shared.run.device_memory.get(self.shared.device, DeviceMemory())
         limit = memory.limit(self.shared.settings.memory_bytes)
         # Both sides' processes have a context, and so has the references'.
-        contexts = planned = len(BOTH) * memory.process_bytes + memory.context_bytes
+        contexts = planned = (len(BOTH) + 1) * memory.process_bytes
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
         for paired in paired_cases:

@@ -135,7 +135,7 @@ def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
 
 def _kernels_note(paired: PairedCase) -> list[str]:
     """A note where the sides ran different kernels: one may have fallen back to another path."""
-    candidate, base = (paired.sides[side].kernels.counts for side in (CANDIDATE, BASE))
+    candidate, base = (paired.sides[side].kernels_run for side in (CANDIDATE, BASE))
     if not candidate or not base or dict(candidate) == dict(base):
         return []
     own, other = _apart(candidate, base), _apart(base, candidate)

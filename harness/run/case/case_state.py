@@ -89,14 +89,6 @@ class CompiledPlan:
 NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
 
 
-@dataclass(frozen=True)
-class KernelsRun:
-    """The kernels of one call in order, with their counts; why they are `unknown`, if one was profiled."""
-
-    counts: tuple[tuple[str, int], ...] = ()
-    unknown: str = ""
-
-
 @dataclass
 class CaseState:
     """A case with its process, how it was settled, and the results of its stages.
@@ -125,7 +117,8 @@ class CaseState:
     checks: tuple[Checked, ...] = ()
     setup: SamplingSetup = ONE_BY_ONE
     samples: Samples = field(default_factory=Samples)
-    kernels: KernelsRun = KernelsRun()
+    kernels_run: tuple[tuple[str, int], ...] = ()  # of one call in order, with their counts
+    kernels_unknown: str = ""  # why there are none, if one was profiled
     profile: Profile | None = None
 
     def __post_init__(self) -> None:

@@ -5,14 +5,16 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from harness.catalog.accelerators import HOST, target, why_not_by_xla
 from harness.catalog.catalog import Catalog
@@ -26,7 +28,8 @@ from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
 from harness.run.processes.fork_client import ENVIRONMENT
 from harness.run.processes.worker_process import Processes
-from harness.store.compile_cache import CompileCache
+from harness.store import json_file
+from harness.store.atomic import write_files
 from harness.sweep.settings import Settings
 
 # Variables that change what is compiled begin with these.
@@ -50,14 +53,11 @@ def cache_key(request: CompileRequest, catalog: Catalog, settings: Settings) -> 
         "device": str(target_.accelerator),
         "source": info.hash,
         **request.extras,
-        **surroundings(),
+        "reader": _reader(),
+        "packages": _packages(),
+        "flags": _flags(),
         **host,
     }
-
-
-def surroundings() -> dict[str, str]:
-    """The part of the key that is the same for everything that this process compiles."""
-    return {"reader": _reader(), "packages": _packages(), "flags": _flags()}
 
 
 @cache
@@ -88,6 +88,13 @@ def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+def _read_cached(path: Path) -> CompileResult | None:
+    """The result that a file keeps, whose name is the digest of its key; None where there is none."""
+    with suppress(OSError, ValueError, TypeError):  # it is torn, or another version wrote it
+        return CompileResult.from_json(json_file.read(path))
+    return None
+
+
 WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 
@@ -104,7 +111,7 @@ class Pool:
     """
 
     def __init__(self, catalog: Catalog, results: Path | None, workers: Sequence[CompileWorker] = ()) -> None:
-        self.catalog, self.cache = catalog, CompileCache(results) if results else None
+        self.catalog, self.folder = catalog, results / "compiled" if results else None
         self.sources = SourceFiles(catalog, catalog.implementations)
         self.processes = Processes([], "cpu")
         self.workers = list(workers) or workers_of(catalog, self.processes)
@@ -123,7 +130,7 @@ class Pool:
         self.open_requests += 1
         self.asked.setdefault(key, []).append((request, settings))
         if len(self.asked[key]) == 1:
-            self.pending[self.threads.submit(self._answer, request, settings)] = key
+            self.pending[self.threads.submit(self._answer, request, settings, key)] = key
 
     def next_result(self) -> tuple[CompileRequest, CompileResult]:
         """The next result, in any order; MachineError when no process can be started."""
@@ -148,13 +155,13 @@ class Pool:
             worker.close()
         self.processes.close()
 
-    def _answer(self, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _answer(self, request: CompileRequest, settings: Settings, key: str) -> CompileResult:
         info = self.catalog.implementation(request.case.implementation)
         by_xla = traits_of(info.framework).by_xla
         if missing := why_not_by_xla(target(request.target)) if by_xla else None:
             return CompileResult.failed("unsupported", missing, transient=True)
-        entry = cache_key(request, self.catalog, settings)
-        if (answer := self._read_cached(entry)) is None:
+        path = self.folder / key[:2] / f"{key[2:]}.json" if self.folder else None
+        if path is None or (answer := _read_cached(path)) is None:
             worker = self.idle.pop()
             try:
                 answer = self._compile(worker, request, settings)
@@ -162,15 +169,10 @@ class Pool:
                 self.idle.append(worker)
             if why := self.sources.changed(request.case.implementation):
                 return CompileResult.failed("skipped", why)
-            if self.cache and answer.repeatable:
-                self.cache.put(entry, answer.to_json())
+            if path and answer.repeatable:
+                with suppress(TypeError, ValueError):  # JSON cannot hold a fact of it
+                    write_files(path.parent, {path.name: msgspec.json.encode(answer.to_json())})
         return answer
-
-    def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
-        data = self.cache.get(entry) if self.cache else None
-        with suppress(ValueError, TypeError):  # another version wrote it
-            return CompileResult.from_json(data) if data else None
-        return None
 
     def _compile(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         series = (request.case.series, request.target)
@@ -197,16 +199,13 @@ def compile_all(
     on_answer: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
 ) -> dict[CompileRequest, CompileResult]:
     """All answers; `on_answer` gets each as it arrives. Repeatable ones are cached below `results`."""
-    unique = list(dict.fromkeys(requests))
+    unique = dict.fromkeys(requests)
     answers: dict[CompileRequest, CompileResult] = {}
-    pool = Pool(catalog, results)
-    try:
+    with closing(Pool(catalog, results)) as pool:
         for request in unique:
             pool.submit(request, settings)
         for _ in unique:
             request, answer = pool.next_result()
             answers[request] = answer
             on_answer(request, answer)
-    finally:
-        pool.close()
     return {request: answers[request] for request in unique}

@@ -40,12 +40,7 @@ def static_run(
     With `owners`, the figures include the buffers of each planned peak. With `longest`, the largest length
     that fits each target is searched too.
     """
-    infos = [
-        request.catalog.implementation(case.implementation)
-        for group in request.schedule.groups
-        for case in group.cases
-    ]
-    by_xla = any(traits_of(info.framework).by_xla for info in infos)
+    by_xla = any(traits_of(info.framework).by_xla for info in request.schedule.implementations.values())
     for missing in dict.fromkeys(why_not_by_xla(target(name)) for name in targets if by_xla):
         if missing:
             listener.message(missing)

@@ -64,7 +64,8 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
 
 def _settle_if_edited(context: GroupContext, state: CaseState) -> None:
     """Settle a case whose source is no longer the one that its record would name."""
-    if why := context.run.changed_source(state.case.implementation):
+    sources = context.run.sources
+    if sources and (why := sources.changed(state.case.implementation)):
         context.settle(state, "skipped", why)
 
 

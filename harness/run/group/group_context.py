@@ -58,7 +58,7 @@ class GroupContext:
     def needs_together(self, states: Sequence[CaseState]) -> int:
         """Memory that the processes of cases take together, with the context of their reference worker."""
         cases = sum(self.needs_bytes(state, SETS) for state in states)
-        return cases + self.device_memory.context_bytes
+        return cases + self.device_memory.process_bytes
 
     def sets_of(self, state: CaseState) -> int:
         """How many sets of inputs a case's samples rotate over: one where a second does not fit."""

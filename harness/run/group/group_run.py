@@ -78,8 +78,8 @@ def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Recor
         cost=state.plan.cost,
         memory=Memory(state.call.high_water_bytes),
         profile=state.profile if ok else None,
-        kernels_run=state.kernels.counts if ok else (),
-        kernels_unknown=state.kernels.unknown if ok else "",
+        kernels_run=state.kernels_run if ok else (),
+        kernels_unknown=state.kernels_unknown if ok else "",
         started=state.started,
         wall_s=state.wall_s,
     )

@@ -9,7 +9,7 @@ from harness.core.errors import Unsupported
 from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
-from harness.run.case.case_state import CaseState, KernelsRun
+from harness.run.case.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 from harness.run.processes.executor import Ended
 from harness.store.atomic import write_files
@@ -112,6 +112,6 @@ def name_kernels(context: GroupContext, state: CaseState) -> None:
     try:
         answer = context.ask_or_raise(state, "kernels", "kernels")
     except (Unsupported, Ended) as end:
-        state.kernels = KernelsRun(unknown=str(end))
+        state.kernels_unknown = str(end)
         return
-    state.kernels = KernelsRun(tuple(map(tuple, answer["kernels"])), answer["refused"])
+    state.kernels_run, state.kernels_unknown = tuple(map(tuple, answer["kernels"])), answer["refused"]

@@ -84,7 +84,3 @@ class RunContext:
         """The checks to run on a case; None: all of its family's."""
         wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
         return None if wanted is None else sorted(wanted)
-
-    def changed_source(self, implementation: str) -> str | None:
-        """Why a new process would run another source than the record names; None if it would not."""
-        return None if self.sources is None else self.sources.changed(implementation)

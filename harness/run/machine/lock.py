@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
-from harness.core.file_lock import UNSIGNED, FileLock, Holder, holder_of
+from harness.core.file_lock import UNSIGNED, FileLock, Holder
 from harness.core.scratch_folder import temporary_root
 from harness.core.typed_command import typed_command
 
@@ -45,7 +45,9 @@ def device_lock(
     try:
         lock = FileLock(where)
     except OSError as error:
-        raise _refusal(where, error) from None
+        raise MachineError(
+            f"{where} cannot be held ({error.strerror}); remove it, or set TMPDIR to a folder of your own"
+        ) from None
     with closing(lock):
         shown = None
         while rival := _rival(lock, device, command or " ".join(typed_command()), where):
@@ -59,22 +61,6 @@ def device_lock(
                 wait(f"waiting for device {device}, held by {rival}")
             time.sleep(POLL_SECONDS)  # trying twice a second disturbs no measurement
         yield
-
-
-def held_by(device: str, path: Path | None = None) -> str | None:
-    """Who holds the device and since when; None if it is free. MachineError for what is no lock file."""
-    where = path or lock_path(device)
-    try:
-        holder = holder_of(where) or _other_user(device, where)
-    except OSError as error:
-        raise _refusal(where, error) from None
-    return str(holder) if holder else None
-
-
-def _refusal(where: Path, error: OSError) -> MachineError:
-    return MachineError(
-        f"{where} cannot be held ({error.strerror}); remove it, or set TMPDIR to a folder of your own"
-    )
 
 
 def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | None:

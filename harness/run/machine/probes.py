@@ -49,8 +49,7 @@ def run_module(words: Sequence[str], what: str, seconds: float, environment: Map
             timeout=seconds,
             check=True,
         )
-    except subprocess.TimeoutExpired:
-        raise MachineError(f"{what} took more than {seconds:.0f} s; free the machine and retry") from None
-    except subprocess.CalledProcessError as error:
-        raise MachineError(f"{what} failed: {last_line(error.stderr)}") from None
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        why = last_line(str(error.stderr or error))
+        raise MachineError(f"{what} failed: {why}; free the machine and retry") from None
     return json.loads(answer.stdout)

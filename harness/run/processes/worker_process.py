@@ -1,7 +1,6 @@
 """The real executor: workers of fork servers, stopped between their turns."""
 
 import copy
-import errno
 import itertools
 import os
 import signal
@@ -235,7 +234,7 @@ class Processes:
 
 
 def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:
-    remedy = "free space or processes, or set TMPDIR"
-    if error.errno in {errno.EMFILE, errno.ENFILE}:
-        remedy = "every process takes one file: raise ulimit -n"
-    return MachineError(f"no process can be started below {folder} ({error.strerror}); {remedy}")
+    return MachineError(
+        f"no process can be started below {folder} ({error.strerror}); "
+        "free space or processes, set TMPDIR, or raise ulimit -n"
+    )

@@ -76,9 +76,9 @@ def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path):
 
 def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_path):
     world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=9 * MIB))
-    memory = DeviceMemory(6 * MIB, context_bytes=MIB, flush_bytes=MIB)
+    memory = DeviceMemory(4 * MIB, MIB)
     world.shared.run.device_memory = {world.shared.device: memory}
-    why = "both sides together plan 7.00 MiB; the limit is 6.00 MiB: raise --memory"
+    why = "both sides together plan 5.00 MiB; the limit is 4.00 MiB: raise --memory"
     assert world.end() == (NOT_ENOUGH, why)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.catalog.source_hash import source_hash
 from harness.run.case.source_files import SourceFiles
-from tests.run.fakes import MIB, Act, FakeExecutor
+from tests.run.fakes import FakeExecutor
 from tests.run.plans import catalog, context, group, measure, reason
 
 
@@ -63,23 +63,3 @@ def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
         "run it again"
     )
     assert found["broadcast"].status == "ok"
-
-
-def test_a_case_that_is_compiled_again_is_so_from_the_same_source(project, tmp_path):
-    folder, known = project
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-
-    def edit(_):
-        if executor.verbs("scatter").count("prepare") == 2:
-            (folder / "_helper.py").write_text("two = 3")
-        return {}
-
-    near = 900 * MIB  # each has the memory to itself, and is compiled at its turn
-    acts = {"broadcast": Act(planned=near), "scatter": Act(planned=near, verbs={"prepare": edit})}
-    executor = FakeExecutor(acts)
-    shared = context(executor, scratch)
-    shared.sources = SourceFiles(known, known.implementations)
-    found = measure(executor, scratch, group(), shared=shared)["scatter"]
-    assert (found.status, found.timing) == ("skipped", None)
-    assert "_helper.py has changed" in reason(found)

@@ -1,5 +1,4 @@
 import dataclasses
-import threading
 from contextlib import closing
 
 import pytest
@@ -158,32 +157,14 @@ def test_after_a_timeout_longer_lengths_are_skipped_and_shorter_ones_not(pool, a
     assert said[4096, "host"].reason == "inferred: 2Ki took too long to compile"
 
 
-def test_a_request_that_waits_for_an_equal_one_keeps_no_worker_from_others(catalog, ask, tmp_path):
-    compiled_another = threading.Event()
-
-    def wait_for_another(_):
-        assert compiled_another.wait(20)
-        return answer()
-
-    def compile_another(_):
-        compiled_another.set()
-        return answer()
-
-    acts = {
-        ("mask/scatter", 1024, "host"): wait_for_another,
-        ("mask/scatter", 2048, "host"): compile_another,
-    }
-    workers = [FakeLane(acts), FakeLane(acts)]
-    with closing(Pool(catalog, tmp_path, workers)) as pool:
-        for one in (ask(), ask(), ask(2048)):  # the second waits for the first, which waits for the third
-            pool.submit(one, SETTINGS)
-        told = [pool.next_result() for _ in range(3)]
-    assert sorted((request.case.seq, said.status, said.cached) for request, said in told) == [
-        (1024, "ok", False),
-        (1024, "ok", True),
-        (2048, "ok", False),
-    ]
-    assert sum(len(worker.compiled) for worker in workers) == 2
+def test_equal_requests_are_compiled_once(pool, ask):
+    worker = FakeLane()
+    one = pool(worker)
+    for request in (ask(), ask(), ask(2048)):
+        one.submit(request, SETTINGS)
+    told = sorted((request.case.seq, said.cached) for request, said in (one.next_result() for _ in range(3)))
+    assert told == [(1024, False), (1024, True), (2048, False)]
+    assert len(worker.compiled) == 2
 
 
 def test_what_stops_a_lane_reaches_the_user(pool, ask):

@@ -40,14 +40,6 @@ def test_targets_of_one_capability_share_a_compilation(catalog, tmp_path):
     assert told[SM_90].static.fits is None
 
 
-def test_what_was_kept_for_a_capability_serves_its_devices(catalog, tmp_path):
-    compile_targets(catalog, tmp_path, FakeLane(), SM_90)
-    lane = FakeLane()
-    told = compile_targets(catalog, tmp_path, lane, H200)
-    assert (lane.compiled, told[H200].cached, told[H200].static.kernels[0].waves) == ([], True, 3.0)
-    assert told[H200].static.fits
-
-
 def test_xla_plans_for_each_device(catalog, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: None)
     lane = FakeLane()

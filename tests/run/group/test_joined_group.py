@@ -108,14 +108,11 @@ class BusyMachine(FakeExecutor):
         }
 
 
-def told_apart(executor, folder, planned, *, believed=False):
-    info = suite_info(planned)
-    if believed:
-        info["mask"]["interleaved"] = FIELD
+def told_apart(executor, folder, planned):
     records = measure(executor, folder, planned)
     return {
         one.implementation: one.largest.is_told_apart
-        for one in sensitivities(by_suite({"suites": info}, records), {})
+        for one in sensitivities(by_suite({"suites": suite_info(planned)}, records), {})
     }
 
 
@@ -126,17 +123,6 @@ def test_a_load_that_begins_meanwhile_is_no_factor_between_distributions(tmp_pat
     executor = BusyMachine(share * quiet.clock.now)
     found = told_apart(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     assert found == {"mask/broadcast": False, "mask/scatter": False}
-
-
-def test_one_after_the_other_the_same_load_would_be_found_and_so_nothing_is_told(tmp_path):
-    planned = over_distributions("iid", "tied")
-    quiet = BusyMachine(float("inf"))
-    measure(quiet, tmp_path, replace(planned, groups=planned.groups[:1]))
-    between = quiet.clock.now
-    believed = told_apart(BusyMachine(between), tmp_path, planned, believed=True)
-    assert believed == {"mask/broadcast": True, "mask/scatter": True}
-    told = told_apart(BusyMachine(between), tmp_path, planned)
-    assert told == {"mask/broadcast": False, "mask/scatter": False}
 
 
 def test_a_factor_between_distributions_is_found_under_that_load(tmp_path):

@@ -2,20 +2,16 @@
 
 import pytest
 
-from harness.run.machine.device_memory import CONTEXT_BYTES, DeviceMemory
+from harness.run.machine.device_memory import PROCESS_BYTES, DeviceMemory
 
-H100 = {
-    "gpu": {"name": "NVIDIA H100 80GB HBM3", "memory.total": "81559 MiB"},
-    "caches": {"GPU L2": {"bytes": 52428800}},
-}
-UNKNOWN = {"gpu": {"unavailable": "no nvidia-smi"}, "caches": {"GPU L2": {"unavailable": "no driver"}}}
+UNKNOWN = {"gpu": {"unavailable": "no nvidia-smi"}}
 
 
 @pytest.mark.parametrize("size", ["", "[N/A]", "[Not Supported]"])
 def test_a_size_that_the_driver_does_not_give_is_no_limit(size):
     facts = {**UNKNOWN, "gpu": {"memory.total": size}} if size else UNKNOWN
     memory = DeviceMemory.of("cuda", facts)
-    assert (memory.limit(7), memory.process_bytes) == (7, CONTEXT_BYTES)
+    assert (memory.limit(7), memory.process_bytes) == (7, PROCESS_BYTES)
 
 
 @pytest.mark.parametrize("device", ["cpu", "tpu"])
