@@ -65,11 +65,10 @@ def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str
     """The weightiest outcome of what it says: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     exact = [name for name in unlike if name.partition(".")[0] in EXACT]
-    match statement:
-        case TimedRatio():
-            found = [_check_ratio(statement, here)]
-        case _:
-            found = [_check_judged(judged, here, exact) for judged in statement]
+    if isinstance(statement, TimedRatio):
+        found = [_check_ratio(statement, here)]
+    else:
+        found = [_check_judged(judged, here, exact) for judged in statement]
     for outcome in (DIFFERS, UNCHECKED):
         whys = [why for word, why in found if word == outcome]
         if whys:
