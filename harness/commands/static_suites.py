@@ -11,7 +11,7 @@ from harness.commands.streams import print_line
 from harness.core.record import Record
 from harness.gate.outcome import GateOutcome
 from harness.gate.report.table import gate_data, print_static_changes
-from harness.gate.static.base_figures import BaseFigures, changes_since
+from harness.gate.static.run import BaseFigures, changes_since
 from harness.report.run_json import run_data
 from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
 from harness.report.tables.render import print_tables
@@ -45,7 +45,7 @@ def compile_and_print(
     schedule = project.plan(suites, replace(overrides, elsewhere=elsewhere, compiled_only=True), ids)
     base = None
     if pages.against is not None:
-        from harness.gate.static.base_figures import compile_base
+        from harness.gate.static.run import compile_base
 
         base = compile_base(project, schedule, targets, pages.against, output.print_note)
     done = stages.run_schedule(
