@@ -37,14 +37,6 @@ def _number(value: float) -> str:
     return short_exponent(f"{value:.4g}")
 
 
-def published_text(reading: Reading) -> str:
-    """The published number with all its digits, or range; empty where nothing was published."""
-    ends = [
-        _published_number(side, reading.figure.unit) for side in reading.figure.published if not side.missing
-    ]
-    return " to ".join(ends)
-
-
 def _published_number(side: Quantity, unit: str) -> str:
     """A number written out, or in a cell, keeps its digits (`26581.04`); arithmetic has four."""
     digits = _PLAIN.fullmatch(side.text) if side.binds == ATOM and side.is_number and unit != BYTES else None
@@ -52,16 +44,6 @@ def _published_number(side: Quantity, unit: str) -> str:
         return value_text(side.value, unit)
     whole, fraction = digits.groups("")
     return _with_unit(f"{grouped_digits(int(whole))}{fraction}", unit)
-
-
-def follows_text(reading: Reading) -> str:
-    """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
-    return _with_arithmetic(reading.side("follows"), reading.figure.unit)
-
-
-def found_text(reading: Reading) -> str:
-    """The value found here, with its arithmetic; marked ≈ where it depends on the host's compiler."""
-    return _with_arithmetic(reading.side("found"), reading.figure.unit)
 
 
 def bound_text(reading: Reading) -> str:
@@ -74,15 +56,23 @@ def bound_text(reading: Reading) -> str:
 
 def column_texts(reading: Reading) -> tuple[str, str, str]:
     """The three columns of a figure; bounds stand beside what is found."""
-    found = found_text(reading)
+    found = _side_text(reading, "found")
     if reading.figure.bounded and not reading.missing:
         found = f"{found}; {bound_text(reading)}".removeprefix("; ")
-    return published_text(reading), follows_text(reading), found
+    return _side_text(reading, "published"), _side_text(reading, "follows"), found
 
 
-def _with_arithmetic(side: Quantity | None, unit: str) -> str:
+def _side_text(reading: Reading, column: str) -> str:
+    """A column of a figure, with its arithmetic: `7.61 / 1.73 = 4.399`; empty where it has none.
+
+    A published number has all its digits, or both ends of its range. What depends on the host's compiler is
+    marked with ≈.
+    """
+    unit, side = reading.figure.unit, reading.side(column)
     if side is None:
         return ""
+    if column == "published":
+        return " to ".join(_published_number(end, unit) for end in reading.figure.published)
     shown = side.binds < ATOM and len(side.text) <= LONGEST and side.is_number
     return f"{side.text} = {_short(side, unit)}" if shown else _short(side, unit)
 
@@ -178,14 +168,16 @@ def _phrases(reading: Reading) -> Iterator[str]:
     """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
     own = "its own numbers" if reading.has("published") else "what is published"
     columns = (
-        (reading.side("published"), published_text, "is published", "by what is published"),
-        (reading.side("follows"), follows_text, f"follows from {own}", "by its own numbers"),
-        (reading.side("found"), found_text, "is found here", "here"),
+        ("published", "is published", "by what is published"),
+        ("follows", f"follows from {own}", "by its own numbers"),
+        ("found", "is found here", "here"),
     )
-    truths = any(side is not None and isinstance(side.value, bool) for side, *_ in columns)
-    for side, text_of, phrase, by in columns:
+    sides = [(reading.side(column), column, phrase, by) for column, phrase, by in columns]
+    truths = any(side is not None and isinstance(side.value, bool) for side, *_ in sides)
+    for side, column, phrase, by in sides:
         if side is not None:
-            yield f"{'so' if side.value else 'not so'} {by}" if truths else f"{text_of(reading)} {phrase}"
+            text = _side_text(reading, column)
+            yield f"{'so' if side.value else 'not so'} {by}" if truths else f"{text} {phrase}"
 
 
 def _how_many(first: Reading, rest: int) -> str:

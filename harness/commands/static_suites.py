@@ -10,7 +10,7 @@ from harness.commands.output import console, print_json, print_note, stored_of
 from harness.commands.streams import print_line
 from harness.core.record import Record
 from harness.gate.report.table import gate_data, print_static_changes
-from harness.gate.static.base_figures import BaseFigures, changes_since, compile_base
+from harness.gate.static.run import BaseFigures, changes_since, compile_base
 from harness.report.run_json import run_data
 from harness.report.tables.owners_table import comparison_lines, owners_lines, owners_table, since_lines
 from harness.report.tables.render import print_tables

@@ -156,7 +156,12 @@ def _charts(timed: Sequence[PanelVerdict]) -> Iterable[Part]:
 
 END = "end"
 NOTHING = "*The records say nothing of it.*"
-_MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t\r]*$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- seqsweep:[a-z]+(?: [^\s>]+)? -->[ \t]*$", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^(?P<mark><!-- seqsweep:(?!end )(?P<key>[a-z]+)(?: (?P<suite>[^\s>]+))? -->)[ \t]*\n"
+    r"(?:(?!<!-- seqsweep:).*\n)*?<!-- seqsweep:end -->(?=[ \t]*$)",
+    re.MULTILINE,
+)
 _CRLF = "\r\n"
 _escape = lru_cache(4096)(escape_markdown)  # most places of a large table say the same
 TEMPLATE = Path(__file__).with_name("section.md.j2")
@@ -179,29 +184,23 @@ def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
         filled = fill_blocks(text.replace(_CRLF, "\n"), document, folder, name)
         return filled.replace("\n", _CRLF)
     sections = {section.key: section for section in document.sections}
-    pieces: list[str] = []
-    at, opened = 0, None
-    for mark in _MARK.finditer(text):
-        key, suite = mark[1], mark[2] or ""
-        where = f"{name}:{text.count(chr(10), 0, mark.start()) + 1}"
-        if key == END:
-            if opened is None:
-                raise UsageError(f"{where}: {_mark(END)} ends no block; remove it")
-            pieces.append(f"{opened}\n\n")
-            at, opened = mark.start(), None
-            continue
-        if opened is not None:
-            raise UsageError(f"{where}: the block above has no {_mark(END)}; add it")
-        if key not in TITLES:
-            raise UsageError(f'{where}: no section "{key}"{nearest(key, TITLES)}')
-        pieces += [text[at : mark.end()], "\n\n"]
-        section = sections.get(key)
-        opened = (to_markdown(section, folder, suite) if section else "") or NOTHING
-    if opened is not None:
-        raise UsageError(f"{name}: its last block has no {_mark(END)}; add it")
-    if not pieces:
+    rest = _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    if odd := _MARK.search(rest):
+        where = f"{name}:{rest.count(chr(10), 0, odd.start()) + 1}"
+        raise UsageError(f"{where}: a block has one mark such as {_mark('verdict')} and then {_mark(END)}")
+    if rest == text:
         raise UsageError(f"{name}: has no block to fill; mark one with {_mark('verdict')} and {_mark(END)}")
-    return "".join([*pieces, text[at:]])
+
+    def fill_block(block: re.Match[str]) -> str:
+        key = block["key"]
+        if key not in TITLES:
+            where = f"{name}:{text.count(chr(10), 0, block.start()) + 1}"
+            raise UsageError(f'{where}: no section "{key}"{nearest(key, TITLES)}')
+        section = sections.get(key)
+        said = (to_markdown(section, folder, block["suite"] or "") if section else "") or NOTHING
+        return f"{block['mark']}\n\n{said}\n\n{_mark(END)}"
+
+    return _BLOCK.sub(fill_block, text)
 
 
 def _mark(key: str) -> str:

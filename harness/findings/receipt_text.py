@@ -9,7 +9,6 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -43,11 +42,6 @@ _CASE = re.compile(r"(?P<label>[^@]*)@.*\bseq=(?P<seq>\d+)", re.DOTALL)
 CAVEAT = "`seqsweep verify` runs again what the data in this text's source name; only that proves anything"
 TEMPLATE = Path(__file__).with_name("receipt.md.j2")
 MOST_BYTES = 1 << 25  # of JSON: a few kilobytes could otherwise unfold to gigabytes
-
-
-class _Name(NamedTuple):
-    label: str
-    seq: int
 
 
 def to_text(receipt: Receipt) -> str:
@@ -100,7 +94,7 @@ def _by_length(rows: Sequence[ReceiptRow]) -> tuple[Sequence[ReceiptRow], Sequen
 
 
 def _base_of(rows: Sequence[ReceiptRow]) -> str:
-    return next((_name(row.ratio.base).label for row in rows if row.ratio), "")
+    return next((_name(row.ratio.base)[0] for row in rows if row.ratio), "")
 
 
 def _cells(row: ReceiptRow) -> tuple[str, ...]:
@@ -137,26 +131,20 @@ def _contract_summary(judged: Sequence[JudgedCase]) -> str:
 
 def text_of(about: str, statement: Statement) -> str:
     """`attention, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
-    match statement:
-        case TimedRatio():
-            return f"{about}: {_ratio(statement)}"
-        case _:
-            return f"{about}: {_contract_summary(statement)}"
+    if not isinstance(statement, TimedRatio):
+        return f"{about}: {_contract_summary(statement)}"
+    (label, seq), (base, _) = _name(statement.case), _name(statement.base)
+    speedup = fmt.speedup(statement.ratio, statement.low, statement.high)
+    bounds = "" if statement.low is not None else " (no interval)"
+    return f"{about}: {label} over {base} at {format_count(seq)} {speedup}{bounds}"
 
 
-def _ratio(ratio: TimedRatio) -> str:
-    (label, seq), (base, _) = _name(ratio.case), _name(ratio.base)
-    speedup = fmt.speedup(ratio.ratio, ratio.low, ratio.high)
-    bounds = "" if ratio.low is not None else " (no interval)"
-    return f"{label} over {base} at {format_count(seq)} {speedup}{bounds}"
-
-
-def _name(case: str) -> _Name:
+def _name(case: str) -> tuple[str, int]:
     """Implementation and length of a case's id. ValueError for what is not an id."""
     match = _CASE.match(case)
     if match is None:
         raise ValueError(f"{case} is no case")
-    return _Name(short_label(match["label"]), int(match["seq"]))
+    return short_label(match["label"]), int(match["seq"])
 
 
 def pack(receipt: Receipt) -> str:

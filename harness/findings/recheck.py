@@ -6,12 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.analysis.stats import Estimate, ratio
-from harness.core.case import Case
+from harness.analysis.stats import ratio
 from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.plain_data import differences
-from harness.core.record import Record
+from harness.core.record import Correctness, Record
 from harness.core.stop_signals import time_limit
 from harness.findings.receipt import JudgedCase, Receipt, Statement, TimedRatio
 from harness.report import format as fmt
@@ -66,11 +65,10 @@ def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str
     """The weightiest outcome of what it says: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     exact = [name for name in unlike if name.partition(".")[0] in EXACT]
-    match statement:
-        case TimedRatio():
-            found = [_check_ratio(statement, here)]
-        case _:
-            found = [_check_judged(judged, here, exact) for judged in statement]
+    if isinstance(statement, TimedRatio):
+        found = [_check_ratio(statement, here)]
+    else:
+        found = [_check_judged(judged, here, exact) for judged in statement]
     for outcome in (DIFFERS, UNCHECKED):
         whys = [why for word, why in found if word == outcome]
         if whys:
@@ -88,16 +86,11 @@ def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
         if record.timing is None:
             return UNCHECKED, f"{record.case}: {record.status}, {record.reason}"
     ours = ratio([base], [case])
+    mine = fmt.speedup(ours.value, ours.low, ours.high) if ours.value else "none"
+    said = f"here {mine}, there {fmt.speedup(theirs.ratio, theirs.low, theirs.high)}"
     if theirs.low is None or theirs.high is None or ours.low is None or ours.high is None:
-        lacking = "the receipt has" if theirs.low is None else "here there is"
-        return UNCHECKED, f"{lacking} no interval at {case.seq}: here {_ratio(ours)}"
-    overlap = theirs.low <= ours.high and ours.low <= theirs.high
-    there = fmt.speedup(theirs.ratio, theirs.low, theirs.high)
-    return (HOLDS if overlap else DIFFERS), f"here {_ratio(ours)}, there {there}"
-
-
-def _ratio(estimate: Estimate) -> str:
-    return fmt.speedup(estimate.value, estimate.low, estimate.high) if estimate.value else "none"
+        return UNCHECKED, f"{said}: one has no interval"
+    return (HOLDS if theirs.low <= ours.high and ours.low <= theirs.high else DIFFERS), said
 
 
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
@@ -106,25 +99,20 @@ def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tupl
         why = f"{record.status}, {record.reason}" if record else here.missing.get(theirs.case, here.absent)
         return UNCHECKED, f"{theirs.case}: {why}"
     ours = record.correctness
-    if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
-        return _difference(f"{theirs.case}: {_verdict(ours)} here, {_verdict(theirs)} there", unlike)
     other = [name for name, mine, other in differences(ours.figures, theirs.figures) if mine != other]
-    if other:
-        name = other[0]
-        said = f"{name} {ours.figures.get(name)} here, {theirs.figures.get(name)} there"
-        return _difference(f"{theirs.case}: {said}", unlike)
-    return HOLDS, ""
+    if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
+        said = f"{_verdict(ours)} here, {_verdict(theirs)} there"
+    elif other:
+        said = f"{other[0]} {ours.figures.get(other[0])} here, {theirs.figures.get(other[0])} there"
+    else:
+        return HOLDS, ""
+    if unlike:
+        return UNCHECKED, f"{theirs.case}: {said}, and this machine differs in {', '.join(unlike)}"
+    return DIFFERS, f"{theirs.case}: {said}"
 
 
-def _verdict(judged: Any) -> str:
+def _verdict(judged: Correctness | JudgedCase) -> str:
     return f"{judged.contract} {'met' if judged.passed else 'not met'}"
-
-
-def _difference(said: str, unlike: Sequence[str]) -> tuple[str, str]:
-    """The outcome for unequal figures: a difference on an equal machine, else nothing can be checked."""
-    if not unlike:
-        return DIFFERS, said
-    return UNCHECKED, f"{said}, and this machine differs in {', '.join(unlike)}"
 
 
 def run_again(
@@ -140,28 +128,6 @@ def run_again(
 
     `say` gets an estimate before the first case.
     """
-    here, deadline = Here({}), time.monotonic() + limit_s
-    try:
-        with time_limit(limit_s):
-            _run_into(here, project, receipt, progress, say, limit_s, wait=wait)
-    except KeyboardInterrupt:
-        if time.monotonic() < deadline:
-            raise
-        here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
-    return here
-
-
-def _run_into(
-    here: Here,
-    project: Project,
-    receipt: Receipt,
-    progress: Callable[[Schedule], Progress],
-    say: Callable[[str], None],
-    limit_s: float,
-    *,
-    wait: bool,
-) -> None:
-    """Put into `here` what comes of running the receipt's cases; KeyboardInterrupt leaves what there is."""
     ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
     timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
     judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
@@ -171,22 +137,32 @@ def _run_into(
     lowered = f" (the receipt's: {fmt.duration(asked_s)})" if budget_s < asked_s else ""
     say(
         f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check: "
-        f"about {fmt.duration(about_s)}; "
-        f"at most {fmt.duration(limit_s)} (--limit)"
+        f"about {fmt.duration(about_s)}; at most {fmt.duration(limit_s)} (--limit)"
     )
     overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
-    cases: dict[str, Case] = {}
-    for case in dict.fromkeys([*timed, *judged]):
-        try:
-            cases[case] = schedule_cases([case], project.catalog, project.config).suites[0].cases[0]
-        except UsageError as error:
-            here.missing[case] = str(error)
-    for ids, depth in ((timed, "run"), (judged, "check")):
-        if known := [case for case in ids if case in cases]:
-            schedule = schedule_cases(known, project.catalog, project.config, overrides)
-            with closing(progress(schedule)) as listener:
-                run = run_and_delete(schedule, project.catalog, listener, depth, wait=wait)
-            here.machine, made, interrupted = run
-            here.records |= {record.case: record for record in made if not was_cut_short(record)}
-            if interrupted:
-                raise KeyboardInterrupt
+    here, deadline = Here({}), time.monotonic() + limit_s
+    try:
+        with time_limit(limit_s):
+            for ids, depth in ((timed, "run"), (judged, "check")):
+                if known := [case for case in ids if _is_known(case, project, here)]:
+                    schedule = schedule_cases(known, project.catalog, project.config, overrides)
+                    with closing(progress(schedule)) as listener:
+                        run = run_and_delete(schedule, project.catalog, listener, depth, wait=wait)
+                    here.machine, made, interrupted = run
+                    here.records |= {record.case: record for record in made if not was_cut_short(record)}
+                    if interrupted:
+                        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if time.monotonic() < deadline:
+            raise
+        here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
+    return here
+
+
+def _is_known(case: str, project: Project, here: Here) -> bool:
+    """Whether a case can be scheduled here; else `here` has the reason."""
+    try:
+        schedule_cases([case], project.catalog, project.config)
+    except UsageError as error:
+        here.missing[case] = str(error)
+    return case not in here.missing

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rich.console import Console
 
-from harness.core.errors import MachineError, UsageError, nearest
+from harness.core.errors import UsageError
 from harness.core.shown_text import clean_line, clean_text, escape_html, escape_markdown
 from harness.core.units import format_seconds
 from harness.gate.options import GateOptions
@@ -20,6 +20,7 @@ from harness.gate.report import wording
 from harness.gate.report.table import gate_data, print_explanation, print_gate
 from harness.gate.report.wording import ERROR, FAILURE, LEVELS, PRESENTATIONS, SKIPPED, name_of
 from harness.gate.timed.decision import CaseEvidence
+from harness.store.atomic import write_files
 
 SHOWN = 10
 WIDTH = 120  # of the summary, in characters
@@ -136,7 +137,7 @@ def report_outcome(
 ) -> dict[str, Any] | None:
     """Print the outcome and write its files; with `json`, return the data instead of printing."""
     if junit_file is not None:
-        _write_junit(junit_file.absolute(), outcome)
+        write_files(junit_file.absolute().parent, {junit_file.name: junit(outcome)})
     _report_to_github(outcome)
     if json:
         data = gate_data(outcome)
@@ -156,16 +157,6 @@ def refuse_file(path: Path, flag: str) -> None:
     parent = next(place for place in path.absolute().parents if place.exists())
     if path.is_dir() or not parent.is_dir() or not os.access(parent, os.W_OK):
         raise UsageError(f"{flag} {path}: cannot be written; name a file in a folder of yours")
-
-
-def _write_junit(path: Path, outcome: GateOutcome) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(junit(outcome))
-    except OSError as error:
-        raise MachineError(
-            f"--junit {path}: cannot be written ({error.strerror}); name another file"
-        ) from None
 
 
 def _report_to_github(outcome: GateOutcome) -> None:
@@ -189,8 +180,7 @@ def explanation_of(outcome: GateOutcome, evidence: Mapping[str, CaseEvidence], p
     verdicts = {case.case: case for case in outcome.cases}
     case = single_match(pattern, verdicts)
     if case not in evidence:
-        suggestion = nearest(case, evidence) if evidence else ""
-        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){suggestion}")
+        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason})")
     return verdicts[case], evidence[case]
 
 

@@ -25,14 +25,10 @@ def test_residuals_are_relative():
     assert max(abs(fit(column, n) / value - 1) for n, value in column.items()) < 0.02
 
 
-@pytest.mark.parametrize(("start", "rows"), [(0, 3), (4096, 3)])
-def test_three_rows_fit_any_curve_and_show_nothing(start, rows):
-    lengths = LENGTHS[:3] if not start else LENGTHS[:5]
-    with pytest.raises(Missing, match=f"takes four rows; {rows} are there"):
-        fit(curve(1, lengths=lengths), 65536, start=start)
-
-
-def test_a_fit_of_what_is_zero_is_refused():
+def test_three_rows_fit_any_curve_and_zero_has_no_relative_residual():
+    for start, count in ((0, 3), (4096, 5)):
+        with pytest.raises(Missing, match="takes four rows; 3 are there"):
+            fit(curve(1, lengths=LENGTHS[:count]), 65536, start=start)
     with pytest.raises(ValueError, match="a fit with relative residuals needs numbers above zero"):
         fit({**curve(1), 1024.0: 0.0}, 65536)
 
@@ -43,25 +39,17 @@ def test_first_win_is_the_length_from_which_on_it_stays_below():
     assert first_win({1: 2.0}, {1: 1.0}) == 1
     assert first_win(dense, {2: 1.0, 1: 1.0}) == 1  # in the order of the lengths
 
-
-@pytest.mark.parametrize("sparse", [{1: 1.0, 2: 2.0}, {1: 1.0, 2: 3.0}, {4: 1.0}])
-def test_what_is_not_ahead_at_the_end_never_wins(sparse):
-    with pytest.raises(Missing, match="never stays below"):
-        first_win({1: 2.0, 2: 2.0}, sparse)
+    for behind in ({1: 1.0, 2: 2.0}, {1: 1.0, 2: 3.0}, {4: 1.0}):
+        with pytest.raises(Missing, match="never stays below"):
+            first_win({1: 2.0, 2: 2.0}, behind)
 
 
-def test_a_crossover_lies_where_the_ratio_is_one_in_both_logarithms():
+def test_a_crossover_is_the_last_and_lies_where_the_ratio_is_one_in_both_logarithms():
     # dense over sparse is 1/4 at 1Ki and 4 at 16Ki: in the middle of the logarithms, 4Ki
     assert crossover({1024: 1.0, 16384: 16.0}, {1024: 4.0, 16384: 4.0}) == pytest.approx(4096)
-
-
-def test_the_last_of_several_crossovers_counts():
     # between 4 and 8 the ratio goes from 1/2 to 2
     dense, sparse = {1: 1.0, 2: 2.0, 4: 1.0, 8: 2.0}, {1: 2.0, 2: 1.0, 4: 2.0, 8: 1.0}
     assert crossover(dense, sparse) == pytest.approx(math.sqrt(32))
-
-
-def test_columns_that_never_cross_have_no_crossover():
     with pytest.raises(Missing, match="neither passes the other"):
         crossover({1: 1.0, 2: 1.0}, {1: 2.0, 2: 3.0})
 

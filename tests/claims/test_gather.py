@@ -94,31 +94,6 @@ def test_cases_at_the_claims_shape_each_once(read_needs):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "target", "check"),
-    [
-        ('e.program("b[keep=1]", "host")', Need.COMPILE, "host", ""),
-        ('e.ops("a", "tpu:v5p", "sort")', Need.COMPILE, "tpu:v5p", ""),
-        ('e.calls("a", "cuda:h200", "TopK")', Need.COMPILE, "cuda:h200", ""),
-        ('e.fact("a", "path")', Need.COMPILE, "host", ""),
-        ('e.trace_bytes("t")', Need.COMPILE, "host", ""),
-        ('e.cost_dense_flops("a")', Need.COST, "", ""),
-        ('e.status("a")', Need.JUDGE, "", ""),
-        ('e.check("mask/order", "a")', Need.JUDGE, "", "mask/order"),
-    ],
-)
-def test_each_function_asks_for_its_kind(read_needs, text, kind, target, check):
-    ((asked, _, compiled, checked),) = read_needs(text)
-    assert (asked, compiled, checked) == (kind, target, check)
-
-
-def test_modes_options_and_lengths(read_needs):
-    text = 'e.exponent("temp_bytes", "b[keep=1]", "tpu:v5p", 1 * Ki, 2 * Ki, mode="bwd")'
-    assert [case for _, case, _, _ in read_needs(text)] == [
-        f"mask/b[keep=1]@rows=16,seq={seq},topk=2:bwd:cpu" for seq in (1024, 2048)
-    ]
-
-
 def test_what_is_compiled_row_by_row_is_asked_for_where_the_row_has_its_numbers(read_needs):
     table = 'PAPER.table("""\nn  dense  nsa\n64  1  2\n128  2  OOM\n256  4  3\n""")'
     text = 'for n, nsa in e.each("nsa"): yield Figure("f", found=e.flops("a", "host", seq=n) / nsa, row=n)'

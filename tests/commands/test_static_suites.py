@@ -8,7 +8,7 @@ from harness.commands.static_suites import print_owners, print_since
 from harness.core.errors import UsageError
 from harness.core.peak_owners import Owner, Owners
 from harness.core.static_figures import Static
-from harness.gate.static.base_figures import BaseFigures, compile_base
+from harness.gate.static.run import BaseFigures, compile_base
 from tests.goldens import assert_golden, scenes
 from tests.report.charts.suites import record, static
 

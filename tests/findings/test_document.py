@@ -86,13 +86,13 @@ def test_only_marked_blocks_change_and_filling_twice_changes_nothing(tmp_path):
     ("text", "says"),
     [
         ("prose", "has no block to fill"),
-        ("a\n<!-- seqsweep:table -->\n", "its last block has no <!-- seqsweep:end -->"),
+        ("a\n<!-- seqsweep:table -->\n", "F.md:2: a block has one mark"),
         (
             "a\n<!-- seqsweep:tables -->\n<!-- seqsweep:end -->",
             'F.md:2: no section "tables"; nearest: "table"',
         ),
-        ("<!-- seqsweep:end -->", "F.md:1: <!-- seqsweep:end --> ends no block"),
-        ("<!-- seqsweep:table -->\n<!-- seqsweep:replay -->", "F.md:2: the block above has no"),
+        ("<!-- seqsweep:end -->", "F.md:1: a block has one mark"),
+        ("<!-- seqsweep:table -->\n<!-- seqsweep:replay -->", "F.md:1: a block has one mark"),
     ],
 )
 def test_a_bad_mark_is_named_with_its_line(tmp_path, text, says):

@@ -11,9 +11,9 @@ import pytest
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
 from harness.findings.panel_verdict import PanelVerdict
-from harness.findings.receipt import TimedRatio, receipt_of, require_picture_url
-from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, to_text
-from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_statements
+from harness.findings.receipt import receipt_of, require_picture_url
+from harness.findings.receipt_text import MOST_BYTES, pack, read_receipt, text_of, to_text
+from harness.findings.recheck import Here, check_statements
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
 from tests.commands.test_text_of_others import NASTY, assert_shown
@@ -182,19 +182,6 @@ def test_text_of_others_stays_text(tmp_path):
     assert read_receipt(text, "r.md") == named
 
 
-def here(*changed, machine=MACHINE["sha256:aa"], **more):
-    """What a machine gives that makes the same of everything, but for the `changed` records."""
-    made = {record.case: record for record in (*records(), *changed)}
-    return Here(machine, made, **more)
-
-
-def outcomes(receipt, found):
-    return [(type(check.statement), check.outcome) for check in check_statements(receipt, found)]
-
-
-ALL = [(TimedRatio, HOLDS), (TimedRatio, HOLDS), (tuple, HOLDS)]
-
-
 def test_a_name_of_two_lines_is_a_name(tmp_path):
     records = [
         replace(r, implementation=f"{r.implementation}@\nx", case=r.case.replace("@", "@\nx@", 1))
@@ -204,37 +191,35 @@ def test_a_name_of_two_lines_is_a_name(tmp_path):
     assert read_receipt(to_text(receipt), "receipt.md") == receipt
 
 
-def test_the_same_holds(receipt):
-    assert outcomes(receipt, here()) == ALL
+def here(*changed, machine=MACHINE["sha256:aa"], **more):
+    """What a machine gives that makes the same of everything, but for the `changed` records."""
+    made = {record.case: record for record in (*records(), *changed)}
+    return Here(machine, made, **more)
 
 
-def test_a_ratio_elsewhere_differs_with_both_intervals(receipt):
-    checks = check_statements(receipt, here(timed("sparse", 8 * K, 3e-3)))
-    assert [check.outcome for check in checks] == [HOLDS, DIFFERS, HOLDS]
-    assert checks[1].why == "here 1.333× [1.333, 1.333], there 2.000× [2.000, 2.000]"
+FAILED = record_of("sparse", 4 * K, status="incorrect", correctness=Correctness("exact", False, "whole", {}))
+RECALL = record_of(
+    "approx",
+    4 * K,
+    correctness=Correctness("recall", True, "whole", {"recall": 0.98}),
+    options={"how": "--> <b>--"},
+)
+OTHER = {**MACHINE["sha256:aa"], "versions": {"jax": "0.9"}}
+MACHINES = {
+    "the same": here(),
+    "another ratio": here(timed("sparse", 8 * K, 3e-3)),
+    "no interval": here(record_of("sparse", 8 * K, timing=timing_of([2e-3]), correctness=PASSED)),
+    "an unknown case": Here(MACHINE["sha256:aa"], missing={records()[0].case: "unknown"}),
+    "a case that crashes": here(record_of("sparse", 4 * K, status="crashed", reason="signal 11")),
+    "a contract that fails": here(FAILED),
+    "a contract that fails with another jax": here(FAILED, machine=OTHER),
+    "another recall": here(RECALL),
+}
 
 
-def test_what_is_missing_is_named(receipt):
-    lost = records()[0].case
-    checks = check_statements(receipt, Here(MACHINE["sha256:aa"], missing={lost: "unknown"}))
-    assert {check.outcome for check in checks} == {UNCHECKED}
-    assert checks[-1].why.startswith(f"{lost}: unknown; and ")
-
-
-def test_a_contract_on_another_processor_cannot_be_checked(receipt):
-    failed = record_of(
-        "sparse", 4 * K, status="incorrect", correctness=Correctness("exact", False, "whole", {})
-    )
-    other = {**MACHINE["sha256:aa"], "versions": {"jax": "0.9"}}
-    found = check_statements(receipt, here(failed, machine=other))[2]
-    assert found.outcome == UNCHECKED
-    assert "this machine differs in versions.jax" in found.why
-
-
-def test_a_contract_that_fails_here_differs(receipt):
-    failed = record_of(
-        "sparse", 4 * K, status="incorrect", correctness=Correctness("exact", False, "whole", {})
-    )
-    found = check_statements(receipt, here(failed))
-    assert found[2].outcome == DIFFERS
-    assert "exact not met here, exact met there" in found[2].why
+def test_each_line_is_held_beside_what_a_machine_gives(receipt):
+    said = {}
+    for name, found in MACHINES.items():
+        checks = check_statements(receipt, found)
+        said[name] = "\n".join(f"{c.outcome}: {text_of(c.about, c.statement)} ({c.why})" for c in checks)
+    assert_golden("receipt_checks.txt", scenes(said))

@@ -135,23 +135,19 @@ POWER = 0.9
 HELD_SHARE = 0.75  # of the cases must hold Δ: one noisy case does not speak for the machine
 
 
-def pairs_needed(spread: float, distance: float, error: float, most: int, power: float = 0.5) -> int | None:
-    """The fewest pairs whose one-sided bound is closer to the mean than `distance`; None if above `most`.
+def pairs_for(spread: float, delta: float) -> int | None:
+    """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough.
 
-    The mean is itself random: where the true one is `distance` from the threshold, the bound clears it in
-    half of all samples. A higher `power` adds the usual second quantile (Cohen 1988, on t tests).
+    Their one-sided bound is closer to the mean than Δ is to Δ/2. The mean is itself random: where the true
+    one is at that distance, the bound clears it in half of all samples. The second term, the usual second
+    quantile (Cohen 1988, on t tests), makes that POWER.
     """
-    for count in range(PROCESSES, most + 1):
-        bound = t_half_width(spread, count, 1 - error)
-        if bound + (t_half_width(spread, count, power) if power > 0.5 else 0.0) < distance:
+    margin = Margin(delta)
+    for count in range(PROCESSES, MAX_PAIRS + 1):
+        bound = t_half_width(spread, count, 1 - margin.regressed)
+        if bound + t_half_width(spread, count, POWER) < margin.excluded - margin.least:
             return count
     return None
-
-
-def pairs_for(spread: float, delta: float) -> int | None:
-    """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough."""
-    margin = Margin(delta)
-    return pairs_needed(spread, margin.excluded - margin.least, margin.regressed, MAX_PAIRS, POWER)
 
 
 def held_delta(spreads: Sequence[float]) -> float | None:

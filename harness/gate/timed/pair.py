@@ -57,7 +57,7 @@ class Pair:
                 # ASPLOS 2009). Drawn anew for each process, it adds to the spread between pairs
                 # instead of biasing one side.
                 side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
-                processes[name] = shared.opener.open(
+                processes[name] = shared.executor.open(
                     side, frameworks, shared.settings, padding, tracing=tracing
                 )
             shared.executor.processes = processes

@@ -11,7 +11,7 @@ from harness.core.case import Case
 from harness.core.grouped import grouped
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.sides.side import Side
-from harness.gate.timed.processes import GateExecutor, SideProcesses
+from harness.gate.timed.processes import GateExecutor
 from harness.run.case.case_state import CaseState
 from harness.run.events import Listener
 from harness.run.group.group_context import GroupContext
@@ -160,7 +160,6 @@ class GateContext:
 
     run: RunContext
     executor: GateExecutor
-    opener: SideProcesses
     sides: dict[str, Side]
     settings: Settings
     device: str = "cpu"
@@ -195,7 +194,7 @@ def set_up(
     frameworks = catalog.reference_frameworks(case.implementation for case in opponents)
     references = Processes(sorted(frameworks), "cpu")
     device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
-    executor = GateExecutor(references)
+    executor = GateExecutor(references, device)
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
     if device != "cpu":
         run.device_memory = {device: DeviceMemory.of(device, probe_fingerprint(device, 1)["fingerprint"])}
@@ -207,8 +206,7 @@ def set_up(
         ranks = _ranks([paired.candidate.case for paired in paired_cases])
         paired_cases.sort(key=lambda paired: ranks[paired.id])
         settings = paired_cases[0].context.settings
-        opener = SideProcesses(references.folder, device, references.monitor)
-        yield GateContext(run, executor, opener, dict(sides), settings, device), paired_cases
+        yield GateContext(run, executor, dict(sides), settings, device), paired_cases
     finally:
         for paired in paired_cases:
             paired.context.close()

@@ -9,11 +9,10 @@ from harness.core.case import Case
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.gate.sides.side import Side
-from harness.run.processes.executor import Ended, Executor, Worker
+from harness.run.processes.executor import Ended, Worker
 from harness.run.processes.fork_client import Server
-from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
-from harness.run.processes.worker_process import Process
+from harness.run.processes.worker_process import Process, Processes
 from harness.sweep.settings import Settings
 
 HOLD_SECONDS = 60.0  # timeout of taking in or dropping a case
@@ -89,10 +88,10 @@ class HeldCase:
 class GateExecutor:
     """The executor of a gate: a side's process holds all its cases; a reference gets a process of its own."""
 
-    def __init__(self, references: Executor) -> None:
-        self.references = references
+    def __init__(self, references: Processes, device: str = "cpu") -> None:
+        self.references, self.device = references, device
         self.processes: Mapping[str, SideProcess] = {}
-        self.held = 0
+        self.held = self.opened = 0
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
         if job.role == "reference":
@@ -100,24 +99,14 @@ class GateExecutor:
         self.held += 1
         return HeldCase(self.processes[job.side or ""], str(self.held), job, HOLD_SECONDS)
 
-    def close(self) -> None:
-        self.references.close()
-
-
-class SideProcesses:
-    """Starts an interpreter per side and pair."""
-
-    def __init__(self, folder: Path, device: str, monitor: MemoryMonitor) -> None:
-        self.folder, self.device, self.monitor = folder, device, monitor
-        self.count = 0
-
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
     ) -> SideProcess:
-        """Start an interpreter without waiting for it. SideError when it cannot be started."""
-        self.count += 1
-        self.monitor.limit_bytes = settings.memory_bytes
-        folder = self.folder / f"{side.name}-{self.count}"  # the process removes it at its end
+        """Start a side's interpreter without waiting for it. SideError when it cannot be started."""
+        self.opened += 1
+        monitor = self.references.monitor
+        monitor.limit_bytes = settings.memory_bytes
+        folder = self.references.folder / f"{side.name}-{self.opened}"  # the process removes it at its end
         try:
             folder.mkdir()
             server = Server(
@@ -135,7 +124,10 @@ class SideProcesses:
             ) from None
         log = Log(folder / "worker.log")
         job = _job(side, folder, frameworks, settings)
-        return SideProcess(side, lambda: Process(server, job, self.monitor, log), server.close)
+        return SideProcess(side, lambda: Process(server, job, monitor, log), server.close)
+
+    def close(self) -> None:
+        self.references.close()
 
 
 def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:

@@ -19,10 +19,13 @@ def refusal(enter_base, *arguments, kind=UsageError, **more):
     return str(caught.value)
 
 
-def test_the_base_is_the_committed_code_under_this_harness(project, candidate, enter_base):
-    project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
+def test_the_base_is_the_committed_code_under_this_harness(project, candidate, enter_base, monkeypatch):
+    """Also beside a harness of the base's own, and where the command stands in the project's folder."""
+    project.commit({"harness/__init__.py": "raise Exception('the harness of the base')"})
+    project.write({"impls/points/adds.py": variant("adds", "The candidate's."), "bench.yaml": "suites: {}"})
+    monkeypatch.chdir(project.folder)
     side = candidate()
-    with enter_base(None, side) as base:
+    with enter_base("git:HEAD", side) as base:
         found, own = (one.catalog.implementations["points/adds"] for one in (base.side, side))
         assert (found.sentence, own.sentence) == ("The base's.", "The candidate's.")
         assert found.hash != own.hash
@@ -30,34 +33,16 @@ def test_the_base_is_the_committed_code_under_this_harness(project, candidate, e
         assert found.file == f"{tree}/impls/points/adds.py"
         assert base.side.within(found) == tree
         assert base.side.catalog.families["points"].file == f"{tree}/impls/points/family.py"
-        head = project("rev-parse", "--short=7", "HEAD")
-        assert base.side.description == f"git:{head} (HEAD, without what is not committed)"
-        assert (base.side.name, base.side.interpreter) == ("base", sys.executable)
+        assert (base.side.name, base.side.interpreter, base.config) == ("base", sys.executable, None)
     assert not Path(tree).exists()
-
-
-def test_a_harness_of_the_base_is_not_the_one_that_runs(project, candidate, enter_base):
-    """Both lie under one root, as in this project itself."""
-    project.commit({"harness/__init__.py": "raise Exception('the harness of the base')"})
-    with enter_base("git:HEAD", candidate()) as base:
-        assert list(base.side.catalog.implementations) == ["points/adds"]
-
-
-def test_the_folder_one_stands_in_does_not_come_first(project, candidate, enter_base, monkeypatch):
-    project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
-    monkeypatch.chdir(project.folder)
-    with enter_base("git:HEAD", candidate()) as base:
-        assert base.side.catalog.implementations["points/adds"].sentence == "The base's."
-
-
-def test_the_bench_yaml_is_the_bases_where_it_has_one(project, candidate, enter_base):
+    project("add", "bench.yaml")
+    project("commit", "--message", "x")
+    project.origin_main()
+    head = project("rev-parse", "--short=7", "HEAD")
     project.write({"bench.yaml": "suites: {new: {family: points}}"})
-    with enter_base("git:HEAD", candidate()) as base:
-        assert base.config is None
-    project.commit({"bench.yaml": "suites: {old: {family: points}}"})
-    project.write({"bench.yaml": "suites: {new: {family: points}}"})
-    with enter_base("git:HEAD", candidate()) as base:
-        assert "old" in base.config.read_text()
+    with enter_base(None, side) as base:
+        assert base.config.read_text().strip() == "suites: {}"
+        assert base.side.description == f"git:{head} (HEAD, without what is not committed)"
 
 
 def test_a_base_from_before_impls_has_nothing(project, candidate, enter_base):

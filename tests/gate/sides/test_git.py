@@ -17,51 +17,31 @@ def work(repository):
     return made
 
 
-def test_on_a_branch_the_base_is_where_it_left_main(work):
+def test_which_commit_is_the_base(work):
+    """Where a branch left main; on main the commit before, or with edits the last; of a merge its first."""
+    folder = work.folder
+    work("update-ref", "refs/remotes/origin/master", "HEAD")
     work("switch", "--create", "feature")
     work.commit(a="2")
+    assert default_commit(folder) == (work.first, "merge base with origin/master")
     work("switch", "main")
-    work.commit(b="1")
+    main = work.commit({".gitignore": "venv/"}, b="1")
     work.origin_main()
     work("switch", "feature")
-    assert default_commit(work.folder) == (work.first, "merge base with origin/main")
-
-
-def test_on_main_the_base_is_the_commit_before(work):
-    """Also beside what a gate leaves: else the second gate would hold the last commit against itself."""
-    work.commit({".gitignore": "venv/"}, a="2")
-    work.origin_main()
+    assert default_commit(folder) == (work.first, "merge base with origin/main")
+    work("switch", "main")
+    # Beside what a gate leaves, too: else the second gate would hold the last commit against itself
     for files in ((), {"results/gates/one/pairs.jsonl": "{}", "cache.log": "x", "venv/mine.py": "1"}):
         work.write(files)
-        commit, how = default_commit(work.folder)
-        assert (commit, "first parent" in how) == (work.first, True)
-
-
-def test_of_a_merge_it_is_the_first_parent(work):
-    work("switch", "--create", "feature")
-    work.commit(b="1")
-    work("switch", "main")
-    before = work.commit(a="2")
+        assert default_commit(folder) == (work.first, "first parent of HEAD, which is in origin/main")
     work("merge", "--no-ff", "--no-edit", "feature")
     work.origin_main()
-    assert default_commit(work.folder)[0] == before
-
-
-@pytest.mark.parametrize("file", ["a", "new"])
-def test_on_main_with_changes_the_base_is_the_last_commit(work, file):
-    last = work.commit(a="2")
-    work.origin_main()
-    work.write(**{file: "3"})
-    commit, how = default_commit(work.folder)
-    assert (commit, "not committed" in how) == (last, True)
-
-
-def test_a_repository_whose_branch_is_master(work):
-    work("update-ref", "refs/remotes/origin/master", "HEAD")
-    work.commit(a="2")
-    assert default_commit(work.folder) == (work.first, "merge base with origin/master")
-    work.origin_main()
-    assert "which is in origin/main" in default_commit(work.folder)[1]
+    assert default_commit(folder)[0] == main
+    last = work("rev-parse", "HEAD")
+    for name in ("a", "new"):
+        work.write(**{name: "3"})
+        assert default_commit(folder) == (last, "HEAD, without what is not committed")
+        work("checkout", "--", ".")
 
 
 @pytest.mark.parametrize("branch", ["feature", "main"])

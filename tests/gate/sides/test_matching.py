@@ -190,14 +190,14 @@ def same_code(project, candidate, enter_base):
 @pytest.mark.parametrize(
     ("files", "same"),
     [
-        ({}, {ADDS, DOUBLES}),
         ({DOUBLES_FILE: variant("doubles", "Another.")}, {ADDS}),
         ({"impls/points/_helper.py": "x = 2\n"}, {ADDS}),
         ({"impls/points/family.py": FAMILY.replace("?", "What?")}, set()),
         ({"impls/points/family.py": TABLE, "impls/points/workload.py": WORKLOAD}, set()),
-        ({"impls/points/third.py": variant("third")}, {ADDS, DOUBLES}),
-        ({"table.json": "[]"}, {ADDS, DOUBLES}),
-        ({"README.md": "New."}, {ADDS, DOUBLES}),
+        (
+            {"impls/points/third.py": variant("third"), "table.json": "[]", "README.md": "New."},
+            {ADDS, DOUBLES},
+        ),
         ({"csrc/kernel.cu": "__global__"}, set()),
     ],
 )

@@ -97,7 +97,8 @@ class World:
             one = group(names, seq, settings=settings)
             context, both_sides = open_group(one, {case: case for case in one.cases}, sides, run)
             self.paired_cases += [PairedCase(pair, context) for pair in both_sides]
-        self.shared = GateContext(run, run.executor, self, sides, settings)
+        executor.open = self.open
+        self.shared = GateContext(run, executor, sides, settings)
         self.sequential_test = SequentialTest({paired.id: Margin() for paired in self.paired_cases})
         self.played = None
 

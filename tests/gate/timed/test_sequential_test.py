@@ -11,6 +11,7 @@ from harness.gate.outcome import NOT_ENOUGH
 from harness.gate.timed.decision import IMPROVED, REGRESSED, UNCHANGED, Margin, pair_effect
 from harness.gate.timed.sequential_test import SequentialTest
 from tests.gate.timed.effects import DRAWS, EFFECTS, ROUNDS, around, replay, shares
+from tests.goldens import assert_golden, scenes
 
 SLOW, FAST, SAME, WIDE = math.log(1.1), math.log(0.9), 0.0, (0.2, -0.1, 0.15, -0.05)
 
@@ -26,22 +27,47 @@ def verdict(sequential_test, case="a"):
     return found.verdict if found else None
 
 
-@pytest.mark.parametrize(("middle", "said"), [(SAME, UNCHANGED), (FAST, IMPROVED)])
-def test_a_clear_case_is_decided_at_the_first_look(middle, said):
-    before = feed(*around(middle, 3))
-    assert before.undecided() == {"a"}
-    sequential_test = feed(*around(middle, 4))
-    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (said, 4)
-    assert sequential_test.undecided() == set()
+GROSS = math.log(20)
+# The effects of one case, pair by pair; of those below, whether it is advisory
+COURSES = {
+    "the same": around(SAME, 4),
+    "faster": around(FAST, 4),
+    "slower, and again": around(SLOW, 8),
+    "slower, and then the same": [*around(SLOW, 4), *around(SAME, 4)],
+    "slower, and then faster": [*around(SLOW, 4), *around(FAST, 4)],
+    "slower, and then unclear": [*around(SLOW, 4), *WIDE * 3],
+    "unclear": WIDE * 3,
+    "grossly slower, and again": [GROSS, math.log(22)],
+    "grossly slower, and then just under twofold": [GROSS, math.log(1.99)],
+    "grossly slower, and then the same": [GROSS, *around(SAME, 3)],
+    "grossly slower, and then grossly faster": [GROSS, -GROSS],
+    "grossly slower in the second pair": [0.0, GROSS],
+    "twofold": [math.log(2)] * 2,
+}
+ADVISORY = {"slower": around(SLOW, 4), "unclear": WIDE, "the same": around(SAME, 4)}
 
 
-def test_it_looks_after_four_pairs_and_then_after_every_second():
-    sequential_test = SequentialTest({"a": Margin()})
-    missing = []
-    for effect in WIDE * 3:
-        missing.append(sequential_test.missing("a"))
-        sequential_test.feed("a", effect)
-    assert missing == [4, 3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
+def course(effects, advisory=()):
+    """After each pair: the verdict or suspicion, the pairs that it stands on, and how many are missing."""
+    test, lines = SequentialTest({"a": Margin()}, advisory), []
+    for number, effect in enumerate(effects, 1):
+        test.feed("a", effect)
+        state = test.cases["a"]
+        word = state.verdict.verdict if state.verdict else "suspected" if state.suspicion else "open"
+        pairs = f" on {state.verdict.pairs}" if state.verdict else f", {test.missing('a')} more"
+        bounds = (
+            "" if state.latest.low is None else f" in [{state.latest.low:+.3f}, {state.latest.high:+.3f}]"
+        )
+        why = f" ({state.unconfirmed})" if state.unconfirmed else ""
+        lines.append(f"{number}: {effect:+.3f}: {word}{pairs}{bounds}{why}")
+        assert (test.undecided() == set()) is bool(state.verdict)
+    return "\n".join(lines)
+
+
+def test_the_course_of_a_case():
+    courses = {name: course(effects) for name, effects in COURSES.items()}
+    courses |= {f"advisory, {name}": course(effects, ["a"]) for name, effects in ADVISORY.items()}
+    assert_golden("gate_courses.txt", scenes(courses))
 
 
 def test_a_budget_that_ends_between_looks_is_no_verdict():
@@ -49,35 +75,7 @@ def test_a_budget_that_ends_between_looks_is_no_verdict():
     replay(quiet, {"a": around(SLOW, 5)})
     latest = quiet.cases["a"].latest
     assert latest.low > quiet.cases["a"].margin.least  # it would say so at a look
-    assert latest.verdict == NOT_ENOUGH
-    assert latest.pairs == 5
-
-
-def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
-    sequential_test = feed(*around(SLOW, 4))
-    assert verdict(sequential_test) is None
-    assert (sequential_test.cases["a"].suspicion.verdict, sequential_test.missing("a")) == (REGRESSED, 4)
-    replay(sequential_test, {"a": around(SLOW, 3)})
-    assert verdict(sequential_test) is None
-    sequential_test.feed("a", SLOW)
-    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (REGRESSED, 4)
-    assert sequential_test.cases["a"].first == around(SLOW, 4)
-
-
-@pytest.mark.parametrize("middle", [SAME, FAST])
-def test_a_suspicion_that_fresh_pairs_do_not_share(middle):
-    sequential_test = feed(*around(SLOW, 4), *around(middle, 4))
-    assert verdict(sequential_test) == NOT_ENOUGH
-    assert sequential_test.cases["a"].verdict.pairs == 8
-    assert sequential_test.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
-
-
-def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
-    sequential_test = feed(*around(SLOW, 4), *(WIDE * 3)[:11])
-    assert sequential_test.undecided() == {"a"}
-    sequential_test.feed("a", WIDE[-1])
-    assert verdict(sequential_test) == NOT_ENOUGH
-    assert sequential_test.cases["a"].unconfirmed
+    assert (latest.verdict, latest.pairs) == (NOT_ENOUGH, 5)
 
 
 BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -0.003)]  # p = 0.004
@@ -125,14 +123,6 @@ def test_more_pairs_may_yet_convince_among_forty():
     assert sequential_test.cases["a"].verdict.pairs == 6
 
 
-@pytest.mark.parametrize("effects", [around(SLOW, 4), WIDE, around(SAME, 4)])
-def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
-    sequential_test = feed(*effects, advisory=["a"])
-    assert sequential_test.undecided() == set()
-    assert sequential_test.cases["a"].verdict.pairs == 4
-    assert sequential_test.cases["a"].suspicion is None
-
-
 @pytest.mark.parametrize("effects", [[*around(SLOW, 4), 0.1], [*WIDE, 0.0]])
 def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
     sequential_test = feed(*effects)
@@ -166,31 +156,6 @@ def test_what_is_no_number_is_refused_before_it_counts(wrong):
     with pytest.raises(ValueError, match="a: a pair's effect is no number"):
         sequential_test.feed("a", wrong)
     assert sequential_test.cases["a"].first == [0.0]
-
-
-GROSS = math.log(20)
-
-
-def test_a_gross_slowdown_takes_two_pairs():
-    sequential_test = feed(GROSS)
-    assert (sequential_test.undecided(), sequential_test.missing("a")) == ({"a"}, 1)
-    sequential_test.feed("a", math.log(22))
-    decision = sequential_test.cases["a"].verdict
-    assert (decision.verdict, decision.pairs, decision.low) == (REGRESSED, 2, None)
-    assert math.exp(decision.effect) == pytest.approx(math.sqrt(440))
-
-
-@pytest.mark.parametrize("second", [math.log(1.99), 0.0, -GROSS])
-def test_a_gross_pair_that_is_not_confirmed_counts_like_any_other(second):
-    sequential_test = feed(GROSS, second)
-    state = sequential_test.cases["a"]
-    assert (state.first, state.fresh, state.suspicion) == ([GROSS, second], None, None)
-    assert sequential_test.missing("a") == 2
-
-
-@pytest.mark.parametrize("effects", [(0.0, GROSS), (math.log(2), math.log(2))])
-def test_a_second_pair_that_is_gross_raises_nothing_nor_do_two_of_just_under_twofold(effects):
-    assert feed(*effects).cases["a"].suspicion is None
 
 
 def test_holm_counts_a_gross_case_and_takes_no_level_from_it():

@@ -8,7 +8,7 @@ from harness.catalog import child_process
 from harness.catalog.known_frameworks import versions
 from harness.core.static_figures import Static
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, VANISHED
-from harness.gate.static.base_figures import BaseFigures, changes_since
+from harness.gate.static.run import BaseFigures, changes_since
 from tests.records import kernel_of, record_of, static_of
 
 TPU, GPU = "tpu:v5p", "cuda:h100"
