@@ -139,7 +139,7 @@ class Scope:
         )
 
     def carry(self, loop: Instruction) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(a loop's carry before it, the carry that its body returns); both empty where they are not known."""
+        """(a loop's carry before it, the carry that its body returns); both empty where not known."""
         start = self.value(loop.operands[0])
         if not isinstance(start, tuple):
             return (), ()
