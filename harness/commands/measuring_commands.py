@@ -45,7 +45,8 @@ def run(
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
-        output.print_plan(stages.dry_run(schedule), json=json)
+        stages.tell_left_out(schedule)
+        output.print_plan(schedule, json=json)
         return
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
     output.print_run(done, shown)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
     from harness.core.record import Record
     from harness.report.progress import Progress
-    from harness.run.dry_run import DryRun
     from harness.run.session import Done
     from harness.store.prune import PrunedRun
     from harness.store.stored_run import Stored
@@ -123,8 +122,11 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
         print_line("\n".join([f"wrote {file}", *(f"next: {command}" for command in commands)]))
 
 
-def print_plan(planned: DryRun, *, json: bool) -> None:
-    """Print the suites of a dry run."""
+def print_plan(schedule: Schedule, *, json: bool) -> None:
+    """Print a schedule's suites with the numbers of their cases; nothing is compiled, and nothing runs."""
+    from harness.run.dry_run import count_cases
+
+    planned = count_cases(schedule)
     if json:
         print_json({"suites": [vars(suite) for suite in planned.suites]})
     else:

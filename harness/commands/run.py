@@ -20,7 +20,6 @@ DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": 
 
 if TYPE_CHECKING:
     from harness.core.record import Record
-    from harness.run.dry_run import DryRun
     from harness.run.group.run_context import ProfileExtras
     from harness.run.session import Done
     from harness.sweep.project import Project
@@ -60,14 +59,6 @@ def tell_left_out(schedule: Schedule) -> None:
     """Print to standard error which suites are left out, as their family has nothing of a named model."""
     for why in schedule.left_out:
         print_line(f"left out: {why}", err=True)
-
-
-def dry_run(schedule: Schedule) -> DryRun:
-    """Count a schedule's cases; nothing is compiled, and nothing runs."""
-    from harness.run.dry_run import count_cases
-
-    tell_left_out(schedule)
-    return count_cases(schedule)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

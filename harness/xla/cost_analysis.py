@@ -18,7 +18,6 @@ import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,15 +64,13 @@ class UncountableError(ValueError):  # a property of a computation, not a fault
     """XLA's analysis cannot count a computation; the message says why."""
 
 
-@cache
-def cpu_client() -> Any:
-    """The client whose analysis counts any optimised module. RuntimeError: jax has no cpu backend."""
-    return importlib.import_module("jax").local_devices(backend="cpu")[0].client
-
-
 def module_cost(module: Any) -> dict[str, float]:
-    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each."""
-    return importlib.import_module("jaxlib._jax").hlo_module_cost_analysis(cpu_client(), module)
+    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each.
+
+    RuntimeError: jax has no cpu backend, whose client counts any module.
+    """
+    client = importlib.import_module("jax").local_devices(backend="cpu")[0].client
+    return importlib.import_module("jaxlib._jax").hlo_module_cost_analysis(client, module)
 
 
 def without_penalties(total: float, calls: int) -> float:
