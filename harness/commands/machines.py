@@ -9,7 +9,7 @@ from typing import Any
 from harness.collection.collection import collect
 from harness.collection.joined_run import describe_joined, joined_data, without_flag
 from harness.commands.exit_codes import NOTHING, STOPPED
-from harness.commands.output import data_of, print_json, print_note, print_run, stored_of
+from harness.commands.output import Shown, data_of, print_json, print_note, print_run, stored_of
 from harness.commands.run import end_run, tell_left_out
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
@@ -59,14 +59,11 @@ def run_on(
     name: str,
     suites: Sequence[str],
     overrides: Overrides,
+    shown: Shown,
     *,
     depth: str = "run",
     checks: Collection[str] | None = (),
     targets: Sequence[str] = (),
-    strict: bool,
-    columns: Sequence[str] = (),
-    notes: bool = True,
-    json: bool,
 ) -> int:
     """Measure suites on the machines of a pool, and print the joined runs; the exit code."""
     pool = pool_of(project, name)
@@ -80,14 +77,14 @@ def run_on(
         outcome = measure_on(cluster, order, schedule, project.results, print_note)
     folder = project.results / "runs"
     joined = [(run, Done(RunFolder(folder / run.id), interrupted=False)) for run in outcome.joined]
-    if json:
-        runs = [{**joined_data(run), **data_of(stored_of(done, columns))} for run, done in joined]
+    if shown.json:
+        runs = [{**joined_data(run), **data_of(stored_of(done, shown.columns))} for run, done in joined]
         print_json({"runs": runs, "missing": outcome.missing})
     else:
         for run, done in joined:
-            print_run(done, columns, json=False, notes=notes)
+            print_run(done, shown)
             print_line(describe_joined(run))
-    codes = [end_run(done, strict=strict) for _, done in joined]
+    codes = [end_run(done, strict=shown.strict) for _, done in joined]
     for index, why in outcome.missing.items():
         print_note(f"shard {index}/{outcome.shards} is missing: {why}")
         words = [*without_flag(typed_command(), "--on"), "--shard", f"{index}/{outcome.shards}"]

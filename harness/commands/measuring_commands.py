@@ -10,6 +10,7 @@ from harness.commands import run as stages
 from harness.commands.measuring_options import TARGETS
 from harness.commands.option_groups import REQUIRED, argument, option
 from harness.commands.options import PLACES, Text, Words, combine, split_words
+from harness.commands.output import Shown
 from harness.commands.sectioned_command import command
 from harness.core.errors import UsageError
 
@@ -31,7 +32,7 @@ def run(
     json: bool = options.JSON,
 ) -> None:
     """Check, compile and time every case of the suites. Tables at the end."""
-    project, columns = place.project(), tables.column_names()
+    project, shown = place.project(), Shown(tables.column_names(), tables.notes, strict, json)
     overrides = combine(selection, limits, sampling, shard)
     if shard.on and sampling.dry_run:
         from harness.commands.machines import pool_of
@@ -40,14 +41,7 @@ def run(
     elif shard.on:
         from harness.commands.machines import run_on
 
-        code = run_on(
-            *(project, shard.on, suites or (), overrides),
-            strict=strict,
-            columns=columns,
-            notes=tables.notes,
-            json=json,
-        )
-        raise typer.Exit(code)
+        raise typer.Exit(run_on(project, shard.on, suites or (), overrides, shown))
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
@@ -55,7 +49,7 @@ def run(
         output.print_plan(schedule, json=json)
         return
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
-    output.print_run(done, columns, json=json, notes=tables.notes)
+    output.print_run(done, shown)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -72,22 +66,17 @@ def check(
     json: bool = options.JSON,
 ) -> None:
     """Hold every case to its reference; nothing is timed. Its family's checks are tried, too."""
-    project, names = place.project(), split_words(ids)
-    overrides = combine(selection, limits, shard)
+    project, names, shown = place.project(), split_words(ids), Shown((), True, strict, json)
+    overrides, checks = combine(selection, limits, shard), project.checks_in(names)
     if shard.on:
         from harness.commands.machines import run_on
 
-        code = run_on(
-            *(project, shard.on, project.suites_among(names), project.narrow(overrides, names)),
-            depth="check",
-            checks=project.checks_in(names),
-            strict=strict,
-            json=json,
-        )
+        suites, overrides = project.suites_among(names), project.narrow(overrides, names)
+        code = run_on(project, shard.on, suites, overrides, shown, depth="check", checks=checks)
         raise typer.Exit(code)
     schedule = project.plan((), overrides, names)
-    done = stages.run_schedule(project, schedule, depth="check", checks=project.checks_in(names), wait=wait)
-    output.print_run(done, json=json, notes=True)
+    done = stages.run_schedule(project, schedule, depth="check", checks=checks, wait=wait)
+    output.print_run(done, shown)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -120,28 +109,16 @@ def static(
         return
     from harness.commands.static_suites import compile_and_print, split_ids
 
-    project, columns, targets = place.project(), tables.column_names(), stages.known_targets(targets)
+    project, targets = place.project(), stages.known_targets(targets)
+    shown = Shown(tables.column_names(), tables.notes, strict, json)
     if shard.on:
         from harness.commands.machines import run_on
 
         named, ids = split_ids(words)
-        code = run_on(
-            *(project, shard.on, named, project.narrow(overrides, ids)),
-            depth="static",
-            targets=targets,
-            strict=strict,
-            columns=columns,
-            notes=tables.notes,
-            json=json,
-        )
+        overrides = project.narrow(overrides, ids)
+        code = run_on(project, shard.on, named, overrides, shown, depth="static", targets=targets)
     else:
-        code = compile_and_print(
-            *(project, words, overrides, targets, pages, columns),
-            notes=tables.notes,
-            wait=wait,
-            strict=strict,
-            json=json,
-        )
+        code = compile_and_print(project, words, overrides, targets, pages, shown, wait=wait)
     raise typer.Exit(code)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,9 +71,19 @@ def print_problems(stored: Stored) -> None:
         print_note(problem)
 
 
-def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
-    """Print the tables of a run that has just ended, with the columns asked for."""
-    print_stored(stored_of(done, columns), columns, json=json, notes=notes)
+@dataclass(frozen=True)
+class Shown:
+    """How a command shows the run that it makes; `strict`: failures of single cases end it with 3."""
+
+    columns: Sequence[str]
+    notes: bool
+    strict: bool
+    json: bool
+
+
+def print_run(done: Done, shown: Shown) -> None:
+    """Print the tables of a run that has just ended."""
+    print_stored(stored_of(done, shown.columns), shown.columns, json=shown.json, notes=shown.notes)
 
 
 def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
@@ -113,7 +123,7 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
 
 
 def print_plan(schedule: Schedule, *, json: bool) -> None:
-    """Print the suites of a dry run."""
+    """Print a schedule's suites with the numbers of their cases; nothing is compiled, and nothing runs."""
     from harness.run.dry_run import count_cases
 
     suites, total, budget_s = count_cases(schedule)

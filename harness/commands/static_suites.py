@@ -31,12 +31,9 @@ def compile_and_print(
     overrides: Overrides,
     targets: Sequence[str],
     pages: PageFlags,
-    columns: Sequence[str],
+    shown: output.Shown,
     *,
-    notes: bool,
     wait: bool,
-    strict: bool,
-    json: bool,
 ) -> int:
     """Compile suites, or cases as family/name, for targets, and print what they plan; the exit code."""
     suites, ids = split_ids(words)
@@ -55,12 +52,12 @@ def compile_and_print(
     )
     changed = 0
     if pages.owners or base is not None:
-        changed = print_plans(done, targets, base, owners=pages.owners, json=json)
-    elif pages.kernels and not json:
+        changed = print_plans(done, targets, base, owners=pages.owners, json=shown.json)
+    elif pages.kernels and not shown.json:
         output.print_kernels(done.records, targets)
     else:
-        output.print_run(done, columns, json=json, notes=notes)
-    return stages.end_run(done, strict=strict) or changed
+        output.print_run(done, shown)
+    return stages.end_run(done, strict=shown.strict) or changed
 
 
 def print_plans(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from harness.core.static_figures import Collective
-from harness.xla.hlo import STARTS, Graph
+from harness.xla.hlo import BRANCHING, Graph
 
 OPS = (
     "all-gather",
@@ -19,8 +19,6 @@ OPS = (
 )
 ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 
-Tally = Counter[tuple[str, str]]  # by operation and `count` or `bytes`
-
 
 def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Collective, ...]:
     """The collectives of one device's program, by operation; `bytes` is the size of the results there.
@@ -28,9 +26,15 @@ def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Co
     A collective in a loop counts once per iteration, or once where the loop's trip count is None (not
     known). All branches of a conditional count.
     """
-    tally = _tally(graph, graph.entry, trip_counts)
-    operations = sorted({op for op, _ in tally})
-    return tuple(Collective(op, tally[op, "count"], tally[op, "bytes"]) for op in operations)
+    known = {name: 1 if trips is None else trips for name, trips in trip_counts.items()}
+    counts, sizes = Counter[str](), Counter[str]()
+    for computation, times in graph.executions(known, (*BRANCHING, "fusion")):
+        for instruction in computation.instructions.values():
+            op = instruction.opcode.removesuffix("-done")  # of an asynchronous pair only the end counts
+            if op in OPS:
+                counts[op] += times or 0
+                sizes[op] += (times or 0) * size_of(instruction.shape)
+    return tuple(Collective(op, counts[op], sizes[op]) for op in sorted(counts))
 
 
 def open_ended(graph: Graph, trip_counts: Mapping[str, int | None]) -> bool:
@@ -38,20 +42,6 @@ def open_ended(graph: Graph, trip_counts: Mapping[str, int | None]) -> bool:
     # Counting its loop twice changes the result only if it holds a collective.
     twice = {name: 2 if length is None else length for name, length in trip_counts.items()}
     return collectives(graph, twice) != collectives(graph, trip_counts)
-
-
-def _tally(graph: Graph, name: str, trip_counts: Mapping[str, int | None]) -> Tally:
-    total = Tally()
-    for instruction in graph.computations[name].instructions.values():
-        op = instruction.opcode.removesuffix("-done")  # of an asynchronous pair only the end counts
-        if op in OPS:
-            total.update({(op, "count"): 1, (op, "bytes"): size_of(instruction.shape)})
-        elif instruction.opcode in ("while", "conditional", "call", "fusion", *STARTS):
-            trips = trip_counts.get(instruction.name) if instruction.opcode == "while" else 1
-            for callee in instruction.callees:
-                inner = _tally(graph, callee, trip_counts)
-                total.update({key: amount * (1 if trips is None else trips) for key, amount in inner.items()})
-    return total
 
 
 def size_of(shape: str) -> int:

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -33,10 +33,9 @@ from harness.xla.gpu_kernels import refuse_unlowered, with_gpu_kernels
 from harness.xla.pallas_kernels import LoweredKernel, compile_alone, on_chip_overflow, pallas_kernels
 
 LIBRARIES = {"dnn_version_info": (9, 10, 0), "runtime_version": (13, 0, 0)}  # cuDNN and CUDA to compile for
-LINE = re.compile(r"^[IWEF]\d{4} [\d:.]+\s+\d+ (?P<file>\S+?):\d+\] (?P<said>.*)$")
+LINE = re.compile(r"^[IWEF]\d{4} [\d:.]+\s+\d+ \S+?:\d+\] (.*)$")
 ANOTHER_PROGRAM = re.compile(r"(?i)fallback|falls? back|falling back|slower at runtime")
 LENGTH = 240
-ONCE = ("sort_rewriter.cc",)  # source files of warnings that a process prints only once
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # read by plugins when they are loaded, for the first target
     "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings and up: some report a fallback to another program
@@ -70,14 +69,6 @@ def target_devices(name: str) -> list[Any]:
             raise
         why = str(error).splitlines()[0]
         raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
-
-
-def lowering_for(device: Any) -> AbstractContextManager[Any]:
-    """Make this the device that Pallas kernels query for the TPU they are lowered for.
-
-    An abstract mesh would do that too, but jax 0.10.2 then lowers kernels differently than on a TPU.
-    """
-    return jax.default_device(device)
 
 
 def target_config(gpu: Accelerator) -> str:
@@ -131,17 +122,9 @@ def capture_stderr() -> Generator[Callable[[], str]]:
 
 def fallback_warnings(text: str) -> tuple[str, ...]:
     """The distinct messages in which the compiler reports a fallback to another program."""
-    messages = (match["said"] for match in _lines(text) if ANOTHER_PROGRAM.search(match["said"]))
+    lines = (match[1] for line in text.splitlines() if (match := LINE.match(line)))
+    messages = filter(ANOTHER_PROGRAM.search, lines)
     return tuple(dict.fromkeys(f"the compiler says: {message.strip()[:LENGTH]}" for message in messages))
-
-
-def has_one_time_warning(text: str) -> bool:
-    """Whether the log has a warning that this process will not print again for later programs."""
-    return any(match["file"] in ONCE for match in _lines(text))
-
-
-def _lines(text: str) -> list[re.Match[str]]:
-    return [match for line in text.splitlines() if (match := LINE.match(line))]
 
 
 class Compiler:
@@ -151,7 +134,7 @@ class Compiler:
         # libtpu's glog writes two files per process to the first of TEST_TMPDIR, TMPDIR, TMP and /tmp.
         # Nothing else reads TEST_TMPDIR, and the job's folder is removed with its executor.
         os.environ.update({**ENVIRONMENT, "TEST_TMPDIR": job.folder})
-        self.spent = False  # whether the compiler has given a warning that it gives only once per process
+        self.spent = False  # whether the compiler has given a warning, which it may give only once
 
     def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
         """The static figures of a case for a target, and its other facts that need no run.
@@ -172,7 +155,9 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str, *, owners: bool) -> Static:
         start = time.perf_counter()
-        with lowering_for(devices[0]):
+        # Pallas kernels query this device for the TPU they are lowered for. An abstract mesh would do, too,
+        # but jax 0.10.2 then lowers kernels differently than on a TPU.
+        with jax.default_device(devices[0]):
             traced = case_program(built, mode, devices, name).trace()
             lowered = _lower(traced, target(name))
             middle = time.perf_counter()
@@ -189,7 +174,7 @@ class Compiler:
             finally:
                 end = time.perf_counter()
                 log = read_log()
-                self.spent = self.spent or has_one_time_warning(log)
+                self.spent = self.spent or bool(fallback_warnings(log))
             static = xla_figures.figures(
                 compiled,
                 target(name).kind,

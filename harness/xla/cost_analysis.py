@@ -16,14 +16,13 @@ All count a loop's body once; `added_cost` adds the further iterations.
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness.xla.hlo import STARTS, Graph, Instruction, jaxlib_hlo
+from harness.xla.hlo import STARTS, Graph, jaxlib_hlo
 
 FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
 # Custom calls that libtpu (0.0.52) counts as 0 or −1 FLOPs: left out of every iteration alike.
@@ -32,6 +31,7 @@ COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
 Counts = dict[str, float]
 NO_COUNT = "the compiler gives none"
 ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once (jaxlib 0.10.2, libtpu 0.0.52)
+ENTERED = ("call", *STARTS)  # whose computations the compiler counts as often as they are called
 UNREAD = "the body of a loop, for the module's text could not be read,"
 
 
@@ -64,15 +64,13 @@ class UncountableError(ValueError):  # a property of a computation, not a fault
     """XLA's analysis cannot count a computation; the message says why."""
 
 
-@cache
-def cpu_client() -> Any:
-    """The client whose analysis counts any optimised module. RuntimeError: jax has no cpu backend."""
-    return importlib.import_module("jax").local_devices(backend="cpu")[0].client
-
-
 def module_cost(module: Any) -> dict[str, float]:
-    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each."""
-    return importlib.import_module("jaxlib._jax").hlo_module_cost_analysis(cpu_client(), module)
+    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each.
+
+    RuntimeError: jax has no cpu backend, whose client counts any module.
+    """
+    client = importlib.import_module("jax").local_devices(backend="cpu")[0].client
+    return importlib.import_module("jaxlib._jax").hlo_module_cost_analysis(client, module)
 
 
 def without_penalties(total: float, calls: int) -> float:
@@ -87,20 +85,11 @@ def without_penalties(total: float, calls: int) -> float:
     return float(np.float32(total + calls)) if calls else total
 
 
-def added_cost(graph: Graph, trip_counts: Mapping[str, int | None]) -> AddedCost:
-    """What the entry's loops add to figures that count each body once: n − 1 times a body's own analysis.
+class _Bodies:
+    """The analyses of computations by themselves, each made once."""
 
-    `trip_counts` are by the name of the `while`; None: not known. The analysis of a body cannot count a
-    custom call: where the compiler counted one itself, only its first iteration is included.
-    """
-    return _Loops(graph, trip_counts).added_cost(graph.entry)
-
-
-class _Loops:
-    def __init__(self, graph: Graph, trip_counts: Mapping[str, int | None]) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.trip_counts = trip_counts
-        self.parse = jaxlib_hlo().hlo_module_from_text
         self.counted: dict[str, Counts] = {}
         self.fused = {
             name
@@ -110,52 +99,15 @@ class _Loops:
             for name in graph.reach(callee)
         }
 
-    def added_cost(self, name: str) -> AddedCost:
-        total = AddedCost()
-        for instruction in self.graph.computations[name].instructions.values():
-            if instruction.called and self._loops(instruction):
-                part = self._part(instruction)
-                total.once |= part.once
-                total.counts = _plus(total.counts, part.counts)
-        return total
-
-    def _part(self, instruction: Instruction) -> AddedCost:
-        inner = instruction.callees
-        if instruction.opcode == "while":
-            return self._while(instruction, inner)
-        if instruction.opcode in ("call", *STARTS):
-            return self.added_cost(inner[0])
-        return AddedCost(once={f"the body of a loop in a {instruction.opcode}"})
-
-    def _while(self, loop: Instruction, inner: list[str]) -> AddedCost:
-        parts = [self.added_cost(name) for name in inner]
-        once: set[str] = set().union(*(part.once for part in parts))
-        extra = _plus(*(part.counts for part in parts))
-        trips = self.trip_counts.get(loop.name)
-        if trips is None:
-            return AddedCost(extra, {*once, "the body of a loop of unknown length"})
-        if trips == 1:
-            return AddedCost(extra, once)
-        try:
-            iteration = _plus(extra, *(self.once(name) for name in inner))
-        except UncountableError as reason:
-            return AddedCost(extra, {*once, f"the body of a loop ({reason})"})
-        opaque = sorted({call for name in inner for call in self._opaque(name)})
-        once |= {f"the custom call {call} in a loop" for call in opaque}
-        # The compiler's count has the first iteration, and `extra` what inner loops add to it. For a trip
-        # count of 0 this subtracts that iteration.
-        return AddedCost({name: extra[name] + (trips - 1) * iteration[name] for name in COUNTS}, once)
-
     def once(self, name: str) -> Counts:
         """FLOPs and bytes of a computation by itself, with inner loops counted once and custom calls as 0."""
         if name not in self.counted:
             try:
-                cost = module_cost(self.parse(self.graph.module(name)))
+                cost = module_cost(jaxlib_hlo().hlo_module_from_text(self.graph.module(name)))
             except RuntimeError as error:
                 raise UncountableError(f"its analysis failed: {str(error).splitlines()[0]}") from error
-            reached = self.graph.reach(name)
             # XLA counts each custom call as −1: in FLOPs, and in bytes unless it is part of a fusion.
-            calls = {part: len(self._targets(part)) for part in reached}
+            calls = {part: len(self._targets(part)) for part in self.graph.reach(name)}
             bare = sum(count for part, count in calls.items() if part not in self.fused)
             counts = {
                 "flops": without_penalties(cost.get("flops", 0.0), sum(calls.values())),
@@ -166,23 +118,54 @@ class _Loops:
             self.counted[name] = counts
         return self.counted[name]
 
-    def _opaque(self, name: str) -> set[str]:
+    def opaque(self, name: str) -> set[str]:
         """The custom calls that the compiler may have counted, but only in the first iteration."""
         calls = {call for part in self.graph.reach(name) for call in self._targets(part)}
         return calls.difference(FREE, LEFT_OUT)
+
+    def have_a_loop(self, names: Sequence[str]) -> bool:
+        parts = {part for name in names for part in self.graph.reach(name)}
+        inside = (each for part in parts for each in self.graph.computations[part].instructions.values())
+        return any(each.opcode == "while" for each in inside)
 
     def _targets(self, name: str) -> list[str]:
         instructions = self.graph.computations[name].instructions.values()
         return [target for instruction in instructions if (target := instruction.target)]
 
-    def _loops(self, instruction: Instruction) -> bool:
-        parts = {part for name in instruction.callees for part in self.graph.reach(name)}
-        inside = (each for part in parts for each in self.graph.computations[part].instructions.values())
-        return any(each.opcode == "while" for each in (instruction, *inside))
+
+def added_cost(graph: Graph, trip_counts: Mapping[str, int | None]) -> AddedCost:
+    """What the entry's loops add to figures that count each body once: n − 1 times a body's own analysis.
+
+    `trip_counts` are by the name of the `while`; None: not known. The analysis of a body cannot count a
+    custom call: where the compiler counted one itself, only its first iteration is included.
+    """
+    total, bodies = AddedCost(), _Bodies(graph)
+    known = {name: 1 if trips is None else trips for name, trips in trip_counts.items()}
+    for computation, times in graph.executions(known, ENTERED):
+        for each in computation.instructions.values():
+            trips = trip_counts.get(each.name)
+            if each.opcode != "while":
+                if each.opcode not in ENTERED and bodies.have_a_loop(each.callees):
+                    total.once.add(f"the body of a loop in a {each.opcode}")
+            elif trips is None:
+                total.once.add("the body of a loop of unknown length")
+            elif trips != 1:
+                # The compiler's count has the first iteration. For a trip count of 0 this subtracts it.
+                _add(total, bodies, each.callees, (times or 0) * (trips - 1))
+    return total
 
 
-def _plus(*counts: Counts) -> Counts:
-    return {name: sum(part[name] for part in counts) for name in COUNTS}
+def _add(total: AddedCost, bodies: _Bodies, names: Sequence[str], times: int) -> None:
+    """Add the cost of a loop's body and condition so many times."""
+    try:
+        counts = [bodies.once(name) for name in names]
+    except UncountableError as reason:
+        total.once.add(f"the body of a loop ({reason})")
+        return
+    for figure in COUNTS:
+        total.counts[figure] += times * sum(each[figure] for each in counts)
+    opaque = {call for name in names for call in bodies.opaque(name)}
+    total.once |= {f"the custom call {call} in a loop" for call in opaque}
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ CALLED = re.compile(
     r"|called_computations)=(\{[^}]*\}|%[\w.\-]+)"
 )
 STARTS = ("async-start", "call-start")  # an asynchronous call of a computation, under either name
+BRANCHING = ("call", "conditional", *STARTS)  # like `while`, counted by the computations that they call
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,26 @@ class Graph:
 
         visit(name)
         return list(order)
+
+    def executions(
+        self, trip_counts: Mapping[str, int | None], entered: Sequence[str] = BRANCHING
+    ) -> Iterator[tuple[Computation, int | None]]:
+        """(computation, how often a call runs it) of the entry and what it calls, for each place of a call.
+
+        Loops' bodies run by their trip counts, and None times where that is None. What only instructions of
+        other opcodes than `entered` call is left out.
+        """
+        waiting: list[tuple[str, int | None]] = [(self.entry, 1)]
+        while waiting:
+            name, times = waiting.pop()
+            yield self.computations[name], times
+            for each in self.computations[name].instructions.values():
+                if each.opcode == "while":
+                    trips = trip_counts.get(each.name)
+                    turns = None if times is None or trips is None else times * trips
+                    waiting += [(callee, turns) for callee in each.called["body"]]
+                elif each.opcode in entered:
+                    waiting += [(callee, times) for callee in each.callees]
 
     def module(self, name: str) -> str:
         """The text of a module with this computation as its entry."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from harness.core.grouped import grouped
 from harness.core.stage import BACKWARD, JOINED, SCOPE
 from harness.xla.collectives import ARRAY, size_of
-from harness.xla.hlo import STARTS, Computation, Graph, Instruction
+from harness.xla.hlo import BRANCHING, Computation, Graph, Instruction
 from harness.xla.trip_counts import count_trips
 
 MARK = re.compile(rf"{SCOPE}([\w-]+)")
@@ -25,7 +25,6 @@ CONTAINERS = ("call", "conditional", "while")
 MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
 SLICES = ("dynamic-slice", "gather", "slice")
 UPDATE = "dynamic-update-slice"
-BRANCHING = ("call", "conditional", *STARTS)  # like `while`, counted by the computations that they call
 NO_WORK = ("after-all", "bitcast", "constant", "get-tuple-element", "parameter", "tuple")
 SECOND_HALVES = ("-done", "-update")  # of asynchronous operators, which count at their start
 LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that compute products
@@ -196,19 +195,10 @@ def _executed_operators(
     graph: Graph, trip_counts: Mapping[str, int | None]
 ) -> Iterator[tuple[Computation, Instruction, int | None]]:
     """(computation, operator, number of executions) of what the entry runs; None: number not known."""
-    waiting: list[tuple[str, int | None]] = [(graph.entry, 1)]
-    while waiting:
-        name, times = waiting.pop()
-        computation = graph.computations[name]
-        for instruction in computation.instructions.values():
-            if instruction.opcode == "while":
-                trips = trip_counts.get(instruction.name)
-                inner_times = None if times is None or trips is None else times * trips
-                waiting += [(callee, inner_times) for callee in instruction.called["body"]]
-            elif instruction.opcode in BRANCHING and instruction.called:
-                waiting += [(callee, times) for callee in instruction.callees]
-            elif instruction.opcode not in NO_WORK and not instruction.opcode.endswith(SECOND_HALVES):
-                yield computation, instruction, times
+    for computation, times in graph.executions(trip_counts):
+        for each in computation.instructions.values():
+            if each.opcode not in (*NO_WORK, "while", *BRANCHING) and not each.opcode.endswith(SECOND_HALVES):
+                yield computation, each, times
 
 
 def _times(amount: int | None, runs: int | None) -> int | None:

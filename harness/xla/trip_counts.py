@@ -53,9 +53,7 @@ def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[A
 def _trip_count(scope: Scope, loop: Instruction) -> int | None:
     if known := KNOWN.search(loop.attributes):
         return int(known[1])
-    start, step = scope.value(loop.operands[0]), scope.step(loop)
-    if not isinstance(start, tuple) or not isinstance(step, tuple):
-        return None
+    start, step = scope.carry(loop)
     inside = tuple(
         Carried(index) if value is None else value for index, value in enumerate(scope.carried(loop))
     )
@@ -98,10 +96,6 @@ class Carried:
     added: int = 0
 
 
-class Carry:
-    """A symbolic value: a loop's whole carry before the body."""
-
-
 @dataclass(frozen=True)
 class ComparedScalars:
     """The comparison of two values, such as a loop's condition."""
@@ -114,7 +108,7 @@ class ComparedScalars:
 class Scope:
     """A computation with the known values of its parameters.
 
-    A value is an int, a `Carried`, a `Carry`, a `ComparedScalars`, a tuple of values, or None (not known).
+    A value is an int, a `Carried`, a `ComparedScalars`, a tuple of values, or None (not known).
     """
 
     def __init__(self, graph: Graph, name: str, parameters: Sequence[Any] = ()) -> None:
@@ -138,17 +132,20 @@ class Scope:
 
     def carried(self, loop: Instruction) -> Any:
         """The known values of a loop's carry inside it: loop-invariant elements keep their initial value."""
-        start, step = self.value(loop.operands[0]), self.step(loop)
-        if not isinstance(start, tuple) or not isinstance(step, tuple):
-            return None
+        start, step = self.carry(loop)
         return tuple(
             value if after == Carried(index) else None
             for index, (value, after) in enumerate(zip(start, step, strict=True))
         )
 
-    def step(self, loop: Instruction) -> Any:
-        """The carry that a loop's body returns."""
-        return Scope(self.graph, loop.called["body"][0], [Carry()]).result
+    def carry(self, loop: Instruction) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(a loop's carry before it, the carry that its body returns); both empty where not known."""
+        start = self.value(loop.operands[0])
+        if not isinstance(start, tuple):
+            return (), ()
+        before = tuple(map(Carried, range(len(start))))
+        step = Scope(self.graph, loop.called["body"][0], [before]).result
+        return (start, step) if isinstance(step, tuple) else ((), ())
 
     def _value(self, instruction: Instruction) -> Any:
         match instruction.opcode:
@@ -186,8 +183,6 @@ def _attribute(instruction: Instruction, name: str) -> str:
 
 
 def _element(value: Any, index: int) -> Any:
-    if isinstance(value, Carry):
-        return Carried(index)
     return value[index] if isinstance(value, tuple) and index < len(value) else None
 
 

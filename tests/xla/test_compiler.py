@@ -1,7 +1,7 @@
 import os
 import sys
 
-from harness.xla.compiler import capture_stderr, fallback_warnings, has_one_time_warning
+from harness.xla.compiler import capture_stderr, fallback_warnings
 
 CUB = (
     "W1122 00:00:26.300012    2512 sort_rewriter.cc:792] Missing deviceless CUB scratch size data for sort. "
@@ -19,11 +19,6 @@ def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_
     (warning,) = fallback_warnings(REST + CUB + CUB)
     assert warning.startswith("the compiler says: Missing deviceless CUB")
     assert fallback_warnings(REST) == ()
-
-
-def test_a_process_that_will_not_say_it_again_is_spent():
-    assert has_one_time_warning(REST + CUB)
-    assert not has_one_time_warning(REST)
 
 
 def test_what_any_code_writes_to_standard_error_is_captured(capfd):

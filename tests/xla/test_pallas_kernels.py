@@ -98,13 +98,13 @@ def test_kernels_are_found_and_told_apart(pytestconfig):
 def main(names):
     import jax
 
-    from harness.xla.compiler import lowering_for, target_devices
+    from harness.xla.compiler import target_devices
     from harness.xla.pallas_kernels import pallas_kernels
 
     (device, *_) = target_devices("tpu:v5p")
     told = {}
     for name in names:
-        with lowering_for(device):
+        with jax.default_device(device):
             traced = jax.jit(PROGRAMS[name]).trace(*structs_on(device, (ROWS, COLUMNS)))
             kernels = [each.figures for each in pallas_kernels(traced.jaxpr, device, target("tpu:v5p"))]
             told[name] = static_of(traced.lower().compile(), "tpu", kernels=kernels)
