@@ -10,9 +10,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness.commands.option_groups import argument, flag, option, option_group
+from harness.commands.option_groups import REQUIRED, argument, flag, option, option_group
 from harness.core.case import split_list
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, nearest
 from harness.sweep.project import Project
 
 if TYPE_CHECKING:
@@ -197,6 +197,7 @@ def _local_folder(results: str | None) -> Path | None:
 
 
 LATEST = "latest"
+FORMS = ("csv", "parquet")
 
 KEPT_SUITES = argument("Suites to keep; none: all of the run.")
 BASELINE = option(SELECTION, "What speedups are relative to.")
@@ -233,16 +234,21 @@ class ReportFlags:
 
 @option_group
 class ExportFlags:
-    """Of what, and where it goes."""
+    """Which form, of what, and where it goes."""
 
+    to: str = option(OUTPUT, "csv or parquet.", REQUIRED)
     out: Path | None = option(OUTPUT, "Write this file, not standard output.")
     samples: bool = flag(OUTPUT, "A row per reading.")
     static: bool = flag(OUTPUT, "A row per compiled target.")
     kernels: bool = flag(OUTPUT, "A row per GPU kernel, configuration and target.")
 
     def table(self) -> str:
-        """The method of RunFrames that gives the rows. UsageError for two tables."""
+        """The method of RunFrames that gives the rows. UsageError for an unknown form, and two tables."""
         asked = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
+        if self.to not in FORMS:
+            raise UsageError(f'--to: unknown form "{self.to}"{nearest(self.to, FORMS)}')
         if len(asked) > 1:
             raise UsageError(f"--{asked[0]}: goes without --{asked[1]}; export one table at a time")
+        if self.to == "parquet" and self.out is None:
+            raise UsageError("--to parquet: is no text; name a file with --out")
         return [*asked, "frame"][0]

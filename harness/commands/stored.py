@@ -12,8 +12,7 @@ from harness.analysis.history import CaseHistory, RunMedian
 from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.grouped import collected
-from harness.core.shown_text import clean_line
-from harness.core.typed_command import QUICK, QUICK_NOTE, quick_notes
+from harness.core.typed_command import QUICK, QUICK_NOTE
 from harness.report import format as fmt
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
@@ -39,20 +38,6 @@ def read_run(
     if rooflines:
         info = {**info, "rooflines": known_rooflines(project.results)}
     return Stored(info, tuple(records), tuple(problems))
-
-
-def export_csv(project: Project, name: str, selection: Selection, baseline: str | None, table: str) -> bytes:
-    """The rows of a run as CSV, with every digit; `table` is the method of RunFrames that gives them."""
-    from harness.frames.load import RunFrames
-
-    folder = find(project.results, name)
-    for note in quick_notes(folder.readable_info([])):
-        print_note(note)
-    frame = getattr(RunFrames(folder.path, (folder,), selection, baseline, print_note), table)()
-    texts = frame.select_dtypes(exclude=["number", "boolean", "datetimetz"])
-    cleaned = {name: texts[name].map(clean_line, na_action="ignore") for name in texts}
-    shown = frame.assign(**cleaned).rename(columns=clean_line)
-    return shown.to_csv(index=False, lineterminator="\n").encode()
 
 
 def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:

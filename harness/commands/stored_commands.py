@@ -213,8 +213,8 @@ def export(
     baseline: Text = options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
-    """Write the rows of a stored run as CSV, for other programs."""
-    from harness.commands.stored import export_csv
+    """Write the rows of a stored run for other programs."""
+    from harness.commands.export import export_rows
 
-    rows = export_csv(place.project(), run, selection.part(None), baseline, flags.table())
-    output.write_data(rows, flags.out)
+    table, part = flags.table(), selection.part(None)
+    output.write_data(export_rows(place.project(), run, part, baseline, table, flags.to), flags.out)

@@ -45,7 +45,7 @@ def says_noisy(text):
 SHOWN = {
     "tables": ["show"],
     "tables as JSON": ["show", "--json"],
-    "rows": ["export"],
+    "rows": ["export", "--to", "csv"],
     "a function": ["dispatch"],
     "a function as JSON": ["dispatch", "--json"],
     "charts": ["chart"],

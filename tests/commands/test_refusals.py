@@ -42,7 +42,7 @@ def test_an_error_of_the_machine_is_a_sentence(capsys, error, says):
     [
         ["show", "--results", LONG], ["runs", "--results", LONG],
         ["collect", LONG],
-        ["run", "--dry-run", "--plugin", f"{LONG}.py"], ["export", "--out", LONG],
+        ["run", "--dry-run", "--plugin", f"{LONG}.py"], ["export", "--to", "csv", "--out", LONG],
     ],
 )  # fmt: skip
 def test_a_name_that_is_too_long_is_a_sentence(capsys, words):

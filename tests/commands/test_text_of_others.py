@@ -27,11 +27,9 @@ from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
-from tests import records
 from tests.claims.judged import claim
 from tests.gate.report.outcomes import outcome_of
 from tests.report.conftest import info_of, record_of, timing_of
-from tests.stores import store
 
 WORDS = (
     "red", "nul", "bidi", "zero", "clear", "next", "::error::x", "]]>", "<script>", "[red]m[/red]", ":smile:"
@@ -85,13 +83,6 @@ def test_json_is_faithful(monkeypatch):
     text = written.buffer.getvalue().decode()
     assert_fit(text)
     assert json.loads(text)["records"][1]["reason"] == NASTY
-
-
-def test_rows(tmp_path, capsysbinary):
-    run = "20261122T113000Z-ccccccc"
-    store(tmp_path, run, [records.record_of("a", 1, status="crashed", reason=NASTY, run=run)], "mask/a")
-    assert call_app(app, ["export", "--results", str(tmp_path)]) == 0
-    assert_shown(capsysbinary.readouterr().out.decode())
 
 
 def test_charts_parse():

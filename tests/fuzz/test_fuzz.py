@@ -32,7 +32,7 @@ MORE = int(os.environ.get("SEQSWEEP_FUZZ", "1"))
 CODES = {0, 1, 2, 3, 4, 5}
 ROOT = Path(__file__).resolve().parents[2]
 READING = (
-    ("show",), ("show", "--json"), ("compare", *RUNS), ("runs", "mask"), ("runs",), ("export",),
+    ("show",), ("show", "--json"), ("compare", *RUNS), ("runs", "mask"), ("runs",), ("export", "--to", "csv"),
 )  # fmt: skip
 randoms = st.randoms(use_true_random=False)
 
@@ -157,7 +157,7 @@ def test_a_name_or_a_quantity_is_understood_or_refused(tried, words):
 
 
 FLAGS = (
-    "--json", "--run", "--seq", "--impl", "--mode", "--device", "--target", "--notes", "--baseline",
+    "--json", "--run", "--seq", "--impl", "--mode", "--device", "--target", "--notes", "--baseline", "--to",
     "--out",
 )  # fmt: skip
 VALUES = (
