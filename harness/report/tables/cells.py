@@ -70,9 +70,7 @@ def implementation(row: CaseResult) -> Cell:
         for name, value in row.record.facts.items()
         if value is not None
     ]
-    return Cell(
-        fmt.short_label(row.label), (*bound, *facts), kinds=(*_kinds(bound), *other)
-    )
+    return Cell(fmt.short_label(row.label), (*bound, *facts), kinds=(*_kinds(bound), *other))
 
 
 def time(row: CaseResult) -> Cell:
@@ -213,7 +211,7 @@ def status(row: CaseResult) -> Cell:
     record = row.record
     correctness = record.correctness
     failed = [other for other in row.records if other.status != record.status]
-    ends = Counter(f"processes {other.status}: {other.reason}" for other in failed)
+    ends = Counter(f"processes {other.status}: {other.reason}" for other in failed) if failed else {}
     some = "; ".join(f"{count} of {len(row.records)} {end}" for end, count in ends.items())
     if record.status == "incorrect":
         text, style = ("incorrect (expected)", "dim") if record.expected else ("INCORRECT", "bold red")
