@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from harness.analysis.roofline import RoofShare
 from harness.analysis.stats import Estimate
@@ -30,6 +31,7 @@ def digits(value: float, low: float | None, high: float | None) -> int:
     return max(2, min(4, 1 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half / 2))))
 
 
+@lru_cache(4)  # a time and its interval have a column each
 def seconds(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """The time and its interval in the time's unit: (`1.42 ms`, `[1.40, 1.45]`)."""
     text = format_seconds(value, digits(value, low, high))

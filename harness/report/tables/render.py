@@ -143,12 +143,11 @@ class FittedTable:
 
 def _fold(console: Console, text: str, width: int, right: bool) -> list[str]:
     """The text's lines, filled up to the width; options begin one where the whole does not fit."""
-    lines = [text]
-    if cell_len(text) > width or "\n" in text:
-        wrapped = Text(text.replace("[", "\n[")).wrap(console, width, overflow="fold")
-        lines = [line.plain.rstrip() for line in wrapped]
-    rooms = [" " * (width - cell_len(line)) for line in lines]
-    return [room + line if right else line + room for line, room in zip(lines, rooms, strict=True)]
+    room = width - cell_len(text)
+    if room >= 0 and "\n" not in text:
+        return [" " * room + text if right else text + " " * room]
+    wrapped = Text(text.replace("[", "\n[")).wrap(console, width, overflow="fold")
+    return [f"{line.plain.rstrip():{'>' if right else '<'}{width}}" for line in wrapped]
 
 
 @dataclass
