@@ -97,9 +97,7 @@ def placements(
     chosen = [node for node in alive if pool.labels.items() <= node.get("Labels", {}).items()]
     if not chosen:
         wanted = ", ".join(f"{name}={value}" for name, value in pool.labels.items()) or "processors"
-        raise MachineError(
-            f"machines {pool.name}: no node of {len(alive)} has {wanted}; ray status lists them"
-        )
+        raise MachineError(f"machines {pool.name}: no node of {len(alive)} has {wanted}; see ray status")
     hosts = [node["NodeManagerHostname"] for node in chosen]
     found: list[tuple[str, str, dict[str, Any]]] = []
     for node, host in zip(chosen, hosts, strict=True):

@@ -92,10 +92,8 @@ def read_line(number: int, line: bytes) -> Line:
     try:
         data = unseal(line)
         return Line(number, line, Record.from_json(data), part_of_line(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Line(number, line, None, problem=str(error))
-    except RecursionError:
-        return Line(number, line, None, problem="its values are nested too deeply to read")
 
 
 def _read_as_written(number: int, line: bytes) -> Line | None:

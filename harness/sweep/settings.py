@@ -12,8 +12,6 @@ from harness.core.errors import UsageError, nearest
 from harness.core.machine import usable_cores, usable_memory
 from harness.core.static_figures import EXACT_FIGURES
 from harness.core.units import (
-    format_bytes,
-    format_seconds,
     parse_bytes,
     parse_count,
     parse_seconds,
@@ -44,13 +42,6 @@ class Settings:
     threads: int = field(default_factory=usable_cores)
     precision: float = 0.05
     seed: int = 0
-
-    @property
-    def sentence(self) -> str:
-        """`budget 4.00 s, timeout 60.0 s, memory 18.0 GiB, threads 2, precision 5 %, seed 0`."""
-        times = f"budget {format_seconds(self.budget_s)}, timeout {format_seconds(self.timeout_s)}"
-        limits = f"memory {format_bytes(self.memory_bytes)}, threads {self.threads}"
-        return f"{times}, {limits}, precision {100 * self.precision:g} %, seed {self.seed}"
 
     def with_overrides(self, values: Mapping[str, object]) -> Settings:
         """These settings overridden by values as typed, for example `{"budget": "4s", "memory": "75%"}`."""

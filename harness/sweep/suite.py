@@ -165,7 +165,8 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     if grid.models:  # they stand in the place of the fields that they give
         given = set[str]().union(*(model.fields for model in grid.models))
         rest = {name: values for name, values in axes.items() if name not in given}
-        axes = {"model": [model.label for model in grid.models], **rest}
+        labels: list[Value] = [model.label for model in grid.models]
+        axes = {"model": labels, **rest}
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     lists = (*axes.values(), grid.variants, modes, devices)

@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harness.store.find import all_runs
-from tests.machines.local_nodes import local_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = """\
@@ -35,6 +36,25 @@ def wait_for(condition, seconds=120.0):
         assert time.monotonic() < deadline, "it did not come to that"
         time.sleep(0.05)
     return found
+
+
+@contextmanager
+def local_nodes(folder):
+    """A Ray cluster, and three nodes of it here, each with a core and a TMPDIR of its own."""
+    few_bytes = {"object_store_memory": 128 << 20}  # by default each would reserve a third of the memory
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": WATCHFUL, **few_bytes}
+    cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=head)
+    try:
+        nodes = []
+        for number, kind in enumerate(CLASSES):
+            own = folder / f"node{number}"
+            own.mkdir()
+            environment = {"TMPDIR": str(own), "RAY_worker_niceness": "0", "MALLOC_ARENA_MAX": kind}
+            labels = {"role": "measures"}
+            nodes.append(cluster.add_node(num_cpus=1, labels=labels, env_vars=environment, **few_bytes))
+        yield cluster, nodes
+    finally:
+        cluster.shutdown()
 
 
 class Sweep:
@@ -80,8 +100,7 @@ class Sweep:
 @pytest.fixture
 def sweep(tmp_path):
     pytest.importorskip("ray", reason="needs Ray: pip install 'seqsweep[ray]'")
-    environments = [{"MALLOC_ARENA_MAX": kind} for kind in CLASSES]
-    with local_nodes(tmp_path, environments, settings=WATCHFUL) as (cluster, nodes):
+    with local_nodes(tmp_path) as (cluster, nodes):
         sweep = Sweep(cluster, tmp_path)
         sweep.nodes = nodes
         yield sweep

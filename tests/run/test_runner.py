@@ -211,16 +211,6 @@ def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct, seqs
     assert skipped.reason == "mask has no such mode; use another"
 
 
-def test_run_json_says_how_it_was_measured(conduct):
-    info = conduct(FakeExecutor()).folder.info
-    assert info["command"] == ["seqsweep", "run"]
-    assert info["depth"] == "run"
-    assert info["suites"]["mask"]["settings"]["budget_s"] == 4.0
-    assert info["suites"]["mask"]["baseline"] == "mask/broadcast"
-    assert info["sources"] == {"mask/broadcast": "sha256:broadcast", "mask/scatter": "sha256:scatter"}
-    assert info["finished"]
-
-
 def test_one_benchmark_per_device(conduct):
     def second(_):
         with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):

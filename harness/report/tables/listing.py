@@ -84,7 +84,6 @@ def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
     numbers = ("cases", "impossible", "sampling budget")
     table = plain_table("suite", "axes", "baseline", *numbers, right=numbers)
     reasons: Counter[str] = Counter()
-    settings: dict[str, list[str]] = {}
     for suite in suites:
         counts = {**suite.axes, "implementations": suite.implementations}
         counts |= {"modes": suite.modes, "devices": suite.devices}
@@ -93,10 +92,8 @@ def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
         cases = str(len(suite.cases)), str(impossible) if impossible else ""
         texts = Text(product or "one point"), Text(suite.baseline)
         table.add_row(suite.suite, *texts, *cases, duration(suite.budget_s))
-        settings.setdefault(suite.settings.sentence, []).append(suite.suite)
         reasons.update(suite.impossible.values())
     lines = [f"{count} impossible: {reason}" for reason, count in reasons.items()]
-    lines += [f"{', '.join(names)}: {sentence}" for sentence, names in settings.items()]
     lines.append(
         f"{total} case{'s' if total != 1 else ''} would run; their budgets of sampling add up to "
         f"{duration(budget_s)}. Compiling and verifying come on top; what is precise sooner stops sooner."

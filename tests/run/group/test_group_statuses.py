@@ -11,7 +11,7 @@ from harness.core.remedy import Remedy
 from harness.run.processes.executor import Ended
 from harness.run.processes.output_log import exit_cause
 from tests.run.fakes import MIB, Act, FakeExecutor, acting
-from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
+from tests.run.plans import SETTINGS, context, group, measure, reason, timing
 
 ENDS = {
     "oom": Ended("oom", "it took too much; raise --memory"),
@@ -53,18 +53,6 @@ def test_the_remedy_follows_from_the_end_and_not_from_its_words(tmp_path, end, r
     assert found["broadcast"].remedy is None
     assert Record.from_json(found["scatter"].to_json()) == found["scatter"]
     assert "remedy" not in found["broadcast"].to_json()
-
-
-def test_an_ok_case_has_all_its_evidence(tmp_path):
-    found = measure(FakeExecutor(), tmp_path)["scatter"]
-    assert found.status == "ok"
-    assert verdict(found).passed
-    assert timing(found).median_s == pytest.approx(1e-3)
-    assert found.memory.high_water_bytes == 4096
-    assert found.static["host"].temp_bytes == MIB
-    assert found.static["host"].fits is True
-    assert (found.source, found.fingerprint, found.seed) == ("sha256:scatter", "sha256:f", 0)
-    assert found.wall_s > 0
 
 
 def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path):
