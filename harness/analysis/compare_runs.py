@@ -183,5 +183,6 @@ def quotient(of: Estimate, to: Estimate) -> Estimate:
     warnings = tuple(dict.fromkeys((*of.warnings, *to.warnings)))
     value, samples = of.value / to.value, min(of.samples, to.samples)
     if of.low is None or of.high is None or to.low is None or to.high is None:
-        return Estimate(value, None, None, samples, BOTH_INTERVALS, of.reason or to.reason, warnings)
+        lacking = of if of.low is None else to
+        return Estimate(value, None, None, samples, lacking.unit, lacking.reason, warnings)
     return Estimate(value, of.low / to.high, of.high / to.low, samples, BOTH_INTERVALS, None, warnings)

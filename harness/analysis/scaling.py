@@ -48,8 +48,7 @@ class Crossover:
     Or up to `last_grid`, and beyond it no more. `interpolated` is the length in between where the log of
     the speedup, interpolated linearly between the grid points, changes sign for the last time; there is
     none where no interval excludes 1 on either side of it. `reason` is the cause of any value that is None.
-    `cause` is the reason without the heading that some have. `lacks_baseline`: the longest lengths have no
-    baseline.
+    `lacks_baseline`: the longest lengths have no baseline.
     """
 
     suite: str
@@ -59,7 +58,6 @@ class Crossover:
     interpolated: float | None
     reason: str | None
     last_grid: int | None = None
-    cause: str | None = None
     lacks_baseline: bool = False
 
 
@@ -163,7 +161,7 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
     cause = "; ".join(filter(None, reasons)) or None
     reason = f"none in range: {cause}" if won is None else cause
     first_win = None if won is None else timed[won][0]
-    return Crossover(*named, first_win, interpolated, reason, last_win, cause, lacks_baseline)
+    return Crossover(*named, first_win, interpolated, reason, last_win, lacks_baseline)
 
 
 def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None, None]:

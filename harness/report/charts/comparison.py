@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from harness.analysis.compare_runs import BOTH_INTERVALS, Change, SideBySide
-from harness.analysis.stats import SAME_UP_TO, Estimate
+from harness.analysis.compare_runs import Change, SideBySide
+from harness.analysis.stats import SAME_UP_TO
 from harness.core.grouped import grouped
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.scales import RATIO
@@ -49,7 +49,7 @@ def comparison_figure(sides: SideBySide) -> tuple[Chart, Figure]:
         notes=(
             f"below 1× {of} is faster",
             BAND,
-            *interval_notes(map(_estimate, sides.changes)),
+            *interval_notes(c.ratio for c in sides.changes),
             *_missing_notes(sides.changes),
             *(f"{count} of {len(sides.changes)} points: {shorten(text)}" for text, count in warnings.items()),
             *(f"only in {name}: {len(cases)} cases" for name, cases in sides.only.items() if cases),
@@ -68,18 +68,11 @@ def _panel(title: str, changes: Sequence[Change]) -> Panel:
         title=title,
         lengths=tuple(dict.fromkeys(change.seq for change in changes)),
         series=tuple(
-            Series(label, points((change.seq, _estimate(change)) for change in own))
+            Series(label, points((change.seq, change.ratio) for change in own))
             for label, own in grouped(changes, lambda change: change.of).items()
         ),
         outcomes=tuple(Outcome(c.of, c.seq, NO_RATIO) for c in changes if c.ratio.value is None),
     )
-
-
-def _estimate(change: Change) -> Estimate:
-    if change.ratio.unit != BOTH_INTERVALS or change.ratio.low is not None:
-        return change.ratio
-    lacking = change.of_time if change.of_time.low is None else change.to_time
-    return change.ratio._replace(unit=lacking.unit)
 
 
 def _without_share(warning: str) -> str:

@@ -27,12 +27,6 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         replace(panel, published=_curves_over(grid.at(name), panel.lengths, grid.suite.baseline, curves))
         for name, panel in zip(grid.panels, measured, strict=True)
     )
-    shown = {
-        (p, line.label, point.seq)
-        for p, panel in zip(grid.panels, panels, strict=True)
-        for line in panel.series
-        for point in line.points
-    }
     # No note on a crossing where no speedup is known at all: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
     absent = {key for key in drawn & crossed.keys() if crossed[key].lacks_baseline}
@@ -47,7 +41,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         notes=(
             *gather_remarks(grid, (Remark(_verdict(c), *key) for key, c in crossed.items() if key in drawn)),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
-            *gather_remarks(grid, _missing_remarks(grid, shown, absent)),
+            *gather_remarks(grid, _missing_remarks(grid, absent)),
             *record_notes(grid),
             *interval_notes(map(speedup_estimate, compared)),
         ),
@@ -60,12 +54,8 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
     measured = [Series(label, _points(grid.at(panel, label))) for label in others]
     whole = grid.lengths(panel)
     last = max((point.seq for line in measured for point in line.points), default=whole[-1])
-    with_point = {(line.label, point.seq) for line in measured for point in line.points}
-    outcomes = failures(grid.at(panel)) + [
-        Outcome(cell.label, cell.seq, NO_RATIO)
-        for cell in _without_ratio(grid.at(panel))
-        if (cell.label, cell.seq) not in with_point
-    ]
+    cells = grid.at(panel)
+    outcomes = failures(cells) + [Outcome(c.label, c.seq, NO_RATIO) for c in _without_ratio(cells)]
     crossings = [(label, crossed[label, panel].interpolated) for label in others if (label, panel) in crossed]
     return Panel(
         title=grid.timed_titles[panel],
@@ -113,14 +103,12 @@ def _verdict(crossing: Crossover) -> str:
     return since + why
 
 
-def _missing_remarks(
-    grid: CaseGrid, shown: Collection[tuple[str, str, int]], absent: Collection[tuple[str, str]]
-) -> list[Remark]:
+def _missing_remarks(grid: CaseGrid, absent: Collection[tuple[str, str]]) -> list[Remark]:
     """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
         compared = cell.compared
         known = compared and compared.baseline_outcome and (cell.label, cell.panel) in absent
-        if compared and not known and (cell.panel, cell.label, cell.seq) not in shown:
+        if compared and not known:
             remarks.append(Remark.of(cell, f"speedup {compared.reason}"))
     return remarks

@@ -10,8 +10,8 @@ from matplotlib.colors import to_rgb
 from harness.analysis.compare_runs import SideBySide, across
 from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
-from harness.profile.charts import draw_profiles, profile_figures
-from harness.report.charts import draw_run, suite_figures
+from harness.profile.charts import profile_figures
+from harness.report.charts import suite_figures
 from harness.report.charts.comparison import comparison_figure
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
 from harness.store.find import find
@@ -20,7 +20,6 @@ from tests.rooflines import machine
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = sorted(path.name for path in (ROOT / "results/reference").iterdir())
-LARGEST = 60_000  # bytes
 GROUNDS = ("#ffffff", "#0d1117")
 
 
@@ -38,18 +37,6 @@ def run(request):
     return read(request.param)
 
 
-@pytest.fixture(scope="module")
-def drawn():
-    """Every chart of the newest run and of the one with the most records."""
-    charts = {}
-    for name in {RUNS[-1], max(RUNS, key=lambda name: len(read(name)[1]))}:
-        info, records = read(name)
-        suites = results_of(info, records)
-        every = draw_run(info, suites) | draw_profiles(info, suites)
-        charts |= {f"{name} {kind}": svg for kind, svg in every.items()}
-    return charts
-
-
 def test_no_text_lies_on_another_and_none_leaves_the_page(run):
     for suite in results_of(*run):
         with style():
@@ -64,11 +51,6 @@ def test_a_comparison_can_be_read_too(run):
     with style():
         _, figure = comparison_figure(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
         assert_legible(figure, "comparison")
-
-
-@pytest.mark.full
-def test_every_chart_is_a_small_file(drawn):
-    assert {name: len(svg) for name, svg in drawn.items() if len(svg) > LARGEST} == {}
 
 
 def luminance(rgb):
@@ -93,8 +75,3 @@ def test_colours_stand_out_from_light_and_dark_ground(colour, ground):
 def test_words_stand_out_from_their_bar(colour, ground):
     bar = [FAINT * c + (1 - FAINT) * g for c, g in zip(to_rgb(colour), to_rgb(ground), strict=True)]
     assert contrast(to_rgb(INK), bar) >= 3
-
-
-@pytest.mark.full
-def test_the_ground_is_the_readers(drawn):
-    assert not [name for name, svg in drawn.items() if b"fill: #ffffff" in svg]

@@ -153,13 +153,6 @@ SCENES = {
         record("scatter", 2 * K, 1e-3),
         record("hosts", K, status="oom", static={"host": static(264 * GIB), "tpu:v5p": static(MIB)}),
     ], {}),
-    "what the longest length plans": ("memory", [
-        record("broadcast", K, 1e-3, temp=2 * GIB), record("scatter", K, 1e-3, temp=4 * MIB),
-        record("raw", K, temp=0, semantics="threshold"),
-    ], {}),
-    "nothing plans less": ("memory", [
-        record("broadcast", K, 1e-3, temp=2 * GIB), record("scatter", K, 1e-3, temp=3 * GIB)
-    ], {}),
     "a crossing with published curves": ("speedup", crossing(), {"curves": CURVES, "drawn": DRAWN}),
     "a baseline that was given up": ("speedup", given_up(), {"drawn": DRAWN}),
     "no crossover in either mode": ("speedup", [
