@@ -38,14 +38,7 @@ def runs_in(folder: Path) -> list[RunFolder]:
             f"{folder}: cannot be read ({error.strerror}); name another place with --results"
         ) from None
     paths = sorted(found, key=lambda path: (is_run_id(path.name), path.name))
-    return [RunFolder(path) for path in paths if _holds_run(path)]
-
-
-def _holds_run(path: Path) -> bool:
-    try:
-        return is_run(path)
-    except OSError:  # a folder that cannot be looked into must not hide the others
-        return False
+    return [RunFolder(path) for path in paths if is_run(path)]
 
 
 def _run_at(name: str) -> Path | None:

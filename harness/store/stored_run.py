@@ -56,7 +56,8 @@ class Stored:
 
 
 def is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in (INFO, RECORDS))
+    """Whether a folder holds a run; a folder that may not be looked into holds none."""
+    return any(os.path.isfile(path / name) for name in (INFO, RECORDS))  # noqa: PTH113 - it raises nothing
 
 
 @contextmanager

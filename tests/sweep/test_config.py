@@ -7,48 +7,6 @@ import pytest
 from harness.core.errors import UsageError
 from harness.sweep import config as config_module
 from harness.sweep.config import ACCELERATOR, MachinePool, above, configuration, load
-from harness.sweep.settings import Settings
-
-WHOLE = """\
-default: mask
-defaults: {budget: 2s, threads: 1}
-plugins: [own/mine.py, some.module]
-suites:
-  mask:
-    family: mask
-    seq: [4Ki, 128Ki]
-    mode: [bwd, fwd]
-    device: cpu
-    baseline: broadcast
-    impls: [broadcast, {two_stage: {buckets: [1, 2]}}]
-    timeout: 5s
-    delta: 5%
-    layers: 58
-    accept: {mask/scatter@*: meant}
-  other: {family: topk}
-"""
-
-
-def test_a_whole_file(bench, tmp_path):
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "mine.py").write_text("")
-    config = bench(WHOLE)
-    assert config.path == tmp_path / "bench.yaml"
-    assert config.home == tmp_path
-    assert config.default == ("mask",)
-    assert config.settings == Settings(budget_s=2.0, threads=1)
-    assert config.given == {"budget", "threads"}
-    assert config.plugins == (str(tmp_path / "own" / "mine.py"), "some.module")
-
-    suite = config.suites["mask"]
-    assert (suite.where, suite.family.text) == ("bench.yaml:5", "mask")
-    assert (suite.modes, suite.devices) == (("fwd", "bwd"), ("cpu",))
-    assert list(suite.axes) == ["seq"]
-    assert suite.axes["seq"].where == "bench.yaml:7"
-    assert {name: raw.text for name, raw in suite.overrides.items()} == {"timeout": "5s"}
-    assert (suite.gate.delta, suite.layers) == (0.05, 58)
-    assert [one.pattern for one in suite.gate.accept] == ["mask/scatter@*"]
-    assert config.suites["other"].impls is None
 
 
 def test_without_default_all_suites_run(bench):

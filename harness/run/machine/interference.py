@@ -45,17 +45,9 @@ class GpuClocks:
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
         nvml.nvmlInit()
-        self.gpu = self._find(first_visible_gpu() or "")
-
-    def _find(self, name: str) -> Any:
-        """The handle of a GPU by its index, or by its UUID or the beginning of it."""
-        nvml = self.nvml
-        if name.isdigit():
-            return nvml.nvmlDeviceGetHandleByIndex(int(name))
-        handles = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
-        uuids = (nvml.nvmlDeviceGetUUID(handle) for handle in handles)
-        whole = next((uuid for uuid in uuids if name and uuid.startswith(name)), name)
-        return nvml.nvmlDeviceGetHandleByUUID(whole)
+        name = first_visible_gpu() or ""
+        find = nvml.nvmlDeviceGetHandleByIndex if name.isdigit() else nvml.nvmlDeviceGetHandleByUUID
+        self.gpu = find(int(name) if name.isdigit() else name)
 
     def read(self, round_: int) -> GpuReading:
         """The present readings, before round `round_`; None for those that the driver does not support."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import context, group, measure, reason, timing
+from tests.run.plans import group, measure, reason, timing
 
 THREE = ("broadcast", "scatter", "threshold")
 ODD: list[tuple[str, Any, str]] = [
@@ -63,14 +63,3 @@ def test_an_odd_reference_is_every_cases_crash_with_a_sentence(tmp_path, verb, a
     records = measure(FakeExecutor(reference=Act(verbs={verb: answer})), tmp_path)
     assert {record.status for record in records.values()} == {"crashed"}
     assert all(f'it answered "{verb}" in another form' in reason(record) for record in records.values())
-
-
-def test_odd_checks_end_their_case_alone(tmp_path):
-    odd = {"checks": [{"check": "mask/a", "objection": "", "passed": "yes"}]}
-    executor = FakeExecutor({"scatter": Act(verbs={"examine": odd})})
-    shared = context(executor, tmp_path, depth="check")
-    shared.checks = None
-    records = measure(executor, tmp_path, shared=shared)
-    assert records["scatter"].status == "crashed"
-    assert "got `str` - at `$.checks[0].passed`" in reason(records["scatter"])
-    assert records["broadcast"].status == "ok"

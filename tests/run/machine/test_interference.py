@@ -152,8 +152,6 @@ class Nvml(ModuleType):
             nvmlInit=lambda: self.refuse("driver", "Driver Not Loaded"),
             nvmlDeviceGetHandleByIndex=self.find,
             nvmlDeviceGetHandleByUUID=self.find_whole,
-            nvmlDeviceGetCount=lambda: 2,
-            nvmlDeviceGetUUID=lambda _: UUIDS[self.found[-1]],
             nvmlDeviceGetClockInfo=self.clock,
             nvmlDeviceGetTemperature=lambda gpu, sensor: {("gpu", 0): 41}[gpu, sensor],
             nvmlDeviceGetPowerUsage=lambda gpu: (
@@ -182,7 +180,7 @@ class Nvml(ModuleType):
         return self.sm.pop(0) if len(self.sm) > 1 else self.sm[0]
 
 
-@pytest.mark.parametrize(("visible", "found"), [("0", 0), ("2,3", 2), ("GPU-5fe0", 0), ("GPU-5fe1,GPU-7", 1)])
+@pytest.mark.parametrize(("visible", "found"), [("0", 0), ("2,3", 2), ("GPU-5fe1-whole,GPU-7", 1)])
 def test_it_is_the_first_visible_gpu(monkeypatch, visible, found):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     nvml = Nvml()
