@@ -44,7 +44,7 @@ def test_the_document_the_annotations_and_the_summary_of_every_verdict():
 
 
 def test_explanations():
-    """A regression; one program; nothing timed; a confirmation that disagrees; two pairs; an open case."""
+    """A regression; nothing timed; a confirmation that disagrees; two pairs; an open case."""
     regression = (0.048, 0.051, 0.055, 0.050)
     bare = {"fresh": (), "rounds": ()}
     gone = CaseVerdict("m/a", VANISHED, "the working tree does not have it")
@@ -52,7 +52,6 @@ def test_explanations():
     calm, wide = (0.001, 0.0, 0.002, 0.001), (-0.02, 0.06, 0.01, 0.05)
     cases = (
         evidence_on(),
-        evidence_on(same_program=True),
         evidence_on(gone, first=(), **bare),
         evidence_on(undecided, **{**bare, "first": regression, "fresh": calm}),
         evidence_on(undecided, first=wide[:2], **bare),
