@@ -135,33 +135,29 @@ class Answers:
         framework = self.catalog.implementation(case.implementation).framework
         if not traits_of(framework).traces_calls:
             raise UsageError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
-        need = Need(Need.COMPILE, case, accelerators.HOST)
-        return self._read_evidence(TRACED, need, partial(_static, need, "temp_bytes"))
+        return self._of_compiled(case, accelerators.HOST, partial(_static, "temp_bytes"), TRACED)
 
     def fact(self, label: str, name: str, **shape: Any) -> Quantity:
         """What a case says of itself."""
-        need = Need(Need.COMPILE, self._case(label, shape), accelerators.HOST)
-        return self._read_evidence(FACT, need, partial(_fact, need, name))
+        return self._of_compiled(self._case(label, shape), accelerators.HOST, partial(_fact, name), FACT)
 
     def calls(self, label: str, target: str, custom_call: str, **shape: Any) -> Quantity:
         """Whether the program has a custom call of this name."""
-        need = self._compilation(label, target, shape)
 
-        def holds(compiled: CompileResult) -> bool:
-            _static(need, "program", compiled)
+        def holds(need: Need, compiled: CompileResult) -> bool:
+            _static("program", need, compiled)
             return custom_call in compiled.static.custom_calls
 
-        return self._read_evidence(_compiled_for(target), need, holds)
+        return self._of_compiled(self._case(label, shape), target, holds)
 
     def ops(self, label: str, target: str, opcode: str, **shape: Any) -> Quantity:
         """How many operations of an opcode the program has."""
-        need = self._compilation(label, target, shape)
 
-        def count(compiled: CompileResult) -> int:
+        def count(need: Need, compiled: CompileResult) -> int:
             opcodes = compiled.static.opcodes or None
             return _present(opcodes, f"the operations of {need.id} are not known").get(opcode, 0)
 
-        return self._read_evidence(_compiled_for(target), need, count)
+        return self._of_compiled(self._case(label, shape), target, count)
 
     def exponent(self, figure: str, label: str, target: str, low: int, high: int, **shape: Any) -> Quantity:
         """The exponent with which a compiled figure grows from a length to a longer one."""
@@ -193,8 +189,7 @@ class Answers:
         return self._read_evidence(CHECK, need, lambda judged: _present(judged.checks.get(check), why))
 
     def _figure(self, name: str, label: str, target: str, **shape: Any) -> Quantity:
-        need = self._compilation(label, target, shape)
-        return self._read_evidence(_compiled_for(target), need, partial(_static, need, name))
+        return self._of_compiled(self._case(label, shape), target, partial(_static, name))
 
     def _cost(self, name: str, label: str, **shape: Any) -> Quantity:
         need, figure = Need(Need.COST, self._case(label, shape)), name.removeprefix("cost_")
@@ -212,9 +207,12 @@ class Answers:
 
         return _known(DEVICE_FILE, look_up)
 
-    def _compilation(self, label: str, target: str, shape: Mapping[str, Any]) -> Need:
+    def _of_compiled(
+        self, case: Case, target: str, read: Callable[[Need, Any], Value], origin: Origin | None = None
+    ) -> Quantity:
         accelerators.target(target)
-        return Need(Need.COMPILE, self._case(label, shape), target)
+        need = Need(Need.COMPILE, case, target)
+        return self._read_evidence(origin or _compiled_for(target), need, partial(read, need))
 
     def _case(self, label: str, given: Mapping[str, Any]) -> Case:
         """The case of a label such as `two_stage[keep=1]`, at the claim's shape but for what is given."""
@@ -263,7 +261,7 @@ def _refuse_machine_failure(need: Need, answer: CompileResult | Judged) -> None:
         raise Missing(f"{need.id} {failure} here{detail}", incomplete=True)
 
 
-def _static(need: Need, name: str, compiled: CompileResult) -> Value:
+def _static(name: str, need: Need, compiled: CompileResult) -> Value:
     """A figure of a compiled case, or its program's hash."""
     if compiled.static.body_only and name in COUNTED:
         raise Missing(f"{name} of {need.id} count a loop's body once")
@@ -273,7 +271,7 @@ def _static(need: Need, name: str, compiled: CompileResult) -> Value:
     return _present(getattr(compiled.static, name), why)
 
 
-def _fact(need: Need, name: str, compiled: CompileResult) -> Value:
+def _fact(name: str, need: Need, compiled: CompileResult) -> Value:
     facts = ", ".join(compiled.facts) or "none"
     return _present(compiled.facts.get(name), f'{need.id} has no fact "{name}"; it has {facts}')
 

@@ -143,28 +143,21 @@ def _read(rows: Sequence[Figure]) -> Reading:
 
     A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
-    known: list[tuple[bool, float, Figure, bool | None]] = []
-    blank: list[tuple[Figure, str]] = []
+    found: list[tuple[int, float, Figure, bool | None, str]] = []
     for figure in rows:
-        if missing := next((each.missing for each in figure.quantities() if each.missing), None):
-            blank.append((figure, str(missing)))
-            continue
+        missing = next((str(each.missing) for each in figure.quantities() if each.missing), "")
         try:
-            distance, agrees = _judge_figure(figure)
+            distance, agrees = (0.0, None) if missing else _judge_figure(figure)
         except ValueError as error:
             raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
-        known.append((agrees is False, distance, figure, agrees))
-    figure, missing, agrees, against = rows[0], "", None, ""
-    if known:
-        _, _, figure, agrees = max(known, key=lambda row: row[:2])
-    if blank and agrees is not False:
-        (figure, missing), agrees = blank[0], None
+        found.append((2 if agrees is False else 1 if missing else 0, distance, figure, agrees, missing))
+    _, _, figure, agrees, missing = max(found, key=lambda row: row[:2])
     quantities = [each for row in rows for each in row.quantities()]
     by = tuple(dict.fromkeys(by for each in quantities for by in each.by))
-    if agrees is False:
-        against = _stands_for(figure, by)
     targets = tuple(dict.fromkeys(target for each in quantities for target in each.targets))
-    return Reading(figure, agrees, against, len(known), missing, by, targets)
+    against = _stands_for(figure, by) if agrees is False else ""
+    known = sum(not row[-1] for row in found)
+    return Reading(figure, agrees, against, known, missing, by, targets)
 
 
 def _stands_for(figure: Figure, by: Sequence[str]) -> Word:

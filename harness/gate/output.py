@@ -103,7 +103,7 @@ def junit(outcome: GateOutcome) -> bytes:
     for case, reason in outcome.left_out.items():
         _add_test(suite, case, SKIPPED, "left out", reason)
     if outcome.broken:
-        _add_test(suite, "sides", ERROR, "a side does not load", outcome.broken)
+        _add_test(suite, "gate/sides", ERROR, "a side does not load", outcome.broken)
     for name, tag in (("failures", FAILURE), ("errors", ERROR), ("skipped", SKIPPED)):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite)))

@@ -116,7 +116,7 @@ _PAIRS = (
 
 
 def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidence) -> None:
-    """The claim first, then its evidence: the pairs, and the compiler's figures."""
+    """The claim first, then its evidence: the pairs."""
     title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
         title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
@@ -126,11 +126,8 @@ def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidenc
         console.print(Text(line))
     console.print()
     print_tables(console, pairs_table(evidence))
-    if evidence.same_program is not None:
-        programs = "the same program" if evidence.same_program else "different programs"
-        console.print(Text(f"the compiler made {programs} of the two sides"))
-    for line in (f"! {note}" for note in case.notes):
-        console.print(Text(line, style="dim"))
+    for note in case.notes:
+        console.print(Text(f"! {note}", style="dim"))
 
 
 def claim(evidence: CaseEvidence) -> list[str]:

@@ -210,7 +210,20 @@ def run_timed(
             started = progress.clock()
             result = _measure(plan, options, progress)
             evidence = {paired.id: evidence_of(paired, result, plan) for paired in result.paired_cases}
-            outcome = _outcome_of(plan, options, result, evidence, progress.clock() - started)
+            left_out = {one.id: one.reason for one in result.paired_cases if one.verdict == LEFT_OUT}
+            effects = [(*case.first, *case.fresh) for case in evidence.values()]
+            noise = noise_lines(effects) if options.self_check else []
+            outcome = GateOutcome(
+                kind=TIME,
+                base=plan.base,
+                cases=verdicts(plan, result, options),
+                left_out={**plan.left_out, **left_out},
+                notes=(*plan.notes, *result.disturbances, *noise),
+                slowdown=plan.deltas,
+                self_check=options.self_check,
+                inconclusive=options.inconclusive,
+                wall_s=progress.clock() - started,
+            )
             sources = {name: info.hash for name, info in plan.schedule.implementations.items()}
             begun = now.isoformat(timespec="seconds")
             store_gate(folder, StoredGate(command, begun, sources, outcome, evidence))
@@ -218,31 +231,6 @@ def run_timed(
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return outcome, evidence
-
-
-def _outcome_of(
-    plan: GatePlan,
-    options: GateOptions,
-    result: TimedResult,
-    evidence: Mapping[str, CaseEvidence],
-    wall_s: float,
-) -> GateOutcome:
-    effects = [(*case.first, *case.fresh) for case in evidence.values()]
-    noise = noise_lines(effects) if options.self_check else []
-    return GateOutcome(
-        kind=TIME,
-        base=plan.base,
-        cases=verdicts(plan, result, options),
-        left_out={
-            **plan.left_out,
-            **{paired.id: paired.reason for paired in result.paired_cases if paired.verdict == LEFT_OUT},
-        },
-        notes=(*plan.notes, *result.disturbances, *noise),
-        slowdown=plan.deltas,
-        self_check=options.self_check,
-        inconclusive=options.inconclusive,
-        wall_s=wall_s,
-    )
 
 
 def _measure(plan: GatePlan, options: GateOptions, progress: Progress) -> TimedResult:
