@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from harness import Array, Family, Semantics, Unsupported, axis, exact, tolerance, within
+from harness import Array, Family, Semantics, Unsupported, axis, exact, within
 from harness.catalog import family_questions
-from harness.catalog.family_questions import CostQuestion, describe_semantics
+from harness.catalog.family_questions import CostQuestion
 from harness.core.errors import MachineError
 
 
@@ -44,52 +44,6 @@ FAMILY = Family(
     },
     rows=lambda w: w.rows,
 )
-
-
-def inputs_of(described):
-    return {array["name"]: (array["dtype"], array["shape"]) for array in described["inputs"]}
-
-
-def test_inputs_at_the_first_point_where_it_is_defined():
-    points = [{"seq": 4}, {"seq": 16}, {"seq": 32, "rows": 5}]
-    one, long = describe_semantics(FAMILY, points)
-    assert inputs_of(one) == {
-        "x": ("bf16", (2, 4, 16)),
-        "at.a": ("bool", (1,)),
-        "at.b": ("i32", (3,)),
-    }
-    assert (one["point"], one["contract"], one["gradient"], one["layout"]) == (
-        points[1],
-        "exact",
-        None,
-        "[B, R]",
-    )
-    assert (long["point"], long["contract"]) == (points[2], "within: rel rms ≤ 0.5")
-    assert inputs_of(long)["x"] == ("bf16", (2, 5, 32))
-
-
-@pytest.mark.parametrize(
-    ("points", "reason"),
-    [([], "no suite of bench.yaml"), ([{"seq": 16}], "use seq=32"), ([{"seq": 16}, {"seq": 4}], "below 8")],
-)
-def test_no_point_is_a_reason(points, reason):
-    *_, long = describe_semantics(FAMILY, points)
-    assert (long["point"], long["inputs"]) == (None, [])
-    assert reason in long["reason"]
-
-
-def test_a_refusal_that_fails_leaves_the_others_alone():
-    broken = replace(MEANING, refuse=lambda w: 1 / 0)
-    both = replace(FAMILY, semantics={"pair": broken, "long": replace(MEANING, name="long")})
-    bad, good = describe_semantics(both, [{"seq": 16}])
-    assert bad["reason"] == "ZeroDivisionError: division by zero"
-    assert good["inputs"]
-
-
-def test_a_tolerance_says_its_bounds_by_dtype():
-    held = replace(MEANING, contract=tolerance({"f32": 1e-6, "bf16": 0.02}))
-    (one,) = describe_semantics(replace(FAMILY, semantics={"pair": held}), [])
-    assert one["contract"] == "tolerance: rel rms ≤ 1e-06 in f32, 0.02 in bf16"
 
 
 OWN = """

@@ -3,8 +3,7 @@
 import pytest
 from seqsweep import recall, within
 
-from harness.catalog.bounds import Limit, Promise
-from harness.catalog.build import with_own_semantics, with_promise
+from harness.catalog.build import with_own_semantics
 from harness.catalog.catalog import Catalog
 from harness.catalog.discovery import describe_module
 from harness.catalog.implementation import OwnSemantics, implementation
@@ -36,62 +35,6 @@ def read(tmp_path):
         return describe_module(load(path), path).implementations
 
     return read
-
-
-@pytest.mark.parametrize(
-    ("semantics", "bound", "reference_framework"),
-    [
-        ("recall(at_least=0.9)", "recall ≥ 0.9 against the reference of exact", "numpy"),
-        (
-            'OwnSemantics(within(rel_rms=1e-3), "recall")',
-            "rel rms ≤ 0.001 against the reference of recall",
-            "numpy",
-        ),
-        (
-            'OwnSemantics(within(rel_rms=0.5), every, framework="torch")',
-            "rel rms ≤ 0.5 against a reference of its own",
-            "torch",
-        ),
-        ("OwnSemantics(exact(), every)", "exact against a reference of its own", "numpy"),
-        (
-            'OwnSemantics(Contract("exact", lambda evidence: None), "exact")',
-            'a contract of its own, called "exact", against the reference of exact',
-            "numpy",
-        ),
-    ],
-)
-def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics, bound, reference_framework):
-    info = read(("mine", semantics))["topk/mine"]
-    assert (info.semantics, info.bounds["fwd"], info.reference_framework) == (
-        "mine",
-        bound,
-        reference_framework,
-    )
-    assert info.bounds["bwd"].startswith("none of gradients")
-
-
-@pytest.mark.parametrize(
-    ("semantics", "promise"),
-    [
-        ("recall(at_least=0.9)", Promise("exact", Limit("recall", 0.9))),
-        (
-            'OwnSemantics(within(rel_rms=0.1), "recall", gradient=within(rel_rms=0.2))',
-            Promise("recall", Limit("within", 0.1), Limit("within", 0.2)),
-        ),
-        ("OwnSemantics(within(rel_rms=0.5), every)", None),
-        ('OwnSemantics(exact(), "exact")', None),
-        ('OwnSemantics(within(rel_rms=0.5), "exact", gradient=exact())', None),
-        ('OwnSemantics(Contract("at_most", print, limit=3.0), "exact")', None),
-    ],
-)
-def test_what_is_numbers_alone_is_promised_as_data(read, semantics, promise):
-    info = read(("mine", semantics))["topk/mine"]
-    assert info.promise == promise
-    if promise is not None:
-        meaning = with_promise(FAMILY, "mine", promise).semantics["mine"]
-        assert (meaning.name, meaning.reference) == ("mine", FAMILY.semantics[promise.reference].reference)
-        assert info.bounds["fwd"].startswith(meaning.contract.bound)
-        assert bool(meaning.gradient) == bool(promise.gradient)
 
 
 def test_implementations_may_share_a_meaning_by_its_name(read):

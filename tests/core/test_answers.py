@@ -3,13 +3,25 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.core import case, errors, paths, record, shown_text, static_figures, units, workload
+from harness.core import (
+    case,
+    errors,
+    paths,
+    plain_data,
+    record,
+    shown_text,
+    static_figures,
+    units,
+    workload,
+    workload_files,
+)
 from harness.core.case import Case
-from harness.core.workload import axis, fields_of
+from harness.core.workload import Field, axis, fields_of
 from tests.core.test_record import EXAMPLE, FAILED, RECORD
 from tests.goldens import assert_answers
 
-MODULES = (case, errors, paths, record, shown_text, static_figures, units, workload)
+MODULES = (case, errors, paths, plain_data, record, shown_text, static_figures, units)
+MODULES += (workload, workload_files)
 BUCKETS = "topk/two_stage[buckets=4096,keep=2]@batch=1,seq=16384:fwd:cpu"
 SCATTER = "mask/scatter@batch=1,seq=16384:fwd:cpu"
 LONGER = "mask/scatter@batch=1,seq=65536:fwd:cpu"
@@ -52,6 +64,9 @@ KNOWN = {
     "MANY": [f"name{n}" for n in range(40)],
     "ZEROS": dict.fromkeys(static_figures.STATIC_FIGURES, 0),
     "end_of_refusal": end_of_refusal,
+    "table": lambda content: [tuple(entry) for entry in workload_files.parse_table("mine.csv", content)],
+    "LENGTHS": Field("lengths", "str", False, "uniform", ("uniform", "single"), table=True),
+    "CAPTURED": Field("data", "str", False, "iid", ("iid", "tied"), captured=True),
 }
 
 

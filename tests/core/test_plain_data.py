@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.core.plain_data import differences
-
 ROOT = Path(__file__).parents[2]
 CONVERT_AT_ONCE = """\
 import sys, threading
@@ -38,12 +36,3 @@ def test_threads_may_ask_for_a_class_that_none_has_asked_for_before():
         [sys.executable, "-c", CONVERT_AT_ONCE], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-BEFORE = {"threads": 2, "versions": {"jax": "1", "torch": "2"}, "axes": {"seq": [1, 2]}, "gone": True}
-
-
-def test_what_differs_has_a_dotted_name_and_both_values():
-    now = {"new": None, "axes": {"seq": [1]}, "versions": {"jax": "3", "torch": "2"}, "threads": 1, "more": 5}
-    changed = [("threads", 2, 1), ("versions.jax", "1", "3"), ("axes.seq", [1, 2], [1])]
-    assert list(differences(BEFORE, now)) == [*changed, ("gone", True, None), ("more", None, 5)]
