@@ -174,15 +174,6 @@ def test_only_plain_cases_are_put_to_the_vectors():
         assert check.concerns("exact", "fwd", _checks_golden.FIELDS, SHORT)
 
 
-@pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
-def test_no_contract_would_have_caught_these(build):
-    """On rows of the seeded kind they are right: only the check tells."""
-    w = replace(SHORT, batch=1)
-    made = trial(w, build)
-    want = right(w)(**FAMILY.inputs(w, np.random.default_rng(3)))
-    assert all(np.array_equal(a, b) for a, b in zip(made.result, want, strict=True))
-
-
 def test_a_batch_is_held_to_its_rows_and_the_vectors_each_alone():
     assert verdict("golden", PLAIN, changed(flattened)).passed
     assert verdict("batch_equals_per_row", PLAIN, counted).passed
