@@ -4,12 +4,22 @@ A form takes a workload, the inputs of one sequence by name and a mistake, and g
 a token and a head the keys and the values of each branch. `mistake` is empty where nothing is wrong.
 """
 
+import dataclasses
 from functools import cache, partial
 
 import numpy as np
 
-from impls.attention.family import FAMILY
+from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls import judgements
+
+SMALL = AttentionWorkload(
+    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
+    compressed_block=8, compressed_selected=2,
+)  # fmt: skip
+
+
+def of(w=SMALL, **fields):
+    return dataclasses.replace(w, **fields)
 
 
 def drawn(w, gates=None, lengths=None, seed=0):

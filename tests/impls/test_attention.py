@@ -1,6 +1,5 @@
 """The attention family: every reference by its definition, and what its contract must notice."""
 
-import dataclasses
 from functools import partial
 
 import numpy as np
@@ -10,7 +9,7 @@ from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.workload import STAGES
 from tests.impls import attention_by_hand as hand
-from tests.impls.attention_by_hand import by_hand, drawn, verdict
+from tests.impls.attention_by_hand import by_hand, drawn, of, verdict
 from tests.impls.attention_model import UPSTREAM as DIFFERENT
 from tests.impls.attention_model import dense, sparse
 from tests.impls.torch_case import gradients, run, run_marks
@@ -18,10 +17,6 @@ from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SMALL = AttentionWorkload(
-    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
-    compressed_block=8, compressed_selected=2,
-)  # fmt: skip
 BLOCKS = AttentionWorkload(
     seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
     compressed_block=3, compressed_selected=2,
@@ -32,10 +27,6 @@ INDEXED = AttentionWorkload(
     seq=150, heads=4, kv_heads=2, head_dim=8, gated=False, indexer_heads=8, indexer_dim=16, topk=20
 )
 GIVEN = {"stage": "given_blocks", "seq": 75, "heads": 4, "kv_heads": 2, "selected": 3, "gated": False}
-
-
-def of(w=SMALL, **fields):
-    return dataclasses.replace(w, **fields)
 
 
 def modelled(builder):

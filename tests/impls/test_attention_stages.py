@@ -141,13 +141,7 @@ WRONG = {
     },
     "descending": turned,
     "one short": lambda blocks, counts: {"blocks": blocks, "counts": counts - 1},
-    "one beside": lambda blocks, counts: {
-        "blocks": blocks + (np.arange(blocks.shape[-1]) == 0).astype(np.int32),
-        "counts": counts,
-    },
     "int64": lambda blocks, counts: {"blocks": blocks.astype(np.int64), "counts": counts},
-    "no counts": lambda blocks, counts: {"blocks": blocks},
-    "bare": lambda blocks, counts: blocks,
 }
 
 

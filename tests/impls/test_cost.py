@@ -10,23 +10,16 @@ from impls.mask.family import MaskWorkload
 from impls.mla.family import MlaWorkload
 from impls.offsets.workload import OffsetsWorkload
 from impls.topk.family import TopkWorkload
+from tests.impls.attention_by_hand import SMALL, of
 from tests.impls.variants import FAMILIES
 
 SIZES = (1, 2, 8, 33, 100)
-SMALL = AttentionWorkload(
-    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
-    compressed_block=8, compressed_selected=2,
-)  # fmt: skip
 NARROW = AttentionWorkload(seq=8, batch=2, heads=4, kv_heads=2, head_dim=16)
 MSLK, SPARSE, UPSTREAM, PAPER = "nsa_mslk", "nsa_mslk_sparse_compressed", "nsa_mslk_upstream", "nsa_paper"
 INDEXER = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
 ATTEND = replace(INDEXER, stage="attention", attention_heads=3, key_dim=12, value_dim=7)
 SHARDED = TopkWorkload(stage="indexer", devices=128, rows=131072, seq=131072, topk=2048, dtype="bf16")
 V3 = MlaWorkload(seq=1000, phase="decode", config="v3", dtype="bf16")
-
-
-def of(w=SMALL, **fields):
-    return replace(w, **fields)
 
 
 def cost_of(name, w):

@@ -16,13 +16,9 @@ PLAIN = MaskWorkload(rows=6, seq=300, topk=40)
 NEG = closed_value("f32")
 
 
-def trial(w, function):
-    """The trial of a callable; it names the inputs that it takes."""
-    return trial_of(FAMILY, w, lambda _: function, lambda function, inputs: function(**inputs))
-
-
 def verdict(name, w, function):
-    return CHECKS[name].judge(trial(w, function))
+    """What a check says of a callable, which names the inputs that it takes."""
+    return CHECKS[name].judge(trial_of(FAMILY, w, lambda _: function))
 
 
 def mask(keep):

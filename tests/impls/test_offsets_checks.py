@@ -16,13 +16,9 @@ PLAIN = OffsetsWorkload(batch=2, seq=64, max_segments=5)
 SHORT = replace(PLAIN, kind="bottom_right")
 
 
-def trial(w, build):
-    """The trial of a builder whose callables take numpy arrays."""
-    return trial_of(FAMILY, w, build, lambda function, inputs: function(**inputs))
-
-
 def verdict(name, w, build):
-    return CHECKS[name].judge(trial(w, build))
+    """What a check says of a builder whose callables take numpy arrays."""
+    return CHECKS[name].judge(trial_of(FAMILY, w, build))
 
 
 def right(w):
