@@ -7,23 +7,6 @@ all keys and plain autograd; a mistake is a name, which stands where it is made.
 import dataclasses
 from itertools import pairwise
 
-import numpy as np
-
-from impls.attention.family import FAMILY
-from tests.impls.torch_case import gradients, run
-from tests.impls.trials import trial_of
-
-
-def trial(w, builder, mode="fwd", *, run=run):
-    """The trial of a builder, of torch callables if not said otherwise."""
-    cotangent = np.random.default_rng(4).standard_normal((w.batch, w.seq, w.heads, w.head_dim))
-
-    def pull(function, inputs):
-        return {"gradients": gradients(function, inputs, cotangent)[1]}
-
-    return trial_of(FAMILY, w, builder, run, pull=pull if mode == "bwd" else None)
-
-
 UPSTREAM = ("block 0", "wider", "blocks of 128")  # its differences from the formula
 
 

@@ -11,8 +11,8 @@ from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.attention_by_hand import drawn
 from tests.impls.attention_by_hand import verdict as judged_verdict
-from tests.impls.attention_model import dense, sparse, trial
-from tests.impls.judgements import assert_failed, judged
+from tests.impls.attention_model import dense, sparse
+from tests.impls.judgements import assert_failed, judged, trial
 from tests.impls.torch_case import run
 from tests.impls.variants import ATTENTION as V
 
@@ -71,7 +71,7 @@ def verdict(name, builder, w=None):
     check = CHECKS[name]
     w = w or workload(check)
     assert check.when(w), name
-    return check.judge(trial(w, builder, check.modes[0]))
+    return check.judge(trial(FAMILY, w, builder, check.modes[0]))
 
 
 @pytest.mark.parametrize(("name", "model", "mistake", "says"), BROKEN)
