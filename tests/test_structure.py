@@ -195,15 +195,6 @@ def test_every_kind_of_import_is_seen(planted: Callable[..., dict[str, set[str]]
     assert set(circle(edges)) == {"harness.room.high", "harness.room.low"}
 
 
-def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp_path: Path) -> None:
-    planted(a="from . import b, d", b="from .c import x", c="from .d import x", d="")
-    (tmp_path / "harness" / "room" / "inner").mkdir()
-    (tmp_path / "harness" / "room" / "inner" / "e.py").write_text("from harness.room.a import x")
-    chains = longest_chains(tmp_path)
-    assert chains["harness/room"] == [f"harness.room.{name}" for name in "abcd"]
-    assert chains["harness/room/inner"] == ["harness.room.inner.e"]
-
-
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
