@@ -3,8 +3,6 @@
 from functools import partial
 from inspect import getclosurevars
 
-import numpy as np
-
 from impls.mla.family import FAMILY, Config
 from tests.impls import judgements
 
@@ -24,8 +22,5 @@ def attend_of(made):
     return getclosurevars(made).nonlocals["attend"].__code__
 
 
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
+drawn = partial(judgements.drawn, FAMILY)
 trial = partial(judgements.trial, FAMILY)

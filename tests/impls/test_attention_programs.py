@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+from functools import partial
 
 import numpy as np
 import pytest
