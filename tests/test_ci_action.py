@@ -133,9 +133,4 @@ def test_inputs_reach_the_script_as_variables():
     assert all(f'"{name}"' in script for name in measure["env"])
     assert keep["uses"].startswith("actions/upload-artifact@v")
     assert "!cancelled()" in keep["if"]
-    written = {
-        line.split("=")[0]
-        for line in script.split('"GITHUB_OUTPUT", f"')[1].split('"')[0].split("\\n")
-        if line
-    }
-    assert written == set(ACTION["outputs"])
+    assert all(f"{name}=" in script for name in ACTION["outputs"])

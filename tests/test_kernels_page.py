@@ -40,19 +40,8 @@ def test_the_plugin_launches_a_kernel_of_another_repository_as_it_is(tmp_path):
     (tmp_path / "their_repository").mkdir()
     shutil.copy(ROOT / "impls/mask/_triton_scatter.py", tmp_path / "their_repository/kernels.py")
     (tmp_path / "mine.py").write_text(PLUGIN)
-    words = [
-        "check",
-        "mask/theirs",
-        "--plugin",
-        "mine.py",
-        "--seq",
-        "333",
-        "--set",
-        "rows=2",
-        "--set",
-        "topk=50",
-    ]
-    done = call(tmp_path, *words, "--json")
+    command = "check mask/theirs --plugin mine.py --seq 333 --set rows=2 --set topk=50 --json"
+    done = call(tmp_path, *command.split())
     assert done.code == 0, done.err
     (record,) = json.loads(done.out)["records"]
     assert record["correctness"]["passed"]

@@ -77,26 +77,16 @@ def test_the_wheel_holds_every_file_of_both_packages(wheel: zipfile.ZipFile) -> 
     assert packed == on_top | {"harness/bench.yaml"}
 
 
-def test_the_wheel_names_its_command_and_licence(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_names_its_command_licence_and_authors(wheel: zipfile.ZipFile) -> None:
     info = f"seqsweep-{PROJECT['version']}.dist-info"
     assert "seqsweep = seqsweep:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert b"Apache License" in wheel.read(f"{info}/licenses/LICENSE")
-
-
-def test_the_wheel_says_whose_it_is_and_for_whom(wheel: zipfile.ZipFile) -> None:
-    text = wheel.read(f"seqsweep-{PROJECT['version']}.dist-info/METADATA").decode()
-    told = Parser().parsestr(text, headersonly=True)
+    told = Parser().parsestr(wheel.read(f"{info}/METADATA").decode(), headersonly=True)
     assert (told["Author"], told["License-Expression"]) == ("seqsweep contributors", "Apache-2.0")
-    assert set(told["Keywords"].split(",")) == set(PROJECT["keywords"])
-    classifiers = told.get_all("Classifier")
-    assert {"Topic :: System :: Benchmark", "Operating System :: POSIX :: Linux"} <= set(classifiers)
-    newest = max(
-        float(name.rpartition(" ")[2]) for name in classifiers if re.search(r"Python :: 3\.\d", name)
-    )
-    assert Requirement(f"python{told['Requires-Python']}").specifier.contains(str(newest))
     assert told["Description-Content-Type"] == "text/markdown"
-    for link in told.get_all("Project-URL") or ():
-        raise AssertionError(f"nobody has looked whether this exists: {link}")
+    newest = max(re.findall(r"Python :: 3\.(\d+)", str(told.get_all("Classifier"))), key=int)
+    assert Requirement(f"python{told['Requires-Python']}").specifier.contains(f"3.{newest}")
+    assert told.get_all("Project-URL") is None, "nobody has looked whether one exists"
 
 
 def test_an_editable_install_is_two_folders_and_no_copy_of_code(tmp_path: Path) -> None:
@@ -107,54 +97,42 @@ def test_an_editable_install_is_two_folders_and_no_copy_of_code(tmp_path: Path) 
         assert editable.read("_seqsweep.pth").decode().split() == [str(ROOT), str(ROOT / "harness/entry")]
 
 
-STARTS = {"module": ["-m", "seqsweep"], "script": ["-c", "from seqsweep import main; main()"]}
-
-
-@pytest.mark.parametrize("words", STARTS.values(), ids=STARTS)
-def test_a_cli_of_the_users_own_is_in_nobodys_way(words: list[str], site: Path, tmp_path: Path) -> None:
+def test_a_cli_of_the_users_own_is_in_nobodys_way(site: Path, tmp_path: Path) -> None:
     (tmp_path / "cli.py").write_text("raise SystemExit('not this one')\n")
-    done = start([*words, "--version"], tmp_path, ".", site)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
+    for words in (["-m", "seqsweep"], ["-c", "from seqsweep import main; main()"]):
+        done = start([*words, "--version"], tmp_path, ".", site)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
 
 
-@pytest.mark.parametrize("name", ["harness", "impls"])
-@pytest.mark.parametrize("file", ["{}/__init__.py", "{}.py"])
-@pytest.mark.parametrize("words", STARTS.values(), ids=STARTS)
-def test_a_foreign_package_is_a_sentence(
-    name: str, file: str, words: list[str], site: Path, tmp_path: Path
-) -> None:
-    code = tmp_path / file.format(name)
+@pytest.mark.parametrize("file", ["harness/__init__.py", "harness.py", "impls/__init__.py", "impls.py"])
+def test_a_foreign_package_is_a_sentence(file: str, site: Path, tmp_path: Path) -> None:
+    code = tmp_path / file
     code.parent.mkdir(exist_ok=True)
     code.write_text("raise SystemExit('it ran')\n")
     foreign = code.parent if code.name == "__init__.py" else code
-    done = start([*words, "list"], tmp_path, ".", site)
+    done = start(["-m", "seqsweep", "list"], tmp_path, ".", site)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f'seqsweep: "{name}" would be imported from {foreign}, which is not the one'
+        f'seqsweep: "{foreign.stem}" would be imported from {foreign}, which is not the one'
     )
     assert f"take {tmp_path} off the import path" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> None:
+def test_what_plugins_and_tests_of_others_import_comes_by_one_name(site: Path, tmp_path: Path) -> None:
     names = ", ".join(face.__all__)
-    code = f"from seqsweep import {names}\nimport harness\nassert implementation is harness.implementation"
-    assert start(["-c", code], tmp_path, site).stderr == ""
+    plugin = f"from seqsweep import {names}\nimport harness\nassert implementation is harness.implementation"
+    test = "from seqsweep import testing\nfrom seqsweep.testing import check, measure\n"
+    test += "import sys\nassert not {'numpy', 'pandas', 'torch', 'jax', 'pytest'} & set(sys.modules)"
+    for code in (plugin, test):
+        assert start(["-c", code], tmp_path, site).stderr == ""
     missing = start(["-c", "from seqsweep import implementations"], tmp_path, site).stderr
     assert "ImportError: cannot import name 'implementations' from 'seqsweep'" in missing
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").touch()
-    assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr
-
-
-def test_the_tests_of_others_import_a_module_of_its_own(site: Path, tmp_path: Path) -> None:
-    code = "import seqsweep, sys\nassert not {'numpy', 'harness'} & set(sys.modules)\n"
-    code += "from seqsweep import testing\nfrom seqsweep.testing import check, measure\n"
-    code += "assert not {'numpy', 'pandas', 'torch', 'jax', 'pytest'} & set(sys.modules)"
-    assert start(["-c", code], tmp_path, site).stderr == ""
-    (tmp_path / "harness").mkdir()
-    (tmp_path / "harness/__init__.py").touch()
-    assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr
+    for code in (plugin, test):
+        said = start(["-c", code], tmp_path, ".", site).stderr
+        assert 'ImportError: "harness" would be imported from' in said
 
 
 def test_a_wheel_elsewhere_behaves_like_the_checkout(site: Path, tmp_path: Path) -> None:

@@ -68,19 +68,16 @@ def test_the_models_shown_have_these_layers_positions_and_implementations():
     assert longest == [(name, format_count(model(name).positions)) for name, _ in longest]
 
 
-def test_the_charts_are_drawn_from_the_kept_run(tmp_path):
-    run = re.search(r"--run (\S+)`", READING)
+@pytest.mark.parametrize(
+    ("families", "page", "names"),
+    [("attention mask", READING, ("attention-speedup", "mask-memory")), ("mask", TARGETS, ("mask-static",))],
+)
+def test_the_charts_are_drawn_from_the_kept_run(families, page, names, tmp_path):
+    run = re.search(r"--run (\S+)`", page)
     assert run is not None
-    call("chart", "attention", "mask", "--run", run[1], "--out", str(tmp_path))
-    for name in ("attention-speedup", "mask-memory"):
+    call("chart", *families.split(), "--run", run[1], "--out", str(tmp_path))
+    for name in names:
         assert (tmp_path / f"{name}.svg").read_bytes() == (ROOT / f"docs/charts/{name}.svg").read_bytes()
-
-
-def test_the_chart_of_targets_is_drawn_from_its_kept_run(tmp_path):
-    run = re.search(r"`seqsweep show --run (\S+)`", TARGETS)
-    assert run is not None
-    call("chart", "mask", "--run", run[1], "--out", str(tmp_path))
-    assert (tmp_path / "mask-static.svg").read_bytes() == (ROOT / "docs/charts/mask-static.svg").read_bytes()
 
 
 def test_every_picture_is_there():

@@ -22,22 +22,13 @@ def within_two_steps(edges, module):
     return edges[module] | {below for beside in edges[module] for below in edges[beside]}
 
 
-def test_the_way_of_a_case_is_one_page():
-    assert 0 < len(drawn()) <= MOST
-    assert [start for start, _ in drawn()].count(True) == 1
-
-
 def test_each_file_on_the_way_is_reached_from_one_above_it():
     edges, above = graph(ROOT), set()
+    assert 0 < len(drawn()) <= MOST
+    assert [start for start, _ in drawn()].count(True) == 1
     commands = {module for _, module in drawn() if module.startswith("harness.commands.")}
     for starts, module in drawn():
         reached = {below for earlier in above for below in within_two_steps(edges, earlier)}
         assert module in edges, f"{module} is no file"
         assert starts or module in commands or module in reached, module
         above.add(module)
-
-
-def test_a_worker_is_reached_by_no_import_of_the_runner():
-    edges = graph(ROOT)
-    (worker,) = (module for starts, module in drawn() if starts)
-    assert not any(worker in within_two_steps(edges, module) for module in edges if ".run." in module)

@@ -12,10 +12,9 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from queue import SimpleQueue
 
 from harness.core.errors import Unsupported
 from harness.core.machine import usable_cores
@@ -46,67 +45,35 @@ def compile_case(corner, target):
     return "compiled", ""
 
 
-def serve(pipe, triton, cache):
-    """Compile the jobs of a pipe, in a process that finds this Triton first; begins with its version."""
+def begin(triton, cache):
+    """In a new process: it finds this Triton first."""
     from harness.worker.frameworks.triton.environment import prepare_environment
 
     if triton:
         sys.path.insert(0, str(triton))
     prepare_environment(interpret=False, cache=cache)
-    import triton as installed  # not before, and by no parent: a process has one Triton
-
-    pipe.send(installed.__version__)
-    for job in iter(pipe.recv, None):
-        try:
-            outcome = compile_case(*job)
-        except Exception as error:  # a compiler's passes may raise anything
-            outcome = "failed", f"{type(error).__name__}: {error}".splitlines()[0]
-        pipe.send(outcome)
 
 
-class Compiler:
-    """A process that compiles one job after the other, and the version of its Triton."""
+def installed_version():
+    import triton  # by no parent: a process has one Triton
 
-    def __init__(self, *made_of):
-        self.made_of = made_of
-        self.pipe, theirs = get_context("fork").Pipe()
-        self.process = get_context("fork").Process(target=serve, args=(theirs, *made_of), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.version = self.pipe.recv()
+    return triton.__version__
 
-    def compile(self, job):
-        """(outcome, why); a compiler that ends its process has failed."""
-        try:
-            self.pipe.send(job)
-            return self.pipe.recv()
-        except EOFError:
-            self.process.join()
-            outcome = "failed", f"the compiler ended its process: {self.process.exitcode}"
-            self.__init__(*self.made_of)
-            return outcome
+
+def outcome_of(job):
+    try:
+        return compile_case(*job)
+    except Exception as error:  # a compiler's passes may raise anything
+        return "failed", f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def compile_all(triton, jobs):
     """(the version of a Triton, the outcomes of the jobs), on all cores."""
-    cores, idle = usable_cores(), SimpleQueue()
-
-    def compile_one(job):
-        compiler = idle.get()
-        try:
-            return compiler.compile(job)
-        finally:
-            idle.put(compiler)
-
-    with tempfile.TemporaryDirectory() as cache, ThreadPoolExecutor(cores) as threads:
-        compilers = [Compiler(triton, Path(cache)) for _ in range(cores)]
-        for compiler in compilers:
-            idle.put(compiler)
-        outcomes = list(threads.map(compile_one, jobs))
-        for compiler in compilers:
-            compiler.pipe.send(None)
-            compiler.process.join()
-    return compilers[0].version, outcomes
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        ProcessPoolExecutor(usable_cores(), get_context("fork"), begin, (triton, Path(cache))) as pool,
+    ):
+        return pool.submit(installed_version).result(), [*pool.map(outcome_of, jobs)]
 
 
 def print_outcomes(triton, jobs, outcomes):

@@ -33,7 +33,7 @@ from queue import SimpleQueue
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
 NOTHING = "nothing"
-STEP_S, ALL_S = 120, 3600  # the limit of a step, and of all tests
+STEP_S = 120  # the limit of a step
 STARTED = re.compile(r"^(tests/\S+::.*?) *(?:[A-Z]+ +\[.*)?$", re.MULTILINE)  # what `pytest -v` names
 FAST = "not full and not long"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache", "runs")
@@ -129,8 +129,8 @@ def show(number: int, fault: Fault) -> str:
     return f"{head}\n{before}\n{after}"
 
 
-def steps(fault: Fault, root: Path, path: Path, *, everywhere: bool) -> Iterator[list[str]]:
-    """Tests in the order of their cost: what found the fault before, its module's, its room's, all.
+def steps(fault: Fault, root: Path, path: Path) -> Iterator[list[str]]:
+    """Tests in the order of their cost: what found the fault before, its module's, its room's.
 
     Of a module are the tests of its name, and those that import it; of an implementation, those that name it,
     after the tables of all.
@@ -157,8 +157,6 @@ def steps(fault: Fault, root: Path, path: Path, *, everywhere: bool) -> Iterator
     for files in (module, folders):
         if files:
             yield list(dict.fromkeys(str(file.relative_to(root)) for file in files))
-    if everywhere:
-        yield []
 
 
 def mentions(file: Path, pattern: str) -> bool:
@@ -199,8 +197,7 @@ def failure(root: Path, tests: list[str], limit_s: float) -> str | None:
 class Drill:
     """Copies of the tree, in which faults are tried, each in one that is free."""
 
-    def __init__(self, folder: Path, jobs: int, *, everywhere: bool):
-        self.everywhere = everywhere
+    def __init__(self, folder: Path, jobs: int):
         self.trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
             tree = folder / f"tree{number}"
@@ -215,8 +212,8 @@ class Drill:
                 return None
             path, start = place
             with fault.planted(path, start):
-                every = steps(fault, root, path, everywhere=self.everywhere)
-                failures = (failure(root, tests, STEP_S if tests else ALL_S) for tests in every)
+                every = steps(fault, root, path)
+                failures = (failure(root, tests, STEP_S) for tests in every)
                 found = next(filter(None, failures), NOTHING)
             return replace(fault, file=path.relative_to(root).as_posix(), killed_by=found)
         finally:
@@ -227,12 +224,12 @@ class Drill:
         return failure(root, tests, limit_s=len(tests) * STEP_S) if tests else None
 
 
-def try_faults(numbers: list[int], *, jobs: int, everywhere: bool, record: bool) -> int:
+def try_faults(numbers: list[int], *, jobs: int, record: bool) -> int:
     """Prints what finds each, and the sums; 1 where one is missed that was found before."""
     faults, killers = stored(), set[str]()
     counts = dict.fromkeys(("killed", "not found", "not found before", "missed now", "gone"), 0)
     with tempfile.TemporaryDirectory(prefix="drill-") as folder, ThreadPoolExecutor(jobs) as pool:
-        drill = Drill(Path(folder), jobs, everywhere=everywhere)
+        drill = Drill(Path(folder), jobs)
         trials = {pool.submit(drill.tried, faults[number - 1]): number for number in numbers}
         for trial in as_completed(trials):
             number, now = trials[trial], trial.result()
@@ -265,12 +262,11 @@ def main() -> int:
     trial.add_argument("numbers", nargs="*", type=int)
     trial.add_argument("--all", action="store_true")
     trial.add_argument("--record", action="store_true", help="write what finds each into mutations.json")
-    trial.add_argument("--everywhere", action="store_true", help="at last all tests, not the room's alone")
     trial.add_argument("--jobs", type=int, default=2, help="faults at a time (default: 2)")
     words = parser.parse_args()
     if words.command == "try":
         numbers = list(range(1, len(stored()) + 1)) if words.all else words.numbers
-        return try_faults(numbers, jobs=words.jobs, everywhere=words.everywhere, record=words.record)
+        return try_faults(numbers, jobs=words.jobs, record=words.record)
     print("\n".join(show(number, fault) for number, fault in enumerate(stored(), 1)))
     return 0
 

@@ -4,12 +4,22 @@ A form takes a workload, the inputs of one sequence by name and a mistake, and g
 a token and a head the keys and the values of each branch. `mistake` is empty where nothing is wrong.
 """
 
+import dataclasses
 from functools import cache, partial
 
 import numpy as np
 
-from impls.attention.family import FAMILY
+from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls import judgements
+
+SMALL = AttentionWorkload(
+    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
+    compressed_block=8, compressed_selected=2,
+)  # fmt: skip
+
+
+def of(w=SMALL, **fields):
+    return dataclasses.replace(w, **fields)
 
 
 def drawn(w, gates=None, lengths=None, seed=0):
@@ -67,7 +77,7 @@ def means_of(inputs, starts, length):
     return tuple(np.reshape(each, (len(starts), *inputs["k"].shape[1:])) for each in made)
 
 
-def reader(w, inputs, tokens, means=(), groups=None):
+def reader(w, inputs, tokens, means=None):
     """What a token and a head read: means, if there are any, and the tokens of each other branch."""
     group = w.heads // w.kv_heads
 
@@ -77,10 +87,6 @@ def reader(w, inputs, tokens, means=(), groups=None):
         return pairs + [(inputs["k"][list(at), kv], inputs["v"][list(at), kv]) for at in tokens(t, h)]
 
     return read
-
-
-def dense(w, inputs, mistake):
-    return reader(w, inputs, lambda t, h: [range(t + 1)])
 
 
 def given_blocks(w, inputs, mistake):
@@ -103,41 +109,6 @@ def dsa(w, inputs, mistake):
         return np.argsort(-score, kind="stable")[: w.topk - (mistake == "one less")]
 
     return reader(w, inputs, lambda t, h: [picked(max(t - (mistake == "previous query's"), 0))])
-
-
-def mslk(w, inputs, mistake, *, sparse_compressed=False, upstream=False):
-    """A tile's mean query selects blocks; upstream reads 128s, block 0 where none is left, and a key more."""
-    q, size = inputs["q"], w.block
-    blocks = range(-(-len(q) // size))
-    means = means_of(inputs, [j * size for j in blocks], size)
-
-    @cache
-    def selected(tile, h):
-        begin = tile * w.tile
-        scores = means[0][:, h // (w.heads // w.kv_heads)] @ q[begin : begin + w.tile, h].mean(0)
-        seen = [j for j in blocks if j * size < begin + w.tile]
-        groups = {}
-        for j in seen:
-            groups.setdefault(j // w.compressed_block, []).append(scores[j])
-        best = sorted(groups, key=lambda g: -np.mean(groups[g]))[: w.compressed_selected]
-        return sorted(seen, key=lambda j: -scores[j])[: w.selected], best
-
-    def read_means(t, h):
-        groups = selected(t // w.tile, h)[1]
-        past = [j for j in blocks if j * size <= t]
-        return [(means, [j for j in past if j // w.compressed_block in groups or not sparse_compressed])]
-
-    def tokens(t, h):
-        picks, kernel = selected(t // w.tile, h)[0], size
-        if upstream:
-            picks = picks + [0] * (min(w.selected, len(blocks)) - len(picks))
-            each = max(size // 128, 1)
-            picks, kernel = [j * size // 128 + i for j in picks for i in range(each)], 128
-            picks = sorted(set(picks)) if size < 128 else picks
-        chosen = [p for j in picks for p in range(j * kernel, (j + 1) * kernel) if p <= t]
-        return chosen, range(max(0, t - w.window + (not upstream)), t + 1)
-
-    return reader(w, inputs, tokens, read_means)
 
 
 def paper(w, inputs, mistake, *, fla=False):

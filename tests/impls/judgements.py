@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -100,9 +101,9 @@ def judged(family, variant, w, *, seed=0, backward=False, rows=None, **options):
     return meaning.gradient.judge(Evidence(w, inputs, found, wanted))
 
 
-def said_by_checks(family, variant, w, *, mode="fwd", **options):
-    """What every check that concerns a variant says, by name; one that the variant refuses says nothing."""
-    framework = getattr(variant, "framework", "torch")
+def trial(family, w, build, mode="fwd", **options):
+    """The trial of a builder, whose callables are of the framework that it names, else of torch."""
+    framework = getattr(build, "framework", "torch")
 
     def run(function, inputs):
         return answer(framework, function, inputs, x64=is_double(w))
@@ -112,10 +113,14 @@ def said_by_checks(family, variant, w, *, mode="fwd", **options):
         cotangent = np.random.default_rng(4).standard_normal(shape)
         return {"gradients": torch_case.gradients(function, inputs, cotangent)[1]}
 
-    made = trial_of(
-        family, w, lambda w: variant(w, **options), run, pull=pull if mode == "bwd" else None, options=options
+    return trial_of(
+        family, w, partial(build, **options), run, pull=pull if mode == "bwd" else None, options=options
     )
-    said = {}
+
+
+def said_by_checks(family, variant, w, *, mode="fwd", **options):
+    """What every check that concerns a variant says, by name; one that the variant refuses says nothing."""
+    made, said = trial(family, w, variant, mode, **options), {}
     for check in family.checks:
         if check.concerns(variant.semantics, mode, tuple(made.inputs), w, name=variant.name):
             with suppress(Unsupported):

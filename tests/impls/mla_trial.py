@@ -1,12 +1,10 @@
 """Trials of mla variants as the harness makes them, without its processes."""
 
+from functools import partial
 from inspect import getclosurevars
 
-import numpy as np
-
 from impls.mla.family import FAMILY, Config
-from tests.impls.torch_case import tensor, tensors
-from tests.impls.trials import trial_of
+from tests.impls import judgements
 
 CHECKS = {check.name: check for check in FAMILY.checks}
 NARROW = {
@@ -24,33 +22,5 @@ def attend_of(made):
     return getclosurevars(made).nonlocals["attend"].__code__
 
 
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
-def returned(result, dtype):
-    """A result in the workload's own dtype, as the harness hands it over."""
-    return result.double().numpy().astype(dtype)
-
-
-def by_torch(function, arrays):
-    import torch
-
-    with torch.no_grad():
-        return returned(function(**tensors(arrays)), arrays["x"].dtype)
-
-
-def gradient_of_x(function, arrays):
-    import torch
-
-    arguments = tensors(arrays)
-    arguments["x"].requires_grad_()
-    result = function(**arguments)
-    seed = tensor(np.random.default_rng(7).standard_normal(result.shape)).to(result.dtype)
-    (gradient,) = torch.autograd.grad(result, [arguments["x"]], seed)
-    return {"gradients": {"x": returned(gradient, arrays["x"].dtype)}}
-
-
-def trial(w, build, mode="fwd", by=by_torch):
-    """The trial of a builder on its first inputs; in `bwd` of its gradients, with torch."""
-    return trial_of(FAMILY, w, build, by, pull=gradient_of_x if mode == "bwd" else None, seed=0)
+drawn = partial(judgements.drawn, FAMILY)
+trial = partial(judgements.trial, FAMILY)

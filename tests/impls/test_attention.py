@@ -1,6 +1,5 @@
 """The attention family: every reference by its definition, and what its contract must notice."""
 
-import dataclasses
 from functools import partial
 
 import numpy as np
@@ -10,16 +9,14 @@ from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.workload import STAGES
 from tests.impls import attention_by_hand as hand
-from tests.impls.attention_by_hand import by_hand, drawn, verdict
+from tests.impls.attention_by_hand import by_hand, drawn, of, verdict
+from tests.impls.attention_model import UPSTREAM as DIFFERENT
+from tests.impls.attention_model import dense, sparse
 from tests.impls.torch_case import gradients, run, run_marks
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SMALL = AttentionWorkload(
-    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
-    compressed_block=8, compressed_selected=2,
-)  # fmt: skip
 BLOCKS = AttentionWorkload(
     seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
     compressed_block=3, compressed_selected=2,
@@ -32,22 +29,19 @@ INDEXED = AttentionWorkload(
 GIVEN = {"stage": "given_blocks", "seq": 75, "heads": 4, "kv_heads": 2, "selected": 3, "gated": False}
 
 
-def of(w=SMALL, **fields):
-    return dataclasses.replace(w, **fields)
+def modelled(builder):
+    return lambda w, inputs: run(builder(w), inputs)
 
 
-FORMS = {
-    "dense": (hand.dense, ["dense"]),
-    "nsa_mslk": (hand.mslk, ["nsa_mslk"]),
-    "nsa_mslk_sparse_compressed": (
-        partial(hand.mslk, sparse_compressed=True),
-        ["nsa_mslk_sparse_compressed"],
-    ),
-    "nsa_mslk_upstream": (partial(hand.mslk, upstream=True), ["nsa_mslk_upstream"]),
-    "nsa_paper": (hand.paper, ["nsa_paper"]),
-    "nsa_fla": (partial(hand.paper, fla=True), ["nsa_fla_torch"]),
-    "dsa": (hand.dsa, ["dsa_masked", "dsa_gather"]),
-    "given_blocks": (hand.given_blocks, ["given_blocks_gather"]),
+FORMS = {  # the answer by definition, and the plain variants that follow it
+    "dense": (modelled(dense()), ["dense"]),
+    "nsa_mslk": (modelled(sparse()), ["nsa_mslk"]),
+    "nsa_mslk_sparse_compressed": (modelled(sparse("groups")), ["nsa_mslk_sparse_compressed"]),
+    "nsa_mslk_upstream": (modelled(sparse(*DIFFERENT)), ["nsa_mslk_upstream"]),
+    "nsa_paper": (partial(by_hand, hand.paper), ["nsa_paper"]),
+    "nsa_fla": (partial(by_hand, partial(hand.paper, fla=True)), ["nsa_fla_torch"]),
+    "dsa": (partial(by_hand, hand.dsa), ["dsa_masked", "dsa_gather"]),
+    "given_blocks": (partial(by_hand, hand.given_blocks), ["given_blocks_gather"]),
 }
 DEFINED = [  # semantics, workload, lengths of packed sequences
     ("dense", of(seq=5, heads=2, kv_heads=1, head_dim=3, gated=False), None),
@@ -78,7 +72,7 @@ DEFINED = [  # semantics, workload, lengths of packed sequences
 def test_reference_and_plain_variants_follow_their_definition(name, w, lengths):
     w, meaning, (form, variants) = of(w, dtype="f64"), FAMILY.semantics[name], FORMS[name]
     inputs = drawn(w, lengths=lengths)
-    want = by_hand(form, w, inputs)
+    want = form(w, inputs)
     sure = slice(None)
     if name == "dsa":
         sure = ~run_marks(meaning.ambiguous(w, None), inputs)
@@ -108,8 +102,8 @@ NOTICED = [
 @pytest.mark.parametrize(("name", "w", "mistake"), NOTICED)
 def test_the_contract_notices(name, w, mistake):
     inputs, form = drawn(w), FORMS[name][0]
-    assert verdict(name, w, inputs, by_hand(form, w, inputs)).passed
-    assert not verdict(name, w, inputs, by_hand(form, w, inputs, mistake)).passed
+    assert verdict(name, w, inputs, form(w, inputs)).passed
+    assert not verdict(name, w, inputs, form(w, inputs, mistake)).passed
 
 
 OTHERS = [  # one form's answer is none of another's, nor of other sizes

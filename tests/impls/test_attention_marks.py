@@ -1,30 +1,20 @@
 """Where rounding may decide a selection of attention: few rows, all that tie, and by bounds of theory."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.attention_by_hand import drawn
+from tests.impls.attention_by_hand import SMALL, drawn, of
 from tests.impls.torch_case import run_marks, tensor
 
 pytestmark = pytest.mark.torch
 
-SMALL = AttentionWorkload(
-    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
-    compressed_block=8, compressed_selected=2,
-)  # fmt: skip
 LONG = AttentionWorkload(seq=8192, head_dim=64, compressed_block=8, gated=False)
 PAPER = AttentionWorkload(seq=1024, heads=4, kv_heads=2, head_dim=16, block=16, selected=8)
 INDEXED = AttentionWorkload(
     seq=4096, heads=4, kv_heads=2, head_dim=8, gated=False, indexer_heads=4, indexer_dim=64, topk=1024
 )
 ROWS = np.arange(0, 4096, 16)
-
-
-def of(w=SMALL, **fields):
-    return dataclasses.replace(w, **fields)
 
 
 def marks(name, w, inputs, rows=None):

@@ -1,6 +1,5 @@
 """What programs of attention do apart from their numbers: steps, memory, FLOPs, packing, bits, refusals."""
 
-import dataclasses
 import importlib
 import sys
 import types
@@ -12,17 +11,13 @@ import pytest
 from harness import Array, Unsupported
 from impls.attention._checks.probe import probe
 from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.attention_by_hand import drawn, slices
+from tests.impls.attention_by_hand import SMALL, drawn, of, slices
 from tests.impls.jax_case import call
 from tests.impls.torch_case import Option, gradients, operators, run, tensor, tensors
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
-SMALL = AttentionWorkload(
-    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
-    compressed_block=8, compressed_selected=2,
-)  # fmt: skip
 PAPER = AttentionWorkload(seq=200, heads=4, kv_heads=2, head_dim=8, block=16, selected=5, window=20)
 LENGTHS = [1, 15, 255, 257, 500]
 SPARSE = ("nsa_mslk", "nsa_mslk_sparse_compressed")
@@ -30,10 +25,6 @@ PACKED = AttentionWorkload(
     seq=sum(LENGTHS), heads=2, kv_heads=1, head_dim=8, block=32, selected=3, window=70, tile=128,
     compressed_block=2, compressed_selected=2, varlen=True, segments=len(LENGTHS), dtype="f64",
 )  # fmt: skip
-
-
-def of(w=SMALL, **fields):
-    return dataclasses.replace(w, **fields)
 
 
 def answers(function, inputs, cotangent, wide=False):
@@ -300,18 +291,14 @@ def fla(monkeypatch):
 
 
 def test_fla_says_what_it_needs(fla, monkeypatch):
-    monkeypatch.setitem(sys.modules, "fla", None)
-    with pytest.raises(Unsupported, match=r"needs the package.*pip install flash-linear-attention"):
-        V.nsa_fla(KERNEL)
     fla(None)
     with pytest.raises(Unsupported, match="not on the cpu"):
         V.nsa_fla(KERNEL)(**tensors({name: drawn(KERNEL)[name] for name in "qkv"}))
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(Unsupported, match="torch sees none"):
-        V.nsa_fla(KERNEL)
-    monkeypatch.setitem(sys.modules, "flash_attn", None)
-    with pytest.raises(Unsupported, match=r"needs the package flash-attn.*pip install flash-attn"):
-        V.nsa_fla(KERNEL)
+    for name, package in (("flash_attn", "flash-attn"), ("fla", "flash-linear-attention")):
+        with monkeypatch.context() as lacking:
+            lacking.setitem(sys.modules, name, None)
+            with pytest.raises(Unsupported, match=f"needs the package.*pip install {package}"):
+                V.nsa_fla(KERNEL)
 
 
 @pytest.mark.parametrize("w", [KERNEL, of(KERNEL, gated=False), of(KERNEL, varlen=True, segments=2)])

@@ -20,16 +20,16 @@ FLAGS = ("seq", "mode", "timeout")  # the others are fields of the workload
 
 def cases():
     for axes in yaml.safe_load(Path(__file__).with_name("kernels.yaml").read_text()):
-        impl, refused, checks = axes.pop("impl"), axes.pop("refused", None), axes.pop("checks", False)
+        impl, checks = axes.pop("impl"), axes.pop("checks", False)
         marks = [pytest.mark.full if "full" in axes else pytest.mark.long]
         marks += [pytest.mark.torch, NO_TRITON] if "triton" in impl else [pytest.mark.jax]
         count = axes.pop("full", None) or axes.pop("cases")
         shown = "-".join(f"{name}={value}" for name, value in axes.items())
-        yield pytest.param(impl, axes, count, refused, checks, id=f"{impl}-{shown}", marks=marks)
+        yield pytest.param(impl, axes, count, checks, id=f"{impl}-{shown}", marks=marks)
 
 
-@pytest.mark.parametrize(("impl", "axes", "count", "refused", "checks"), [*cases()])
-def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, refused, checks):
+@pytest.mark.parametrize(("impl", "axes", "count", "checks"), [*cases()])
+def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, checks):
     """As many cases as expected, each within its contract: planned, since an interpreter has no time."""
     family, _, names = impl.partition("/")
     command = ["check" if checks else "run", family, "--impl", names, "--json"]
@@ -42,13 +42,9 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, re
     records = json.loads(out)["records"]
     assert len(records) == count
     for record in records:
-        if refused:
-            assert record["status"] == "unsupported"
-            assert refused in record["reason"]
-        else:
-            assert record["status"] == ("ok" if checks else "planned"), (record["workload"], record["reason"])
-            assert record["correctness"]["passed"], record["workload"]
-            assert bool(record["checks"]) == checks
+        assert record["status"] == ("ok" if checks else "planned"), (record["workload"], record["reason"])
+        assert record["correctness"]["passed"], record["workload"]
+        assert bool(record["checks"]) == checks
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from harness import cast
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.reference import closed_value, last_visible, visible
+from tests.impls import judgements
 from tests.impls.jax_case import call
 from tests.impls.judgements import assert_failed, assert_passed, verdict
 from tests.impls.torch_case import named, tensor
@@ -23,8 +24,7 @@ pytestmark = [pytest.mark.jax, pytest.mark.torch]
 CRAFTED = yaml.safe_load(Path(__file__).with_name("mask.yaml").read_text())
 
 
-def drawn(w, seed=7):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+drawn = partial(judgements.drawn, FAMILY, seed=7)
 
 
 def reference(semantics, w, inputs, rows=None):
@@ -57,7 +57,7 @@ def test_inputs_are_the_selection_of_lax_top_k(dtype):
     import jax
 
     w = MaskWorkload(batch=2, rows=4, seq=4096, topk=300, dtype=dtype)
-    inputs = drawn(w, 3)
+    inputs = drawn(w, seed=3)
     with jax.enable_x64(dtype == "f64"):
         values, indices = jax.lax.top_k(inputs["scores"], w.topk)
         assert np.array_equal(inputs["topk_indices"], np.asarray(indices))
@@ -171,14 +171,10 @@ def test_torch_scatter_raises_outside_the_row(index):
         V.torch_scatter(w)(tensor(np.array([[[2, index]]], np.int32)))
 
 
-def test_words_and_blocks_known_by_heart():
+def test_words_known_by_heart():
     w = MaskWorkload(rows=1, seq=70, topk=4)
     indices = np.array([[[33, 0, 31, 69]]], np.int32)
     assert call(V.bit_packed, w, {"topk_indices": indices}).tolist() == [[[0x8000_0001, 0x2, 0x20]]]
-    w = MaskWorkload(rows=1, seq=300, topk=3)
-    result = call(V.block_granular, w, {"topk_indices": np.array([[[299, 127, 0]]], np.int32)})
-    assert result["held"].tolist() == [[[True, False, True]]]
-    assert np.argwhere(result["inside"][0, 0]).tolist() == [[0, 0], [0, 127], [2, 43]]
 
 
 TIES = [[0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]] * 2
@@ -213,7 +209,7 @@ def test_the_contract_of_a_mask_that_is_masked_again_catches(change, says):
 
 def test_rounded_visible_scores_tie_so_raw_is_over():
     w = MaskWorkload(rows=4, seq=16384, topk=1024, dtype="bf16", causal=True)
-    inputs = drawn(w, 0)
+    inputs = drawn(w, seed=0)
     masks = [call(V.masked_again, w, inputs, of=of) for of in ("threshold_raw", "scatter")]
     raw, exact = (assert_passed(judged("masked_again", w, inputs, mask)) for mask in masks)
     assert raw.figures["rows_over_topk"] == raw.figures["tied_rows"] > 0

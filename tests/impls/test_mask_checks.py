@@ -16,13 +16,9 @@ PLAIN = MaskWorkload(rows=6, seq=300, topk=40)
 NEG = closed_value("f32")
 
 
-def trial(w, function):
-    """The trial of a callable; it names the inputs that it takes."""
-    return trial_of(FAMILY, w, lambda _: function, lambda function, inputs: function(**inputs))
-
-
 def verdict(name, w, function):
-    return CHECKS[name].judge(trial(w, function))
+    """What a check says of a callable, which names the inputs that it takes."""
+    return CHECKS[name].judge(trial_of(FAMILY, w, lambda _: function))
 
 
 def mask(keep):
@@ -36,12 +32,6 @@ def strictly_above(scores, topk_values):
 def arithmetic(scores, topk_values):
     """Opens by multiplying: a NaN score stays one."""
     return np.where(scores >= topk_values[..., -1:], scores * 0, np.where(np.isnan(scores), scores, NEG))
-
-
-def infinite(topk_indices):
-    """0 times infinity at every open column."""
-    with np.errstate(invalid="ignore"):
-        return np.float32(-np.inf) * (selection_mask(PLAIN, None)(topk_indices) != 0)
 
 
 def unshifted(topk_indices, queries, keys, values):
@@ -68,11 +58,6 @@ def at_most(topk_indices):
     return mask(np.arange(PLAIN.seq) <= topk_indices.max(axis=-1, keepdims=True))
 
 
-def rescored(topk_indices, scores):
-    """Opens what reaches the least selected score, though indices were given."""
-    return mask(scores >= np.take_along_axis(scores, topk_indices, axis=-1).min(axis=-1, keepdims=True))
-
-
 def no_last_column(topk_indices):
     out = selection_mask(PLAIN, None)(topk_indices)
     out[..., -1] = NEG
@@ -89,49 +74,24 @@ def exactly_once(topk_indices):
     return mask((topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2) == 1)
 
 
-def added_bits(topk_indices):
-    """Adds bits to words: a second one carries."""
-    words = np.zeros((1, PLAIN.rows, -(-PLAIN.seq // 32)), np.uint32)
-    for row, column in np.argwhere(np.ones(topk_indices.shape[1:], bool)):
-        index = int(topk_indices[0, row, column])
-        with np.errstate(over="ignore"):
-            words[0, row, index // 32] += np.uint32(1 << index % 32)
-    return words
-
-
 HEADED = MaskWorkload(rows=6, seq=300, topk=40, head_dim=8)
 BROKEN = [
     ("kept_count", strictly_above, "39 to 39 columns are open of topk 40"),
     ("kept_count", at_most, "though none ties"),
     ("no_nan", arithmetic, "6 results are NaN where each row has one NaN score"),
-    ("no_nan", infinite, "240 results are NaN"),
     ("no_nan", unshifted, "are NaN where logits are in the thousands"),
     ("all_masked_row", latest, "rows have no open column, the first is [0, 0]"),
     ("all_masked_row", next_column, "1 rows have no open column"),
-    ("matches_indices", rescored, "other columns are open"),
     ("matches_indices", no_last_column, "6 of the indices are closed, 0 other columns"),
     ("matches_indices", next_column, "are closed"),
     ("order_of_indices", by_last_index, "columns change when the indices are ascending"),
     ("duplicates", exactly_once, "of the indices are closed"),
-    ("duplicates", added_bits, "of the indices are closed"),
 ]
 
 
 @pytest.mark.parametrize(("name", "broken", "says"), BROKEN, ids=[f"{n}-{b.__name__}" for n, b, _ in BROKEN])
 def test_a_broken_one_is_caught(name, broken, says):
     assert_failed(verdict(name, HEADED if broken is unshifted else PLAIN, broken), says)
-
-
-@pytest.mark.parametrize("broken", [by_last_index, exactly_once, added_bits, latest, arithmetic])
-def test_no_contract_would_have_caught_these(broken):
-    """They are right on the seeded inputs: only the check tells."""
-    made = trial(PLAIN, broken)
-    opened = selection_mask(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
-    if broken is added_bits:
-        bits = (made.result[..., None] >> np.arange(32, dtype=np.uint32) & 1).reshape(1, PLAIN.rows, -1)
-        assert np.array_equal(bits[..., : PLAIN.seq] == 1, opened)
-    else:
-        assert np.array_equal(made.result == 0, opened)
 
 
 def test_a_closed_visible_index_counts_under_causal_and_a_hidden_one_does_not():

@@ -7,7 +7,7 @@ from impls.mla import _torch, naive
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload
 from tests.impls.judgements import assert_failed, judged
-from tests.impls.mla_trial import CHECKS, UNEVEN, drawn, trial
+from tests.impls.mla_trial import CHECKS, UNEVEN, trial
 from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
@@ -65,10 +65,6 @@ def unguarded(x, weight):
     return x / x.square().mean(-1, keepdim=True).sqrt() * weight
 
 
-def unnormed(x, weight):
-    return x * weight
-
-
 def whole_blocks(w, weights):
     """Scales of whole blocks only: what is left at an end takes the block's before it."""
     import torch
@@ -84,12 +80,6 @@ def whole_blocks(w, weights):
     return made
 
 
-def unscaled(w, weights):
-    """Numbers without their scales."""
-    ones = {name: array * 0 + 1 for name, array in weights.items() if name.endswith("_scale")}
-    return RIGHT["dequantise"](w, {**weights, **ones})
-
-
 HALF = MlaWorkload(seq=40, dtype="bf16")
 PLAIN = MlaWorkload(seq=40)
 PACKED = MlaWorkload(seq=20, weights="fp8_block")
@@ -103,18 +93,16 @@ BROKEN = [
     ("content_matters", PLAIN, "joined_queries", without_content, "moves by"),
     ("content_matters", HALF, "joined_queries", without_content, "moves by"),
     ("input_scales", PLAIN, "_norm", unguarded, "small: result"),
-    ("input_scales", PLAIN, "_norm", unnormed, "large first: result"),
     ("input_scales", PLAIN, "probabilities", unshifted, "not finite where tokens are 1024 times"),
     ("no_nan", PLAIN, "_norm", unguarded, "not finite zero"),
     ("fp8_dequant", PACKED, "dequantise", whole_blocks, "relative RMS"),
-    ("fp8_dequant", PACKED, "dequantise", unscaled, "relative RMS"),
 ]
 
 
 def breaks(monkeypatch, what, broken):
     """`naive` with one of its parts replaced."""
     monkeypatch.setattr(_torch if what in {"_norm", "probabilities"} else naive, what, broken)
-    if broken in {whole_blocks, unscaled}:
+    if broken is whole_blocks:
         monkeypatch.setitem(mla.CONFIGS, "small", UNEVEN["small"])
     return naive.naive
 
@@ -127,19 +115,6 @@ def breaks(monkeypatch, what, broken):
 def test_a_broken_one_is_caught(monkeypatch, check, w, what, broken, says):
     assert CHECKS[check].concerns("dense", "fwd", (), w)
     assert_failed(CHECKS[check].judge(trial(w, breaks(monkeypatch, what, broken))), says)
-
-
-UNSEEN = (clamped, unshifted, lost, of_the_first, shifted_above, faint, unguarded)
-
-
-@pytest.mark.parametrize(
-    ("w", "what", "broken"),
-    {row[3]: row[1:4] for row in reversed(BROKEN) if row[3] in UNSEEN}.values(),
-    ids=lambda given: getattr(given, "__name__", ""),
-)
-def test_no_contract_would_have_caught_these(monkeypatch, w, what, broken):
-    """They are right on the seeded inputs of the workload: only the check tells."""
-    assert judged(FAMILY, breaks(monkeypatch, what, broken), w).passed
 
 
 def test_checks_concern_what_they_can_judge():
@@ -181,12 +156,6 @@ def test_larger_tokens_are_allowed_what_their_scores_lose():
     assert growth(MlaWorkload(seq=1, q_lora="on"), 4.0) == 4
     figures = judged(FAMILY, naive.naive, MlaWorkload(seq=20, input_scale=2.0)).figures
     assert figures["relative_rms_bound"] == 4 * 2e-5
-
-
-def test_a_trial_is_of_the_seeded_inputs():
-    made = trial(HALF, naive.naive)
-    assert set(made.inputs) == {"x", "weights", "freqs"}
-    assert made.result.dtype == made.inputs["x"].dtype == drawn(HALF)["x"].dtype
 
 
 GOOD = (V.naive, V.absorb, V.fast_path, V.naive_chunked, V.naive_sdpa, V.absorb_sdpa)

@@ -16,13 +16,9 @@ PLAIN = OffsetsWorkload(batch=2, seq=64, max_segments=5)
 SHORT = replace(PLAIN, kind="bottom_right")
 
 
-def trial(w, build):
-    """The trial of a builder whose callables take numpy arrays."""
-    return trial_of(FAMILY, w, build, lambda function, inputs: function(**inputs))
-
-
 def verdict(name, w, build):
-    return CHECKS[name].judge(trial(w, build))
+    """What a check says of a builder whose callables take numpy arrays."""
+    return CHECKS[name].judge(trial_of(FAMILY, w, build))
 
 
 def right(w):
@@ -132,13 +128,6 @@ def late(answer, inputs, w):
     return (*answer[:2], *(np.where(part >= 0, part + 1, part) for part in answer[2:]))
 
 
-def spans(answer, inputs, w):
-    """A length is the way to the next start, with the padding between."""
-    for part, starts in zip(answer[:2], answer[2:], strict=True):
-        part[:, 0] = np.where(starts[:, 1] > 0, starts[:, 1] - starts[:, 0], part[:, 0])
-    return answer
-
-
 BROKEN = [
     ("golden", PLAIN, counted, "G3, G4, G5, G6, G10a, G10b differ; of G3 kv_seqlens are [4, 10, 0]"),
     ("golden", PLAIN, changed(ends_at_seq), "G1, G2, G3, G4, G5, G6, G7, G9, G10a, G10b differ"),
@@ -158,7 +147,6 @@ BROKEN = [
     ("short_striped_segments", SHORT, filled, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
     ("short_striped_segments", SHORT, counted, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
     ("cu_seqlens_round_trip", PLAIN, changed(late), "row 0's q ids do not come back"),
-    ("cu_seqlens_round_trip", PLAIN, changed(spans), "row 0's q tokens are other than its cu_seqlens count"),
     ("cu_seqlens_round_trip", PLAIN, changed(ends_at_seq), "has a q offset behind its last segment"),
 ]
 
@@ -172,15 +160,6 @@ def test_only_plain_cases_are_put_to_the_vectors():
     for check in FAMILY.checks:
         assert not check.concerns("exact", "fwd", _checks_golden.FIELDS, replace(SHORT, layout="striped"))
         assert check.concerns("exact", "fwd", _checks_golden.FIELDS, SHORT)
-
-
-@pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
-def test_no_contract_would_have_caught_these(build):
-    """On rows of the seeded kind they are right: only the check tells."""
-    w = replace(SHORT, batch=1)
-    made = trial(w, build)
-    want = right(w)(**FAMILY.inputs(w, np.random.default_rng(3)))
-    assert all(np.array_equal(a, b) for a, b in zip(made.result, want, strict=True))
 
 
 def test_a_batch_is_held_to_its_rows_and_the_vectors_each_alone():

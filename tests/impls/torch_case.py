@@ -98,6 +98,16 @@ def flat(tree):
     return sorted((".".join(map(str, path)), tuple(part.shape), kind(part)) for path, part in walk(tree))
 
 
+def products(function, inputs):
+    """FLOPs of the matrix products that a call dispatches."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        function(**inputs)
+    return counter.get_total_flops()
+
+
 def operators(implementation, family, w):
     """The operators of a forward over fake tensors, each with its shapes: equal for equal programs."""
     import torch

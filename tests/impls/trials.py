@@ -9,7 +9,11 @@ from tests.impls.torch_case import flat, named
 NOTHING = Static.none("nothing was compiled")
 
 
-def trial_of(family, w, build, run, *, pull=None, seed=3, static=NOTHING, options=None):
+def call_plainly(function, inputs):
+    return function(**inputs)
+
+
+def trial_of(family, w, build, run=call_plainly, *, pull=None, seed=3, static=NOTHING, options=None):
     """The trial of a builder; `run(function, inputs)` is its answer, `pull` that of a backward mode."""
     function = build(w)
     inputs = named(function, family.inputs(w, np.random.default_rng(seed)))

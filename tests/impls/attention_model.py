@@ -1,64 +1,21 @@
-"""Attention key by key, right or with one published mistake: what the checks of the family are tried on.
+"""MSLK's sparse attention and dense attention key by key, right or with published mistakes, in torch.
 
-`mistakes` are names; each is a sentence in `MISTAKES`. Everything is a mask over all keys and plain
-autograd, in torch.
+What references are compared with, and what the checks of the family are tried on. Everything is a mask over
+all keys and plain autograd; a mistake is a name, which stands where it is made.
 """
 
 import dataclasses
 from itertools import pairwise
 
-import numpy as np
-import pytest
-
-from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.torch_case import gradients, run
-from tests.impls.trials import trial_of
-
-MISTAKES = {
-    "next key": "a query sees the key after its own",
-    "block numbers": "block numbers are compared with token numbers",
-    "one mean": "all queries of the row are averaged to select, not those of the tile",
-    "sentinel": "hidden scores are −1e4",
-    "selected sentinel": "blocks of the future score −1e4",
-    "nan": "a softmax of nothing is NaN",
-    "block 0": "a pick that does not exist is block 0, again",
-    "whole blocks": "twice as many blocks are read as were selected: the neighbours with them",
-    "one fewer": "a pick is left out",
-    "wider": "the window keeps one more key",
-    "narrower": "the window keeps one key less",
-    "rounded down": "the last tile and the last group are not scored",
-    "interleaved": "query head h reads key head h % kv_heads",
-    "no share": "without gates branches are added, not averaged",
-    "packed tiles": "tiles are cut from the packed row, not from its sequences",
-    "one row": "packed sequences see each other",
-    "compressed lost": "no gradient through the compressed branch",
-    "selected lost": "no gradient through the selected branch",
-    "window lost": "no gradient through the window",
-    "own tile": "the pullback of the selected branch knows the tile's own blocks alone",
-    "all keys": "the pullback of the selected branch knows more keys than were read",
-    "last key lost": "the pullback never comes to the last key",
-    "neighbour": "a sequence's pullback holds something of the one before it",
-}
-
-
-def trial(w, builder, mode="fwd", *, run=run):
-    """The trial of a builder, of torch callables if not said otherwise."""
-    cotangent = np.random.default_rng(4).standard_normal((w.batch, w.seq, w.heads, w.head_dim))
-
-    def pull(function, inputs):
-        return {"gradients": gradients(function, inputs, cotangent)[1]}
-
-    return trial_of(FAMILY, w, builder, run, pull=pull if mode == "bwd" else None)
+UPSTREAM = ("block 0", "wider", "blocks of 128")  # its differences from the formula
 
 
 def sparse(*mistakes):
-    """A builder of MSLK's three branches."""
-    assert set(mistakes) <= MISTAKES.keys()
+    """A builder of MSLK's three branches; of `groups` of means, or with UPSTREAM's differences."""
     return lambda w: packed(w, lambda own, at: Sparse(own, frozenset(mistakes), at), mistakes)
 
 
 def dense(*mistakes):
-    assert set(mistakes) <= MISTAKES.keys()
     return lambda w: packed(w, lambda own, _: Dense(own, frozenset(mistakes)), mistakes)
 
 
@@ -137,9 +94,10 @@ class Sparse(Dense):
         past = keys <= t + ("next key" in made)
         width = w.window + ("wider" in made) - ("narrower" in made)
         with torch.no_grad():
-            times = self.picked(q, means[0]).repeat_interleave(w.block, -1)[..., : w.seq] * past
+            times, groups = self.picked(q, means[0])
+            times = times.repeat_interleave(w.block, -1)[..., : w.seq] * past
         branches = [
-            self.attend(q, *means, starts <= t),
+            self.attend(q, *means, (starts <= t) * groups),
             self.attend(q, k, v, times),
             self.attend(q, k, v, past & (keys > t - width)),
         ]
@@ -155,11 +113,12 @@ class Sparse(Dense):
         return sum(branches[i] * gates[..., i, None] for i in range(3))
 
     def picked(self, q, means):
-        """How often each query reads each block, [b, heads, rows, blocks]."""
+        """How often each query reads each block, and whether its mean; both [b, heads, rows, blocks]."""
         import torch
 
         w, made = self.w, self.mistakes
         result = torch.zeros(q.shape[0], w.heads, w.seq, means.shape[1])
+        in_groups = torch.ones_like(result)
         place = (torch.arange(w.seq) + self.begin) // w.tile
         starts = torch.arange(means.shape[1]) * w.block
         for tile in place.unique().tolist():
@@ -176,16 +135,21 @@ class Sparse(Dense):
             times = torch.zeros_like(scores).scatter_add(-1, index, real.to(scores.dtype))
             if "whole blocks" in made:
                 times = ((times > 0) | (times.roll(1, -1) > 0)).to(scores.dtype)
+            if "blocks of 128" in made and w.block < 128:
+                parts = (times > 0).unflatten(-1, (-1, 128 // w.block))
+                times = parts.any(-1, keepdim=True).expand_as(parts).flatten(-2)
             result[:, :, rows] = times[:, :, None].to(result.dtype)
-        return result
+            if "groups" in made:
+                in_groups[:, :, rows] = self.best_groups(scores)[:, :, None].to(result.dtype)
+        return result, in_groups
 
+    def best_groups(self, scores):
+        """Whether each block is of a group whose blocks, as far as they are seen, have the largest mean."""
+        import torch
 
-@pytest.mark.torch
-@pytest.mark.parametrize(("semantics", "model"), [("nsa_mslk", sparse()), ("dense", dense())])
-@pytest.mark.parametrize("varlen", [False, True])
-def test_without_a_mistake_it_is_the_reference(semantics, model, varlen):
-    w = AttentionWorkload(seq=96, heads=4, kv_heads=2, head_dim=8, block=8, selected=3, window=20, tile=32)
-    w = dataclasses.replace(w, varlen=varlen, dtype="f64")
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    expected = run(FAMILY.semantics[semantics].reference(w, None), inputs, wide=True)
-    np.testing.assert_allclose(run(model(w), inputs), expected, rtol=1e-10, atol=1e-12)
+        number = torch.arange(scores.shape[-1]) // self.w.compressed_block
+        member = (number == number.unique()[:, None]) & torch.isfinite(scores)[..., None, :]
+        sums = torch.where(member, scores[..., None, :], 0).sum(-1)
+        average = torch.where(member.any(-1), sums / member.sum(-1), -torch.inf)
+        best = average.topk(min(self.w.compressed_selected, average.shape[-1]), -1).indices
+        return (number == best[..., None]).any(-2)
