@@ -30,7 +30,6 @@ from harness.gate.timed.run import (
     store_gate,
 )
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.run.case.case_state import KernelsRun
 from harness.sweep.settings import Accept
 from tests.gate.timed.fakes import pair_of
 from tests.goldens import assert_golden, scenes
@@ -67,7 +66,7 @@ def timed(*effects, program=None, rounds=(), kernels=((), ()), plan=None, **ledg
     """The verdict on one case whose pairs had these effects."""
     paired = pair_of(program=program)
     for side, counts in zip((CANDIDATE, BASE), kernels, strict=True):
-        paired.sides[side].kernels = KernelsRun(counts)
+        paired.sides[side].kernels_run = counts
     result = TimedResult((paired,), ledger_of(*effects, **ledger), {case().id: rounds})
     return module.verdicts(plan or gate_plan(), result, ASKING)
 
