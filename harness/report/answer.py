@@ -45,7 +45,7 @@ def answer(panel: SuiteResults) -> list[str]:
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
-        *(_fastest(panel), _doubt(panel), _not_ranked(panel), _against_baseline(panel), _in_a_step(panel)),
+        *(_fastest(panel), _doubt(panel), other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
         *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
         *map(describe_model, panel.models_here),
     )
@@ -89,12 +89,12 @@ def _clock(panel: SuiteResults) -> str:
 
 
 def other_clocks(panel: SuiteResults) -> str:
-    """`exact, timed by the host's clock, the others by the device's`; empty where one clock has timed all."""
+    """`Not ranked: exact, timed by the host's clock, the others by the device's.`; empty with one clock."""
     clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
     clocks = ((short_label(name), clock_of(time.method)) for name, time in timed if time)
     others = {name: own for name, own in clocks if own != clock}
     by = f"by the {' and '.join(dict.fromkeys(others.values()))}'s clock, the others by the {clock}'s"
-    return f"{_list([*others])}, timed {by}" if others else ""
+    return f"Not ranked: {_list([*others])}, timed {by}." if others else ""
 
 
 def _doubt(panel: SuiteResults) -> str:
@@ -106,12 +106,6 @@ def _doubt(panel: SuiteResults) -> str:
         f"Doubtful at {_name_lengths(sorted(lengths))}: other programs took the processor while these were "
         "timed. Measure again on a quiet machine."
     )
-
-
-def _not_ranked(panel: SuiteResults) -> str:
-    """The implementations that another clock has timed, which are not ranked with the others."""
-    others = other_clocks(panel)
-    return f"Not ranked: {others}." if others else ""
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
@@ -210,13 +204,13 @@ def _against_baseline(panel: SuiteResults) -> str:
     if not labels_by_finding:
         return ""
     found = sorted(labels_by_finding, key=lambda finding: _ORDER.index(finding[0]))
-    groups = [f"{_join(*each)}: {', '.join(labels_by_finding[each])}" for each in found]
+    groups = [f"{' '.join(each).rstrip()}: {', '.join(labels_by_finding[each])}" for each in found]
     return f"Against {short_label(panel.baseline)}: {'; '.join(groups)}."
 
 
 def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
     """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
-    return _join(*_verdict_and_place(finding, crossing))
+    return " ".join(_verdict_and_place(finding, crossing)).rstrip()
 
 
 def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[str, str]:
@@ -236,10 +230,6 @@ def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[s
     if finding.before:
         return finding.before[0], f"until {format_count(finding.before[1])}, then {verdict}"
     return verdict, f"at every length to {at}" if finding.everywhere else f"at {at}"
-
-
-def _join(verdict: str, place: str) -> str:
-    return f"{verdict} {place}".rstrip()
 
 
 def _in_a_step(panel: SuiteResults) -> str:

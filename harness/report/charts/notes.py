@@ -11,12 +11,11 @@ from harness.analysis.compare_runs import BOTH_INTERVALS
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate, required
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected, grouped
-from harness.core.record import Record, state_bound
+from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.finding import by_meaning
 from harness.report.format import short_label, status_words
-from harness.run.processes.output_log import MORE_MEMORY
 
 REASON_WIDTH = 180
 
@@ -130,15 +129,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     """The failures, each with its own reason."""
     for cell in grid.cells:
         if cell.failed:
-            yield Remark.of(cell, f"{status_words(cell.status)}: {_cause(cell.failed)}")
-
-
-def _cause(failed: Record) -> str:
-    """A reason without its remedy, which the table has: a chart is read where nothing is run again."""
-    reason = failed.reason or ""
-    if failed.status == "oom":  # whose reason ends with words of the harness, whatever was raised
-        reason = reason.removesuffix(MORE_MEMORY).rstrip(" :;")
-    return shorten(reason)
+            yield Remark.of(cell, f"{status_words(cell.status)}: {shorten(cell.failed.reason or '')}")
 
 
 def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.results import SuiteRecords, representative
+from harness.analysis.results import representative
 from harness.analysis.roofline import DRAM, Roofline
 from harness.analysis.suite_results import SuiteResults
 from harness.catalog.accelerators import accelerator_called, accelerators
 from harness.core.fingerprint_identity import accelerator_name
-from harness.core.grouped import collected
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_bytes, format_count, format_seconds
 from harness.report import format as fmt
@@ -43,51 +42,20 @@ def device_bound(record: Record, target: str) -> DeviceBound | None:
     )
 
 
-def device_bounds(panel: SuiteRecords, target: str) -> dict[str, dict[int, DeviceBound]]:
-    """The bounds of a panel's implementations on one accelerator, by name and by length, shortest first."""
-    known = (
-        (records.label, (records[0].seq, found))
-        for records in panel.by_case.values()
-        if (found := device_bound(representative(records), target))
-    )
-    return {label: dict(sorted(found)) for label, found in collected(known).items()}
-
-
-def first_below(bounds: dict[str, dict[int, DeviceBound]], baseline: str) -> dict[str, int]:
-    """Implementation → the length from which on its bound is below the baseline's, to the longest of both."""
-    begins: dict[str, int] = {}
-    base = bounds.get(baseline, {})
-    for label, own in bounds.items():
-        shared = [seq for seq in own if seq in base]
-        above = [seq for seq in shared if own[seq].seconds >= base[seq].seconds]
-        below = [seq for seq in shared if not above or seq > above[-1]]
-        if below:
-            begins[label] = below[0]
-    return begins
-
-
 def bound_lines(panel: SuiteResults) -> list[str]:
-    """Per accelerator, the bounds at the longest length, and from where on one is below the baseline's.
-
-    No line where all implementations have the same bounds.
-    """
+    """Per accelerator the bounds at the longest length; no line where all implementations have the same."""
     lines: list[str] = []
     for target in panel.compiled_targets:
-        bounds = device_bounds(panel, target)
-        longest = max((seq for own in bounds.values() for seq in own), default=0)
-        begins = first_below(bounds, panel.baseline)
-        said: list[str] = []
-        for label in panel.implementations:
-            if longest not in (own := bounds.get(label, {})):
-                continue
-            unit = " (bytes)" if own[longest].by == "bytes" else ""
-            text = f"{short_label(label)} {format_seconds(own[longest].seconds)}{unit}"
-            if label in begins:
-                shortest = ", the shortest compiled" if begins[label] == min(own) else ""
-                start = format_count(begins[label])
-                text += f" (below {short_label(panel.baseline)}'s from {start} on{shortest})"
-            said.append(text)
-        if len({own.get(longest) for own in bounds.values()} - {None}) > 1:
+        bounds = {
+            (records[0].seq, records.label): found
+            for records in panel.by_case.values()
+            if (found := device_bound(representative(records), target))
+        }
+        longest = max((seq for seq, _ in bounds), default=0)
+        own = {label: bounds[longest, label] for label in panel.implementations if (longest, label) in bounds}
+        if len(set(own.values())) > 1:
+            units = {"bytes": " (bytes)", "FLOPs": ""}
+            said = (f"{short_label(of)} {format_seconds(b.seconds)}{units[b.by]}" for of, b in own.items())
             how = "by the family's formulas at documented rates, at least"
             lines.append(f"{target}: a call at {format_count(longest)} takes, {how}: {'; '.join(said)}.")
     return lines

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from harness.core.grouped import collected
 from harness.report.format import ABSENT
-from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, Footnotes, TableData, shorten, superscripts
 
 GAP = 2
@@ -69,10 +68,6 @@ class FittedTable:
             if self._slack >= 0 or not self.columns[i].column.rank:
                 break
             self.shown.remove(i)
-
-    @property
-    def cells(self) -> Iterator[Cell]:
-        return (row[i] for row in self.table.rows for i in self.shown)
 
     @property
     def _slack(self) -> int:
@@ -201,7 +196,8 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
     for page in pages:
         fitted = [FittedTable(console, table, notes) for table in page.tables if table.rows]
         drawn.append([each for each in fitted if len(each.shown) > 1])  # names alone say nothing
-    notes = Footnotes((cell for fitted in drawn for each in fitted for cell in each.cells), few=few)
+    shown = (row[i] for fitted in drawn for each in fitted for row in each.table.rows for i in each.shown)
+    notes = Footnotes(shown, few=few)
     for page, fitted in zip(pages, drawn, strict=True):
         for place, each in enumerate(fitted):
             if each.table.title:
