@@ -96,12 +96,11 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class MeasuredShard:
-    """A shard's run as it is sent to the driver: its files, its cases counted by status, and its messages."""
+    """A shard's run as it is sent to the driver: its files, and its cases counted by status."""
 
     run: str
     files: Mapping[str, bytes]
     counts: Mapping[str, int]
-    messages: tuple[str, ...] = ()
 
 
 class MeasuringNode:
@@ -144,12 +143,11 @@ class MeasuringNode:
         )
         for old in all_runs(self.results)[:-KEPT_RUNS]:
             shutil.rmtree(old.path, ignore_errors=True)
-        listener = _Messages()
-        done = self._run(request, order.targets, listener)
+        done = self._run(request, order.targets, _Silent())
         if done.interrupted:
             raise MachineError("it was stopped there")
         counts = Counter(record.status for record in done.records)
-        return MeasuredShard(done.folder.id, run_files(done.folder.path), counts, tuple(listener.texts))
+        return MeasuredShard(done.folder.id, run_files(done.folder.path), counts)
 
     def _run(self, request: Request, targets: Sequence[str], listener: Listener) -> Done:
         if request.depth == "static":
@@ -157,16 +155,10 @@ class MeasuringNode:
         return conduct(request, listener)
 
 
-class _Messages:
-    """A listener that keeps the messages of a run for the driver, and shows nothing on the node."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.texts.append(text)
+class _Silent:
+    """A listener that shows nothing on the node."""
 
     def ignore(self, *_: object, **__: object) -> None:
         """Do nothing."""
 
-    group_started = case_state = pause = resume = group_finished = close = ignore
+    group_started = case_state = pause = resume = group_finished = message = close = ignore
