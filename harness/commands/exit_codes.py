@@ -28,7 +28,6 @@ FORMER_WORDS = {
     "profile --cold": "a first call is timed from outside, as by hyperfine 'python my_script.py'",
     "run --figures": "static compiles every case, and says what each plans",
     "run --max-seq": "static --max-seq finds the longest length whose planned memory fits",
-    "runs --keep": "a run is a folder of results/runs, oldest first; delete those that you do not need",
     "sensitivity --factor": "the table has each ratio to the first distribution with its interval",
     "sentinel": "static --against py:OLD compares every figure with another environment's",
     "static --stages": "profile counts and times stages; static has the FLOPs and bytes of the whole call",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
@@ -15,6 +15,7 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.shown_text import SPELLED, escape_json
 from harness.core.typed_command import quick_notes
+from harness.core.units import format_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.session import Done
+    from harness.store.prune import PrunedRun
     from harness.store.stored_run import Stored
     from harness.sweep.schedule import Schedule
 
@@ -214,6 +216,19 @@ def print_machine_speedups(found: Sequence[MachineSpeedups], *, json: bool) -> N
         print_json({"comparisons": data, "fingerprints": facts})
     else:
         compare_runs.print_machine_speedups(console(), found)
+
+
+def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
+    """Print, one by one, which runs are deleted, or would be, and which are left."""
+    if json:
+        print_json({"dry_run": dry_run, "runs": [vars(run) for run in pruned]})
+        return
+    verb = "would delete" if dry_run else "deleted"
+    for run in pruned:
+        said = (
+            f"left {run.path}: {run.left}" if run.left else f"{verb} {run.path} ({format_bytes(run.bytes)})"
+        )
+        print_line(said)
 
 
 def print_lines(what: str, lines: Sequence[str], *, json: bool) -> None:

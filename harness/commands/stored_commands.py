@@ -7,7 +7,7 @@ import typer
 from harness.commands import options, output
 from harness.commands.measured_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, flag, option
-from harness.commands.options import LIMITS, OUTPUT, PLACES, SELECTION, Text, Words, split_words
+from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.commands.sectioned_command import command
 
 group = typer.Typer()
@@ -46,17 +46,22 @@ def show(
 @command(group, "runs")
 def runs(
     cases: Words = argument("Cases by id or pattern, as 'mask/scatter@*'; none: list the runs."),
+    keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
+    dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """List stored runs, or show a case over all runs of this machine."""
+    """List stored runs, or show a case over all runs of this machine. --keep N deletes all but the newest."""
     from harness.commands.stored import list_runs, print_trends
     from harness.report.tables.listing import runs_table
+    from harness.store.prune import prune
 
     results = place.project().results
     if cases:
         print_trends(results, cases, json=json)
+    elif keep is not None:
+        output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
     else:
         listed = list_runs(results)
         output.print_table({"runs": [vars(run) for run in listed]}, lambda: runs_table(listed), json=json)

@@ -34,8 +34,6 @@ from harness.sweep.schedule import identity, part_of, plan
 from harness.sweep.select import Shard
 from harness.sweep.settings import Settings
 
-KEPT_RUNS = 3  # of its own, on a node's disk
-
 
 @cache
 def program() -> str:
@@ -126,7 +124,7 @@ class MeasuringNode:
         return NodeInfo(program(), {**found["fingerprint"], "gpu": found["gpu"]}, os.nice(0))
 
     def measure(self, order: SweepOrder, index: int) -> MeasuredShard:
-        """Measure a shard. MachineError where this node cannot. Its latest runs stay on its disk."""
+        """Measure a shard. MachineError where this node cannot; its run stays on the disk until `forget`."""
         own, given = Settings(), order.config.given
         follows = {"threads": "threads", "memory": "memory_bytes"}
         settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
@@ -141,13 +139,17 @@ class MeasuringNode:
             checks=order.checks,
             wait=True,
         )
-        for old in all_runs(self.results)[:-KEPT_RUNS]:
-            shutil.rmtree(old.path, ignore_errors=True)
         done = self._run(request, order.targets, _Silent())
         if done.interrupted:
             raise MachineError("it was stopped there")
         counts = Counter(record.status for record in done.records)
         return MeasuredShard(done.folder.id, run_files(done.folder.path), counts)
+
+    def forget(self, run: str) -> None:
+        """Delete a run that lies with the driver."""
+        for folder in all_runs(self.results):
+            if folder.id == run:
+                shutil.rmtree(folder.path, ignore_errors=True)
 
     def _run(self, request: Request, targets: Sequence[str], listener: Listener) -> Done:
         if request.depth == "static":

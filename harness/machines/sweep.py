@@ -65,6 +65,7 @@ def measure_on(
                 else:
                     del missing[index]
                     arrived.add(measured.run)
+                    cluster.forget(node, measured.run)
                     became = ", ".join(f"{times} {status}" for status, times in measured.counts.items())
                     tell(f"{node}: shard {index}/{count}: {became or 'no case'}")
         except KeyboardInterrupt:

@@ -15,7 +15,7 @@ EXCLUSIONS = {command: exclusions for command, (exclusions, _) in conflicts().it
 NEEDS = {command: needs for command, (_, needs) in conflicts().items()}
 COMMANDS = typer.main.get_command(app).commands
 CHANGES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text("utf-8"))
-VALUES = {"--replicates": "2", "--max-pairs": "8", "--to": "csv"}
+VALUES = {"--replicates": "2", "--max-pairs": "8", "--keep": "3", "--to": "csv"}
 WORDS = {KERNEL: ["mine.py::kernel"], MODELS: ["models", "kimi-k2"], ALL_MODELS: ["models"]}
 
 

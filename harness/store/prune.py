@@ -1,0 +1,60 @@
+"""Deleting old runs: the newest stay, and so does whatever is not plainly an old run of this folder."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import MachineError, UsageError
+from harness.core.file_lock import holder_of
+from harness.store.find import all_runs
+from harness.store.runs import LOCK, is_run_id, run_lock
+
+
+@dataclass(frozen=True)
+class PrunedRun:
+    """An old run, and the bytes of its files. `left` says why it was not deleted; empty: it was."""
+
+    path: str
+    bytes: int
+    left: str
+
+
+def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
+    """Delete the runs under `results`/runs but the newest `keep`; what became of each, oldest first.
+
+    Links, and folders that somebody renamed, are none of them; a run that a process writes is left alone.
+    UsageError for a `keep` below 1, and where `results`/runs is a link; MachineError where a run cannot be
+    deleted.
+    """
+    runs = results / "runs"
+    if keep < 1:
+        raise UsageError(f"--keep {keep}: at least one run stays; to have none, delete {runs}")
+    if runs.is_symlink():
+        raise UsageError(f"{runs} is a link; name the results that it leads to with --results")
+    plain = [run.path for run in all_runs(results) if is_run_id(run.id) and not run.path.is_symlink()]
+    for path in plain[:-keep]:
+        holder = holder_of(path / LOCK)
+        left = f"it is being written by {holder}" if holder else ""
+        size = 0 if left else _size_of(path)
+        if not left and not dry_run:
+            _delete(path)
+        yield PrunedRun(str(path), size, left)
+
+
+def _size_of(path: Path) -> int:
+    """The bytes of all files below a folder."""
+    return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
+
+
+def _delete(path: Path) -> None:
+    def refuse(problem: str) -> None:
+        raise MachineError(problem)
+
+    try:
+        with run_lock(path, "seqsweep runs --keep", refuse):
+            shutil.rmtree(path)
+    except OSError as error:
+        raise MachineError(
+            f"{path}: cannot be deleted ({error.strerror or error}); delete it yourself"
+        ) from None
