@@ -23,7 +23,7 @@ NOT_OURS = "it belongs to another user"
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds a lock. `who` is its command as it signed."""
+    """The process that holds a lock. `who` is its command as it signed, or its user if that is another."""
 
     pid: int
     who: str
@@ -46,7 +46,7 @@ class FileLock:
         self.descriptor = _open(path, os.O_RDWR | os.O_CREAT)
         self.held = False
         try:
-            os.fchmod(self.descriptor, 0o644)  # other users see who holds it
+            os.fchmod(self.descriptor, 0o600)  # who can open it can hold it, and block its user
         except OSError:
             self.close()
             raise
@@ -103,8 +103,8 @@ def holder_of(path: Path) -> Holder | None:
 def _open(path: Path, flags: int) -> int:
     # In a folder that everybody may write to, a link could lead anywhere. A child that inherited the
     # descriptor would hold the lock after this process's death.
-    descriptor = open_descriptor(path, flags | os.O_NOFOLLOW, 0o644)
-    if flags & os.O_RDWR and os.fstat(descriptor).st_uid != os.geteuid():
+    descriptor = open_descriptor(path, flags | os.O_NOFOLLOW, 0o600)
+    if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
         raise OSError(errno.EPERM, NOT_OURS)
     return descriptor

@@ -1,21 +1,27 @@
 """Device lock: one benchmark per device at a time, because two at once would measure each other.
 
-Each user has a lock file of their own, which the others may read. Two benchmarks do not see each other across
-containers, or with different TMPDIR.
+Each user has a lock file of their own. Locks of other users are found in the kernel's list of held locks,
+which needs no permission to open their files; so no user can block another's file either. Two benchmarks do
+not see each other across containers, or with different TMPDIR.
 """
 
 import os
+import pwd
+import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
-from harness.core.file_lock import FileLock, Holder, holder_of
+from harness.core.file_lock import FileLock, Holder
 from harness.core.scratch_folder import temporary_root
 from harness.core.typed_command import typed_command
 
 POLL_SECONDS = 0.5
+LISTED = Path("/proc/locks")
+# `1: FLOCK  ADVISORY  WRITE 4242 fe:00:2146409 0 EOF`: process, and inode of the file (proc_locks(5)).
+HELD = re.compile(r"^\d+: FLOCK +ADVISORY +WRITE +(\d+) \w+:\w+:(\d+) ", re.MULTILINE)
 
 
 def lock_path(device: str) -> Path:
@@ -69,9 +75,23 @@ def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | N
 
 
 def _other_user(device: str, own: Path) -> Holder | None:
-    """The holder of another user's lock of this device; None if there is none."""
+    """The holder of another user's lock of this device, by the kernel's list; None if there is none."""
+    try:
+        holders = {int(inode): int(pid) for pid, inode in HELD.findall(LISTED.read_text(encoding="ascii"))}
+    except OSError:  # a kernel without the list
+        return None
     for path in own.parent.glob(f"seqsweep-{device}-*.lock"):
-        with suppress(OSError):  # it has just gone, or cannot be opened
-            if path != own and (holder := holder_of(path)):
-                return holder
+        with suppress(OSError):  # the file or the process has just gone
+            status = path.stat(follow_symlinks=False)
+            pid = holders.get(status.st_ino)
+            # Inode numbers repeat across file systems, so the process must also belong to the file's owner.
+            if path != own and pid and Path(f"/proc/{pid}").stat().st_uid == status.st_uid:
+                return Holder(pid, f"of user {_name_of(status.st_uid)}", status.st_mtime)
     return None
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

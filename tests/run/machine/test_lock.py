@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,12 @@ def test_a_holder_that_has_not_said_its_name(where, content):
         assert held_by("cpu", where) == "another process, which has not said its name"
 
 
+def test_nobody_else_can_hold_it(where):
+    where.touch(0o666)
+    with device_lock("cpu", "seqsweep run", where):
+        assert where.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_of_somebody_else_is_refused(where, monkeypatch):
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
@@ -114,7 +121,8 @@ def test_a_lock_of_another_user_counts(where, tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
     theirs = tmp_path / "seqsweep-cpu-12345.lock"
     with holder(theirs) as other:
-        assert str(held_by("cpu", where)).startswith(f'process {other.pid} ("seqsweep run mask") for')
+        user = pwd.getpwuid(os.getuid()).pw_name
+        assert str(held_by("cpu", where)).startswith(f"process {other.pid} of user {user} for")
         heard = []
 
         def tell(sentence):
@@ -124,7 +132,6 @@ def test_a_lock_of_another_user_counts(where, tmp_path, monkeypatch):
         with device_lock("cpu", "run", where, wait=tell):
             assert len(heard) == 1
     assert held_by("cpu", where) is None
-    assert where.stat().st_mode & 0o777 == 0o644, "which others may read"
     with device_lock("cuda", "run", where), device_lock("cpu", "run", tmp_path / "other"):
         pass
 
