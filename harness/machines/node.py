@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,14 +27,12 @@ from harness.run.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.session import Done, Request, conduct
-from harness.store.prune import prune
+from harness.store.find import all_runs
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import identity, part_of, plan
 from harness.sweep.select import Shard
 from harness.sweep.settings import Settings
-
-KEPT_RUNS = 3  # of its own, on a node's disk
 
 
 @cache
@@ -95,12 +94,11 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class MeasuredShard:
-    """A shard's run as it is sent to the driver: its files, its cases counted by status, and its messages."""
+    """A shard's run as it is sent to the driver: its files, and its cases counted by status."""
 
     run: str
     files: Mapping[str, bytes]
     counts: Mapping[str, int]
-    messages: tuple[str, ...] = ()
 
 
 class MeasuringNode:
@@ -126,7 +124,7 @@ class MeasuringNode:
         return NodeInfo(program(), {**found["fingerprint"], "gpu": found["gpu"]}, os.nice(0))
 
     def measure(self, order: SweepOrder, index: int) -> MeasuredShard:
-        """Measure a shard. MachineError where this node cannot. Its latest runs stay on its disk."""
+        """Measure a shard. MachineError where this node cannot; its run stays on the disk until `forget`."""
         own, given = Settings(), order.config.given
         follows = {"threads": "threads", "memory": "memory_bytes"}
         settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
@@ -141,13 +139,17 @@ class MeasuringNode:
             checks=order.checks,
             wait=True,
         )
-        list(prune(self.results, KEPT_RUNS, dry_run=False))
-        listener = _Messages()
-        done = self._run(request, order.targets, listener)
+        done = self._run(request, order.targets, _Silent())
         if done.interrupted:
             raise MachineError("it was stopped there")
         counts = Counter(record.status for record in done.records)
-        return MeasuredShard(done.folder.id, run_files(done.folder.path), counts, tuple(listener.texts))
+        return MeasuredShard(done.folder.id, run_files(done.folder.path), counts)
+
+    def forget(self, run: str) -> None:
+        """Delete a run that lies with the driver."""
+        for folder in all_runs(self.results):
+            if folder.id == run:
+                shutil.rmtree(folder.path, ignore_errors=True)
 
     def _run(self, request: Request, targets: Sequence[str], listener: Listener) -> Done:
         if request.depth == "static":
@@ -155,16 +157,10 @@ class MeasuringNode:
         return conduct(request, listener)
 
 
-class _Messages:
-    """A listener that keeps the messages of a run for the driver, and shows nothing on the node."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.texts.append(text)
+class _Silent:
+    """A listener that shows nothing on the node."""
 
     def ignore(self, *_: object, **__: object) -> None:
         """Do nothing."""
 
-    group_started = case_state = pause = resume = group_finished = close = ignore
+    group_started = case_state = pause = resume = group_finished = message = close = ignore

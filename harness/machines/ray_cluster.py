@@ -63,6 +63,10 @@ class RayCluster:
             for answer in ready:
                 yield coming.pop(answer), self._get(answer)
 
+    def forget(self, node: str, run: str) -> None:
+        """Let a node delete a run that has arrived here."""
+        self._get(self.actors[node].forget.remote(run), time.monotonic() + ASK_SECONDS)
+
     def _get(self, answer: Any, deadline: float | None = None) -> Any:
         """An answer, or the error that the node raised, or one that says what became of the node."""
         seconds = None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -65,9 +65,9 @@ def measure_on(
                 else:
                     del missing[index]
                     arrived.add(measured.run)
+                    cluster.forget(node, measured.run)
                     became = ", ".join(f"{times} {status}" for status, times in measured.counts.items())
-                    for message in (*measured.messages, f"shard {index}/{count}: {became or 'no case'}"):
-                        tell(f"{node}: {message}")
+                    tell(f"{node}: shard {index}/{count}: {became or 'no case'}")
         except KeyboardInterrupt:
             interrupted = True
     joined = (run for run in collect([], results).joined if any(p.run in arrived for p in run.pieces))

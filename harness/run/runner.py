@@ -227,6 +227,13 @@ def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
     return totals(wall_s, {**spent, "other_s": max(0.0, wall_s - sum(spent.values()))})
 
 
+def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The overhead of a resumed run: seconds add up."""
+    names = [name for name in {**before, **now} if name.endswith("_s") and name != "work_s"]
+    total = {name: (before.get(name) or 0.0) + (now.get(name) or 0.0) for name in names}
+    return totals(total.pop("wall_s", 0.0), total)
+
+
 def totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
     """The wall seconds of a run, how much of them was work, and what they were spent on."""
     work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)

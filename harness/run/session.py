@@ -23,7 +23,7 @@ from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
 from harness.run.processes.worker_process import Processes
-from harness.run.runner import RunOutcome, reopen, run, run_to_continue
+from harness.run.runner import RunOutcome, add_overheads, reopen, run, run_to_continue
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder, new_run_id
 from harness.store.stored_run import Stored
@@ -146,9 +146,10 @@ def run_and_delete(
 
 
 def _write_end(folder: RunFolder, outcome: RunOutcome) -> None:
-    """Write the run's end, and the overhead of the last sitting that had something to measure."""
+    """Write the run's end and its overhead, summed over resumptions that had something to measure."""
     info = folder.info
-    overhead = outcome.overhead if outcome.groups else info.get("overhead") or outcome.overhead
+    before = info.get("overhead") or {}
+    overhead = add_overheads(before, outcome.overhead) if outcome.groups or not before else before
     finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
     folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
 

@@ -63,6 +63,7 @@ def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generat
 
 
 DAMAGED = "records.damaged.jsonl"
+WITHDRAWN = "records.withdrawn.jsonl"
 
 
 class RunFolder(StoredRun):
@@ -161,8 +162,7 @@ class RunFolder(StoredRun):
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
             return ()
         if rest:
-            aside = self.path / DAMAGED
-            replace(aside, (aside.read_bytes() if aside.exists() else b"") + _join_lines(rest))
+            self._set_aside(DAMAGED, _join_lines(rest))
         replace(path, mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
@@ -173,12 +173,21 @@ class RunFolder(StoredRun):
     def withdraw(self, keys: Collection[tuple[str, int]]) -> None:
         """Take the records of these cases and replicates out, so that they can be measured again.
 
-        Withdraw whole groups: half of an append is no group.
+        They move to records.withdrawn.jsonl. Withdraw whole groups: half of an append is no group.
         """
-        lines = list(self._lines())
-        kept = [line for line in lines if line.record is None or line.record.key[:2] not in keys]
-        if len(kept) < len(lines):
+        kept: list[Line] = []
+        out: list[Line] = []
+        for line in self._lines():
+            goes = line.record is not None and line.record.key[:2] in keys
+            (out if goes else kept).append(line)
+        if out:
+            self._set_aside(WITHDRAWN, _join_lines(out))
             replace(self.path / RECORDS, _join_lines(kept))
+
+    def _set_aside(self, name: str, out: bytes) -> None:
+        """Add to the file of this name, whole or not at all."""
+        aside = self.path / name
+        replace(aside, (aside.read_bytes() if aside.exists() else b"") + out)
 
 
 def _join_lines(out: Iterable[Line]) -> bytes:

@@ -98,6 +98,9 @@ class Here:
             gone = MachineError("it is gone") if node in self.dies else None
             yield node, gone or self.nodes[node].measure(order, index)
 
+    def forget(self, node, run):
+        self.nodes[node].forget(run)
+
     def close(self):
         pass
 
@@ -148,6 +151,7 @@ def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
     assert folder.info["command"] == ["seqsweep", "run", "--on", "pool"]
     assert end_run(Done(folder, interrupted=False), strict=True) == 0
     assert "b: shard 2/2: 4 ok" in bench.said
+    assert not any(all_runs(node.home) for node in nodes), "what has arrived is deleted there"
 
 
 def test_there_are_no_more_shards_than_groups(bench, tmp_path):

@@ -79,5 +79,5 @@ def test_only_groups_of_the_gpu_have_its_memory(tmp_path):
     shared.device_memory = {name: DeviceMemory.of(name, facts_of(name)) for name in ("cpu", "cuda")}
     host = group()
     gpu = replace(host, cases=tuple(map(on_cuda, host.cases)))
-    for one, process_bytes in ((host, 0), (gpu, 600 * MIB)):
+    for one, process_bytes in ((host, 0), (gpu, 768 * MIB)):
         assert GroupContext(one, shared).device_memory.process_bytes == process_bytes

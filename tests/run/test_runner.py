@@ -154,13 +154,19 @@ def test_resuming_says_how_much_is_left(conduct):
     assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_the_overhead_is_the_wall_time_by_activity(conduct):
+def test_the_overhead_of_two_sittings_adds_up(conduct):
+    before = conduct(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
     executor = FakeExecutor()
-    total = conduct(executor).folder.info["overhead"]
-    assert total["wall_s"] == pytest.approx(executor.clock.now, abs=2e-3)
+    second = conduct(executor, resume=True)
+    total = second.folder.info["overhead"]
+    assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
+    assert total["work_s"] == pytest.approx(
+        sum(total[f"{name}_s"] for name in ("compile", "warmup", "contract", "samples")), abs=2e-3
+    )
     assert total["share"] == pytest.approx(total["work_s"] / total["wall_s"], abs=1e-3)
     parts = {value for name, value in total.items() if name not in {"wall_s", "work_s", "share"}}
     assert sum(parts) == pytest.approx(total["wall_s"], abs=1e-2)
+    assert second.folder.info["overhead"] == total
 
 
 def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):

@@ -15,12 +15,6 @@ def test_files_are_written_whole_into_a_new_folder(tmp_path):
     assert paths[0].read_bytes() == b"again"
 
 
-def test_what_its_owner_has_hidden_stays_hidden(tmp_path):
-    (tmp_path / "a.svg").touch(0o600)
-    write_files(tmp_path, {"a.svg": b"<svg/>"})
-    assert ((tmp_path / "a.svg").stat().st_mode & 0o777) == 0o600
-
-
 def test_a_name_that_is_a_folder_leaves_nothing_behind(tmp_path):
     (tmp_path / "a.svg").mkdir()
     with pytest.raises(MachineError, match=r"a\.svg: cannot be written"):

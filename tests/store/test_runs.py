@@ -5,7 +5,7 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
-from harness.store.runs import DAMAGED, RunFolder, new_run_id
+from harness.store.runs import DAMAGED, WITHDRAWN, RunFolder, new_run_id
 from harness.store.stored_run import INFO, RECORDS
 
 
@@ -202,12 +202,15 @@ def test_what_has_no_end_is_not_read(folder, name, kind):
         _ = (folder.info, folder.read())
 
 
-def test_withdrawn_records_go_and_the_rest_stays_as_it_was(folder, record):
+def test_withdrawn_records_are_kept_aside_and_the_rest_stays_as_it_was(folder, record):
     folder.append([record(seq=1024), record(seq=1024, name="broadcast")])
     before = (folder.path / RECORDS).read_bytes()
-    last = [record(seq=2048), record(seq=2048, name="broadcast")]
-    folder.append(last)
-    folder.withdraw({one.key[:2] for one in last})
-    assert (folder.path / RECORDS).read_bytes() == before
+    last, added = [record(seq=2048), record(seq=2048, name="broadcast")], b""
+    for _ in range(2):
+        folder.append(last)
+        added += (folder.path / RECORDS).read_bytes().removeprefix(before)
+        folder.withdraw({one.key[:2] for one in last})
+        assert (folder.path / RECORDS).read_bytes() == before
+        assert (folder.path / WITHDRAWN).read_bytes() == added
     folder.append(last)
     assert (len(folder.read().records), folder.read().problems, folder.repair()) == (4, (), ())

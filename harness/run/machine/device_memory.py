@@ -9,8 +9,8 @@ from typing import Any
 from harness.core.units import parse_bytes
 
 # Of one process's CUDA context with its libraries' handles (500 MiB; H100, driver 580), and of the buffer
-# that it writes to flush the L2 cache.
-PROCESS_BYTES = 600 << 20
+# that it writes to flush the L2 cache, which is twice as large as that (126 MiB on a B200).
+PROCESS_BYTES = 768 << 20
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Interference while a group was sampled: steal, CPU quota, clock changes.
+"""Interference while a group was sampled: steal, CPU quota, thermal throttling, clock changes.
 
 A reading cannot show that its machine was slowed; counters of the kernel and the driver can. They
 become a warning on every time of the group, whose cases share the machine. No reading is dropped
@@ -34,6 +34,10 @@ STOLEN = (
 USED_UP = (
     "a CPU quota was used up in {:.0f} % of its periods while it was sampled, "
     "and nothing ran till their ends; raise the quota, or give it fewer --threads"
+)
+THROTTLED = (
+    "the processor throttled {} times for heat while it was sampled; "
+    "let it cool and measure again, ratios within rounds suffer less"
 )
 LOCK = "lock it with nvidia-smi --lock-gpu-clocks"
 HOLD = "hold it with sudo cpupower frequency-set -g performance"
@@ -140,6 +144,7 @@ class Interference:
         self.gpu = open_gpu() if device == "cuda" else None
         self.gpu_readings: list[GpuReading] = []
         self.begun, self.own_s = now(), own_seconds()
+        self.throttles = throttles(self.machine)
         self.jiffies = jiffies(self.machine)
         self.quota_periods = quota_periods(self.machine)
 
@@ -171,9 +176,11 @@ class Interference:
         self._look_at_gpu()
         stolen, wanted = self._since(self.jiffies, jiffies(self.machine))
         used_up, periods = self._since(self.quota_periods, quota_periods(self.machine))
+        throttled = throttles(self.machine) - self.throttles
         sentences = [
             _share_warning(stolen, wanted, LEAST_JIFFIES, STOLEN),
             _share_warning(used_up, periods, LEAST_PERIODS, USED_UP),
+            THROTTLED.format(throttled) if throttled > 0 else None,
             _clock_warning("processor's", self.clocks, CLOCK, HOLD),
             *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
@@ -223,6 +230,12 @@ def quota_periods(machine: MachineCounters) -> tuple[int, int]:
             name, _, value = line.partition(" ")
             counts[name] += int(value) if value.isdigit() else 0
     return counts["nr_throttled"], counts["nr_periods"]
+
+
+def throttles(machine: MachineCounters) -> int:
+    """How often the usable cores that have the counter have throttled for heat since boot."""
+    counters = (machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count" for core in machine.cores)
+    return sum(filter(None, map(_number, counters)))
 
 
 def _share_warning(part: int, whole: int, least: int, says: str) -> str | None:

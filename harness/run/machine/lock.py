@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
-from harness.core.file_lock import UNSIGNED, FileLock, Holder
+from harness.core.file_lock import FileLock, Holder
 from harness.core.scratch_folder import temporary_root
 from harness.core.typed_command import typed_command
 
@@ -56,7 +56,7 @@ def device_lock(
                     f"device {device} is held by {rival}; wait for it, as run and gate do with --wait, "
                     "or end it: two benchmarks at once measure each other"
                 )
-            if shown is None or rival not in {shown, UNSIGNED}:  # another one may have been faster
+            if rival != shown:
                 shown = rival
                 wait(f"waiting for device {device}, held by {rival}")
             time.sleep(POLL_SECONDS)  # trying twice a second disturbs no measurement

@@ -56,6 +56,9 @@ class Bench:
     def clocks(self, *khz):
         self.cores("cpufreq/scaling_cur_freq", *khz)
 
+    def throttles(self, *counts):
+        self.cores("thermal_throttle/core_throttle_count", *counts)
+
 
 @pytest.fixture
 def bench(tmp_path):
@@ -66,6 +69,7 @@ STEAL = "the host took {} % of the processor's time away while it was sampled (s
 QUOTA = (
     "a CPU quota was used up in {} % of its periods while it was sampled, and nothing ran till their ends;"
 )
+HEAT = "the processor throttled 3 times for heat while it was sampled; let it cool and measure again, ratios"
 CLOCK = "the processor's clock moved from {} to {} MHz while it was sampled; hold it with sudo cpupower"
 
 
@@ -85,6 +89,9 @@ CLOCK = "the processor's clock moved from {} to {} MHz while it was sampled; hol
         ("quota", [(3, 50), (4, 70)], ""),
         ("quota", [(3, 50), (5, 70)], QUOTA.format(10)),
         ("quota", [(3, 50), (12, 59)], ""),
+        ("throttles", [(5, 1, 0), (7, 2, 100)], HEAT),
+        ("throttles", [(5, 1), (5, 1)], ""),
+        ("throttles", [(5, 1), (0, 2)], ""),  # counters that start again
         (
             "clocks",
             [(3_400_000, 800_000, 9_000_000), (800_000, 3_100_000), (2_100_000, 800_000)],

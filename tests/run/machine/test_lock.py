@@ -86,6 +86,12 @@ def test_a_holder_that_has_not_said_its_name(where, content):
         assert held_by("cpu", where) == "another process, which has not said its name"
 
 
+def test_nobody_else_can_hold_it(where):
+    where.touch(0o666)
+    with device_lock("cpu", "seqsweep run", where):
+        assert where.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_of_somebody_else_is_refused(where, monkeypatch):
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)

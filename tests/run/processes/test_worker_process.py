@@ -6,14 +6,12 @@ import signal
 import subprocess
 import tempfile
 import threading
-from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from harness.core import protocol
 from harness.core.errors import MachineError
-from harness.run.processes import worker_process
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
@@ -93,16 +91,3 @@ def test_a_thread_that_asks_for_ends_takes_no_other_threads_worker(server):
     for thread in (forking, draining):
         thread.join(10)
     assert [fork.pid for fork in forked] == [41]
-
-
-def test_threads_share_servers_and_have_a_monitor_each(monkeypatch):
-    started = []
-    server = SimpleNamespace(alive=lambda: True, end=SimpleNamespace(close=int), close=int)
-    monkeypatch.setattr(worker_process, "Server", lambda names, *_, **__: started.append(names) or server)
-    monkeypatch.setattr(worker_process, "Process", lambda _, __, monitor, log: (monitor, log.path.name))
-    with closing(Processes([], "cpu")) as processes:
-        others = [processes.for_another_thread() for _ in range(2)]
-        spawned = [other.spawn(SimpleNamespace(framework="numpy"), 1 << 30) for other in others]
-    assert started == [["numpy"]]
-    assert spawned == [(others[0].monitor, "worker-1.log"), (others[1].monitor, "worker-2.log")]
-    assert others[0].monitor is not others[1].monitor
