@@ -138,20 +138,14 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     chosen = _choose(word, readings)
     if not chosen:
         return ""
-    first = chosen[0]
-    text = _in_words(first, claim)
-    rest = len(chosen) - 1
+    first, rest = chosen[0], len(chosen) - 1
+    by = f"{method_text(first)}; " if first.has("found") and first.by else ""
+    text = f"{_statement(first)} ({by}{source_text(claim.sources)})"
+    if first.figure.premise:
+        text = f"It shows something only where this holds. {text}"
     if word not in (*AGAINST, Word.VACUOUS, Word.NOT_CHECKABLE) and (rest or first.rows > 1):
         text += _how_many(first, rest)
     return text
-
-
-def _in_words(reading: Reading, claim: Claim) -> str:
-    text = _statement(reading)
-    by = f"{method_text(reading)}; " if reading.has("found") and reading.by else ""
-    if reading.figure.premise:
-        text = f"It shows something only where this holds. {text}"
-    return f"{text} ({by}{source_text(claim.sources)})"
 
 
 def _statement(reading: Reading) -> str:
