@@ -129,7 +129,9 @@ def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
         return against
     if word == Word.NOT_CHECKABLE:
         return against or [
-            reading for reading in readings if reading.has("published") or reading.has("follows")
+            reading
+            for reading in readings
+            if reading.side("published") is not None or reading.side("follows") is not None
         ]
     return [reading for reading in deciding if reading.figure.compared]
 
@@ -139,7 +141,7 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     if not chosen:
         return ""
     first, rest = chosen[0], len(chosen) - 1
-    by = f"{method_text(first)}; " if first.has("found") and first.by else ""
+    by = f"{method_text(first)}; " if first.side("found") is not None and first.by else ""
     text = f"{_statement(first)} ({by}{source_text(claim.sources)})"
     if first.figure.premise:
         text = f"It shows something only where this holds. {text}"
@@ -160,7 +162,7 @@ def _statement(reading: Reading) -> str:
 
 def _phrases(reading: Reading) -> Iterator[str]:
     """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
-    own = "its own numbers" if reading.has("published") else "what is published"
+    own = "its own numbers" if reading.side("published") is not None else "what is published"
     columns = (
         ("published", "is published", "by what is published"),
         ("follows", f"follows from {own}", "by its own numbers"),
