@@ -201,9 +201,6 @@ class Reading:
         held = self.figure.published[:1] if column == "published" else (getattr(self.figure, column),)
         return next((each for each in held if each is not None and not each.missing), None)
 
-    def has(self, column: str) -> bool:
-        return self.side(column) is not None
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -129,7 +129,9 @@ def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
         return against
     if word == Word.NOT_CHECKABLE:
         return against or [
-            reading for reading in readings if reading.has("published") or reading.has("follows")
+            reading
+            for reading in readings
+            if reading.side("published") is not None or reading.side("follows") is not None
         ]
     return [reading for reading in deciding if reading.figure.compared]
 
@@ -138,20 +140,14 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     chosen = _choose(word, readings)
     if not chosen:
         return ""
-    first = chosen[0]
-    text = _in_words(first, claim)
-    rest = len(chosen) - 1
+    first, rest = chosen[0], len(chosen) - 1
+    by = f"{method_text(first)}; " if first.side("found") is not None and first.by else ""
+    text = f"{_statement(first)} ({by}{source_text(claim.sources)})"
+    if first.figure.premise:
+        text = f"It shows something only where this holds. {text}"
     if word not in (*AGAINST, Word.VACUOUS, Word.NOT_CHECKABLE) and (rest or first.rows > 1):
         text += _how_many(first, rest)
     return text
-
-
-def _in_words(reading: Reading, claim: Claim) -> str:
-    text = _statement(reading)
-    by = f"{method_text(reading)}; " if reading.has("found") and reading.by else ""
-    if reading.figure.premise:
-        text = f"It shows something only where this holds. {text}"
-    return f"{text} ({by}{source_text(claim.sources)})"
 
 
 def _statement(reading: Reading) -> str:
@@ -166,7 +162,7 @@ def _statement(reading: Reading) -> str:
 
 def _phrases(reading: Reading) -> Iterator[str]:
     """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
-    own = "its own numbers" if reading.has("published") else "what is published"
+    own = "its own numbers" if reading.side("published") is not None else "what is published"
     columns = (
         ("published", "is published", "by what is published"),
         ("follows", f"follows from {own}", "by its own numbers"),

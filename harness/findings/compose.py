@@ -14,7 +14,7 @@ from harness.core.shown_text import clean_line, escape_markdown, file_name
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Document, FindingsTable, Part, Picture, Section, Slot
 from harness.findings.kept_run import KeptRun, errors_part, method_part, replay_part
-from harness.findings.panel_verdict import PanelVerdict, figures_part, time_slots, unmeasured_part
+from harness.findings.panel_verdict import PanelVerdict, figures_part, time_slots
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.format import short_label
@@ -126,7 +126,7 @@ def compose(
     parts: dict[str, list[Part | None]] = {
         "verdict": [*machine_parts(runs), *(judged.verdict_part() for judged in timed)],
         "chart": list(_charts(timed)) if charts else [],
-        "table": [*map(figures_part, timed), *map(unmeasured_part, runs)],
+        "table": list(map(figures_part, timed)),
         "replay": [replay_part(run, lock) for run in runs],
         "errors": [*filter(None, map(errors_part, runs))] or [NO_ERRORS],
         "profile": list(chain.from_iterable(map(profile_parts, runs))),

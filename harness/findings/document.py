@@ -8,7 +8,7 @@ class Slot(NamedTuple):  # a run has hundreds of thousands: a frozen dataclass t
     """A place of a table.
 
     `empty` is the kind of emptiness where there is no figure: a status of the case, `no interval`, `no
-    baseline`, `not compiled`, `not given`, `not measured` or `no device`. `reason` says it in a sentence.
+    baseline`, `not compiled`, `not given` or `no device`. `reason` says it in a sentence.
     """
 
     text: str = ""

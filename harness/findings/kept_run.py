@@ -76,7 +76,7 @@ def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptR
         info, records = Selection(wanted).of(described, folder.records(problems, hashes))
     planned = [case for suite in wanted or known for case in known[suite].get("cases", ())]
     return KeptRun(
-        name, info, tuple(records), tuple(dict.fromkeys(planned)), tuple(problems), folder.notes(), hashes,
+        name, info, tuple(records), tuple(planned), tuple(problems), folder.notes(), hashes,
         folder.environments(),
         {r.crash_file: folder.crash_log(r.crash_file) for r in records if r.crash_file},
     )  # fmt: skip
@@ -117,7 +117,9 @@ def errors_part(run: KeptRun) -> Part | None:
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
     dirty = [DIRTY] if commit_of(run)[1] else []
     interrupted = [] if run.info.get("finished") else ["It was interrupted, so that cases may be missing."]
-    lines = (*noted, *run.problems, *quick_notes(run.info), *dirty, *interrupted)
+    lost = {*run.planned} - {record.case for record in run.records}
+    absent = [f"Planned cases without a record: {len(lost)}, as {min(lost)}."] if lost else []
+    lines = (*noted, *run.problems, *quick_notes(run.info), *dirty, *interrupted, *absent)
     return Part(heading=run.name, sentences=lines) if lines else None
 
 

@@ -145,15 +145,6 @@ def figures_part(judged: PanelVerdict) -> Part:
     return Part(judged.panel.name, judged.heading, table=table)
 
 
-def unmeasured_part(run: KeptRun) -> Part | None:
-    """The cases that the run planned and has no record of; None where it has all."""
-    known = {record.case for record in run.records}
-    why = Slot(empty="not measured", reason="the run ended before it")
-    rows = tuple((Slot(case), why) for case in run.planned if case not in known)
-    table = FindingsTable(("planned case", "record"), rows)
-    return Part(heading=f"{run.name}: without a record", table=table) if rows else None
-
-
 def _row(run: KeptRun, row: CaseResult) -> tuple[Slot, ...]:
     return (
         Slot(format_count(row.seq)),

@@ -16,7 +16,6 @@ from harness.catalog.accelerators import target as target_of
 from harness.core.kernel_figures import KERNEL_WORDS, TPU_KERNEL_WORDS, KernelFigures
 from harness.core.record import UNJUDGED, Correctness
 from harness.core.static_figures import EXACT_FIGURES, WORDS, AnyKernel, Static, change
-from harness.core.workload import Value
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 
 EXACT_WORDS = {**KERNEL_WORDS, **TPU_KERNEL_WORDS}
@@ -135,12 +134,6 @@ class StaticSide:
         return self.correctness.contract if self.correctness else None
 
     @property
-    def recall(self) -> Value | None:
-        """The recall that its contract demands; None for another contract."""
-        judged = self.correctness
-        return judged.figures.get("recall") if judged and judged.contract == "recall" else None
-
-    @property
     def state(self) -> str:
         """Its status; a contract that failed is `incorrect`, expected or not."""
         return "incorrect" if self.passed is False else self.status
@@ -226,7 +219,8 @@ def _status_verdict(base: StaticSide | None, candidate: StaticSide) -> StaticVer
 
 
 def _contract_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, str]]:
-    old, new = base.recall, candidate.recall
+    judged = (side.correctness for side in (base, candidate))
+    old, new = (j.figures.get("recall") if j and j.contract == "recall" else None for j in judged)
     if not isinstance(old, int | float) or not old < 1 or new != 1:
         return []
     short = f"{old:.3g}" if f"{old:.3g}" != "1" else repr(old)

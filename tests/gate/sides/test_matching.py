@@ -205,18 +205,15 @@ def test_what_has_changed_is_measured(same_code, files, same):
     assert same_code(files) == same
 
 
-def test_a_table_beside_a_module_may_be_read_by_it(project, same_code):
-    project.commit({"impls/points/lengths.json": "[1]"})
-    assert same_code() == {ADDS, DOUBLES}
-    assert same_code(against="impl:adds") == set(), "only a commit can be the same code"
-    assert same_code({"impls/points/lengths.json": "[2]"}) == set()
-
-
-def test_a_table_beside_an_imported_helper_may_be_read_by_it(project, same_code):
+def test_a_table_beside_a_module_or_an_imported_helper_may_be_read_by_it(project, same_code):
     imports = "from .family import Points\nfrom impls.shared.tuned import size"
     project.commit({"impls/shared/__init__.py": "", "impls/shared/tuned.py": "size = 1\n"})
     project.commit({DOUBLES_FILE: variant("doubles", home=imports), "impls/shared/sizes.json": "[1]"})
+    project.commit({"impls/points/lengths.json": "[1]"})
+    assert same_code() == {ADDS, DOUBLES}
+    assert same_code(against="impl:adds") == set(), "only a commit can be the same code"
     assert same_code({"impls/shared/sizes.json": "[2]"}) == {ADDS}
+    assert same_code({"impls/points/lengths.json": "[2]"}) == set()
 
 
 def test_code_that_loads_by_name_is_measured_where_a_module_beside_it_has_changed(project, same_code):
