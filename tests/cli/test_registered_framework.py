@@ -118,10 +118,6 @@ def test_its_stages_are_timed(ask):
     assert '"double"' in said.out
 
 
-def test_another_device_is_refused_by_itself(ask):
-    assert "tables lie on the cpu, not on cuda" in ask("run", "--device", "cuda", "--json").out
-
-
 def test_a_name_that_nobody_registers_is_one_sentence(ask, site, tmp_path):
     write(tmp_path, "tabels")
     path = os.pathsep.join([str(site), str(ROOT), str(ROOT / "harness/entry")])
@@ -134,10 +130,7 @@ def test_a_name_that_nobody_registers_is_one_sentence(ask, site, tmp_path):
     assert "seqsweep.frameworks" in said.err
 
 
-@pytest.mark.parametrize(
-    ("factor", "verdict", "code"), [("number * 2", "unchanged", 0), ("3 * number", "incorrect", 4)]
-)
-def test_a_gate_compiles_and_checks_it_on_both_sides(ask, factor, verdict, code):
-    ask.work.write({"points.py": PLUGIN.replace("FRAMEWORK", "tables").replace("2 * number", factor)})
+def test_a_gate_compiles_and_checks_it_on_both_sides(ask):
+    ask.work.write({"points.py": PLUGIN.replace("FRAMEWORK", "tables").replace("2 * number", "3 * number")})
     said = ask("gate", "--static", "--against", "git:HEAD", "--json")
-    assert ({case["verdict"] for case in said.json["cases"]}, said.code) == ({verdict}, code), said.err
+    assert ({case["verdict"] for case in said.json["cases"]}, said.code) == ({"incorrect"}, 4), said.err

@@ -117,10 +117,8 @@ def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
     assert all(target in shown.out for target in targets)
 
 
-@pytest.mark.parametrize("target", ["host", pytest.param("cuda:h200", marks=pytest.mark.full)])
-def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
-    if target != "host" and (missing := missing_compiler("cuda")):
-        pytest.skip(missing)
+def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder):
+    target = "host"
     (folder / "hostile.py").write_text(PLUGIN)
     words = ("static", "mask", "--target", target, "--seq", "256,512", "--plugin", "hostile.py", "--json")
     found = statics(seqsweep(*words, folder=folder))

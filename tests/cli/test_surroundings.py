@@ -62,8 +62,7 @@ def test_a_deleted_folder_is_a_sentence(tmp_path):
     assert (done.returncode, done.stderr) == (5, says)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_what_is_printed_is_utf_8_whatever_the_terminal_says(encoding):
-    usual, other = (call("list", "models", PYTHONIOENCODING=name).stdout for name in ("utf-8", encoding))
+def test_what_is_printed_is_utf_8_whatever_the_terminal_says():
+    usual, other = (call("list", "models", PYTHONIOENCODING=name).stdout for name in ("utf-8", "ascii"))
     assert other == usual
     assert not usual.isascii()
