@@ -73,7 +73,6 @@ COMMANDS = {
     "--help": (["--help"], HEAVY | {"rich", "yaml", "msgspec", "harness.core.record"}),
     "run -h": (["run", "-h"], HEAVY),
     "list": (["list"], HEAVY | {"msgspec", "harness.store", "harness.run", "harness.report.charts"}),
-    "list --json": (["list", "--json"], HEAVY),
     "show": (["show", "--run", REFERENCE], HEAVY - {"numpy", "scipy"}),
     "compare": (["compare", REFERENCE, "--impl", "scatter,scatter_flat"], HEAVY - {"numpy", "scipy"}),
     "run": (["run", *TRIVIAL], HEAVY - {"numpy", "scipy"}),

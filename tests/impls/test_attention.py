@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.workload import STAGES
 from tests.impls import attention_by_hand as hand
@@ -172,13 +171,3 @@ def test_reference_differentiates_the_rows_alone():
     _, part = gradients(reference(w, rows), drawn(w), cotangent[:, rows], wide=True)
     for name in ("q", "k", "v", "gates"):
         np.testing.assert_allclose(part[name], whole[name], atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["nsa_mslk", "nsa_mslk_sparse_compressed", "nsa_mslk_upstream", "nsa_paper"])
-def test_what_a_reference_does_not_define_is_refused_by_field(name):
-    meaning = FAMILY.semantics[name]
-    wrong = ({"selected": 2}, "selected 2") if name == "nsa_paper" else ({"seq": 650}, "block 16")
-    for fields, says in (({"causal": False}, "causal"), wrong):
-        for build in (meaning.reference, meaning.ambiguous):
-            with pytest.raises(Unsupported, match=says):
-                build(of(**fields), None)

@@ -72,8 +72,6 @@ LISTS = AttentionWorkload(stage="block_lists", seq=2048, batch=2, heads=3, kv_he
 
 WORKLOADS = {
     "merged": LISTS,
-    "kernel's own": dataclasses.replace(LISTS, block=128),
-    "expanded": dataclasses.replace(LISTS, block=256, selected=3),
     "part of a kernel block": dataclasses.replace(LISTS, seq=2000, block=16, selected=9),
     "all picked": dataclasses.replace(LISTS, seq=512, selected=16),
     "one": dataclasses.replace(LISTS, selected=1, batch=1, heads=1),
