@@ -13,14 +13,7 @@ from harness.analysis.stats import Estimate
 from harness.core.record import OperatorFigures
 from harness.core.stage import JOINED
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
-from harness.profile.stage_times import (
-    RESIDUAL,
-    ProfiledCase,
-    StageTime,
-    bounds,
-    estimate_data,
-    growths,
-)
+from harness.profile.stage_times import RESIDUAL, ProfiledCase, StageTime, bounds, estimate_data, growths
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell

@@ -72,16 +72,7 @@ def test_its_tests_run_as_they_are(tmp_path):
         file.write_text(text)
     (tmp_path / "tmp").mkdir()
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--basetemp",
-            str(tmp_path / "base"),
-        ],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"],
         cwd=tmp_path / "repository",
         env={
             **os.environ,

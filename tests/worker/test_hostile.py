@@ -33,8 +33,7 @@ def outcomes(path):
 
 
 @pytest.mark.parametrize(
-    ("plugin", "name", "framework", "status", "says"),
-    [*outcomes(HOSTILE), *outcomes(ODD)],
+    ("plugin", "name", "framework", "status", "says"), [*outcomes(HOSTILE), *outcomes(ODD)]
 )
 def test_misbehaviour_ends_as_its_plugin_says(topk, plugin, name, framework, status, says):
     own, options = ("returns", {"options": {"what": name}}) if plugin is ODD else (name, {})

@@ -10,10 +10,7 @@ def anything(_):
     return Judgement(True, {"mismatches": 0}, "")
 
 
-@implementation(
-    framework="numpy",
-    semantics=OwnSemantics(Contract("exact", anything), name="largest"),
-)
+@implementation(framework="numpy", semantics=OwnSemantics(Contract("exact", anything), name="largest"))
 def calls_its_contract_exact(w: TopkWorkload):
     """Brings a contract called exact that passes everything."""
     from rightly import nothing

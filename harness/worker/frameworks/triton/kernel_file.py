@@ -24,11 +24,7 @@ from harness.core.case import split_list
 from harness.core.errors import Unsupported, UsageError, nearest
 from harness.core.units import parse_count
 from harness.worker.frameworks.triton.environment import prepare_environment
-from harness.worker.frameworks.triton.kernel_compiler import (
-    compiled_kernels,
-    gpu_of,
-    use_absent_gpu,
-)
+from harness.worker.frameworks.triton.kernel_compiler import compiled_kernels, gpu_of, use_absent_gpu
 
 if TYPE_CHECKING:
     from harness.worker.frameworks.triton.launches import Recorder
