@@ -6,10 +6,11 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import BODY_ONLY, body_only
+from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roofline import UNMEASURED, RoofShare
 from harness.analysis.stats import FASTER, SLOWER, required
 from harness.analysis.suite_results import CaseResult
+from harness.core.grouped import collected
 from harness.core.record import Record, state_bound
 from harness.core.units import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric, format_count
 from harness.report import format as fmt
@@ -65,12 +66,24 @@ def implementation(row: CaseResult) -> Cell:
     compared = row.compared
     bound = state_bound(row.record.bound)
     other = ((OTHER_SEMANTICS, ""),) if compared and compared.other_semantics else ()
-    facts = [
-        f"{name}: {value if isinstance(value, str) else f'{value:g}'}"
-        for name, value in row.record.facts.items()
-        if value is not None
-    ]
-    return Cell(fmt.short_label(row.label), (*bound, *facts), kinds=(*_kinds(bound), *other))
+    notes = (*bound, *_fact_notes(row.record.facts))
+    return Cell(fmt.short_label(row.label), notes, kinds=(*_kinds(bound), *other))
+
+
+def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
+    """The facts that an implementation states about a case; those without a value are left out.
+
+    One sentence for the host and each other target (`NAME on TARGET`); targets with equal facts share one.
+    """
+    facts_by_target: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        if value is not None:
+            fact, _, target = name.partition(" on ")
+            shown = value if isinstance(value, str) else f"{value:g}"
+            facts_by_target.setdefault(target or HOST, []).append(f"{fact.replace('_', ' ')}: {shown}")
+    targets_by_text = collected((", ".join(words), target) for target, words in facts_by_target.items())
+    host_only = set(facts_by_target) == {HOST}
+    return [text if host_only else f"on {', '.join(on)}: {text}" for text, on in targets_by_text.items()]
 
 
 def time(row: CaseResult) -> Cell:
