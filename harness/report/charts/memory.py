@@ -5,11 +5,12 @@ from typing import Any
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
-from harness.core.units import HIGH_WATER_BYTES, TEMP_BYTES
+from harness.core.units import HIGH_WATER_BYTES, TEMP_BYTES, format_bytes, format_count
 from harness.report.charts.drawing.scales import BYTES
 from harness.report.charts.grid import DOES_NOT_FIT, NO_FIGURE, CaseGrid, failures
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
+from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 
 HOLLOW = "hollow: planned, though the case gave no timing"
@@ -40,6 +41,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     legend += [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
     return Chart(
         question=f"{grid.suite.name}: how much temporary memory does it need?",
+        finding=_finding(grid, shown_targets[0]) if len(panels) == 1 else None,
         scale=BYTES,
         y_label=f"planned {TEMP_BYTES.label}",
         empty="no static figure (see notes)",
@@ -53,6 +55,26 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *record_notes(grid),
         ),
     )
+
+
+def _finding(grid: CaseGrid, target: str) -> str | None:
+    """The smallest plan of a correct case at the longest length, compared with the baseline's."""
+    longest = max(cell.seq for cell in grid.cells)
+    planned = {
+        cell.label: (static.temp_bytes, cell.record.semantics)
+        for cell in grid.cells
+        if cell.seq == longest and cell.status != "incorrect"
+        if (static := static_of(cell.records, target)) is not None and static.temp_bytes is not None
+    }
+    base, meant = planned.pop(grid.suite.baseline, (None, ""))
+    alike = {label: figure for label, figure in planned.items() if figure[1] == meant} or planned
+    if base is None or not alike:
+        return None
+    least = min(alike, key=lambda label: alike[label][0])
+    baseline, at = f"{short_label(grid.suite.baseline)} {format_bytes(base)}", format_count(longest)
+    if alike[least][0] >= base:
+        return f"no implementation plans less memory at {at} than {baseline}"
+    return f"{short_label(least)} plans {format_bytes(alike[least][0])} of temporaries at {at}, {baseline}"
 
 
 def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:

@@ -9,6 +9,7 @@ from harness.core.units import FLOPS, TEMP_BYTES
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
 from harness.report.charts.notes import Remark, bound_notes, failure_notes, gather_remarks, semantics_notes
+from harness.report.format import short_label
 
 NAMES = {
     "time": "time",
@@ -35,6 +36,7 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
         return None
     return ScatterChart(
         question=f"{grid.suite.name}: with which power of the length does it grow?",
+        finding=_finding(grid, fits) if len(grid.panels) == 1 else None,
         x_label="exponent of the length",
         y_label="",
         panels=tuple(
@@ -58,6 +60,17 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
         rows=grid.labels,
         uprights=POWERS,
     )
+
+
+def _finding(grid: CaseGrid, fits: Sequence[Scaling]) -> str | None:
+    """The slowest growth of time, if its interval is below the baseline's."""
+    times = {f.implementation: f for f in fits if f.metric == "time" and f.low is not None}
+    base = times.pop(grid.suite.baseline, None)
+    least = min(times.values(), key=lambda fit: fit.high or 0.0, default=None)
+    if base is None or least is None or (least.high or 0.0) >= (base.low or 0.0):
+        return None
+    own, other = short_label(least.implementation), short_label(base.implementation)
+    return f"{own}'s time grows as seq^{least.exponent:.2f}, {other}'s as seq^{base.exponent:.2f}"
 
 
 def _panel(title: str, fits: dict[str, Scaling], rows: Sequence[str]) -> ScatterPanel:

@@ -161,14 +161,27 @@ def _bind(kernel: Any, name: str, given: dict[str, Any]) -> tuple[list[Any], dic
     """(positional, keyword) arguments of a launch: positional up to the first that is not given.
 
     Autotuners prune configurations by positional arguments alone. UsageError for an argument that the kernel
-    does not take. Triton itself refuses a launch that lacks one.
+    does not take, that its autotuner or heuristics choose, or that is missing.
     """
-    order = list(inspect.signature(_function(kernel)).parameters)
+    parameters = inspect.signature(_function(kernel)).parameters
+    order, chosen = list(parameters), _chosen_arguments(kernel)
     for word in given:
         if word not in order and word not in OPTIONS:
             raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*order, *OPTIONS])}")
+        if word in chosen:
+            raise UsageError(f"--args: the kernel's decorator chooses {word}; leave it out")
+    needed = (word for word, parameter in parameters.items() if parameter.default is parameter.empty)
+    if missing := [word for word in needed if word not in given and word not in chosen]:
+        raise UsageError(f"--args: {name} needs {', '.join(missing)}; write them as in {EXAMPLE}")
     gap = next((at for at, word in enumerate(order) if word not in given), len(order))
     return [given.pop(word) for word in order[:gap]], given
+
+
+def _chosen_arguments(kernel: Any) -> set[str]:
+    """The arguments and options that a kernel's autotuner and heuristics choose."""
+    words = {word for each in getattr(kernel, "configs", ()) for word in each.all_kwargs()}
+    words |= {*getattr(kernel, "values", ())}  # of Heuristics
+    return words | _chosen_arguments(kernel.fn) if hasattr(kernel, "fn") else words
 
 
 def _compile(

@@ -114,6 +114,8 @@ REFUSED = {
     ("scal", SCALE, "1"): 'no such kernel; nearest: "scale"',
     ("no_kernel", "", "1"): "no such kernel; known: assembles, calls_misspelt, eight_bits",
     ("scale", f"{SCALE}, BLOK=1", "1"): '--args: scale takes no BLOK; nearest: "BLOCK"',
+    ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale needs out, n; write them as in --args 'x=f32[64Ki]",
+    ("tuned", "x=i32[8], n=8, BLOCK=8", "1"): "--args: the kernel's decorator chooses BLOCK",
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is neither a number nor a dtype',
     ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
@@ -129,7 +131,6 @@ UNCOMPILED = {
     ("calls_misspelt", "x=f32[8], BLOCK=8"): "(kernels.py:{}, in what it calls: `return tl.lod(x)`)",
     ("assembles", "x=f32[8]"): "assembles does not compile: ptxas: Not a name of any known instruction",
     ("guessed", "x=f32[8]"): "KeyError: 'nothing'",
-    ("scale", "x=f32[8], BLOCK=8"): "missing 2 required positional arguments: 'out' and 'n'",
 }  # fmt: skip
 FILES = {
     "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move what needs a device"),
