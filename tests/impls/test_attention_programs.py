@@ -294,7 +294,7 @@ def test_fla_says_what_it_needs(fla, monkeypatch):
     fla(None)
     with pytest.raises(Unsupported, match="not on the cpu"):
         V.nsa_fla(KERNEL)(**tensors({name: drawn(KERNEL)[name] for name in "qkv"}))
-    for name, package in (("flash_attn", "flash-attn"), ("fla", "flash-linear-attention")):
+    for name, package in (("flash_attn", "flash-attn"), ("fla.ops.nsa.parallel", "flash-linear-attention")):
         with monkeypatch.context() as lacking:
             lacking.setitem(sys.modules, name, None)
             with pytest.raises(Unsupported, match=f"needs the package.*pip install {package}"):
