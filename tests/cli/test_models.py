@@ -58,7 +58,7 @@ def test_a_model_is_listed_with_what_follows(in_process):
     )
     page = in_process("list", "models", "deepseek-v3.2").out
     assert "kv_lora_rank=512" in page
-    assert "the model attends the 2048 tokens that it selects" in " ".join(page.split())
+    assert "the model attends only to the 2048 tokens that it selects" in " ".join(page.split())
 
 
 def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):

@@ -189,10 +189,10 @@ TIES = [[0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]] * 2
     [
         ({(0, 1): -1}, "either"),
         ({(0, 1): float("-inf")}, "fewer than topk 2"),
-        ({(0, 0): float("-inf")}, "to be open"),
-        ({(0, 3): 0}, "to be closed"),
-        ({(1, 0): -1e30}, "to be closed"),
-        ({(1, 0): float("nan")}, "to be closed"),
+        ({(0, 0): float("-inf")}, "expected open"),
+        ({(0, 3): 0}, "expected closed"),
+        ({(1, 0): -1e30}, "expected closed"),
+        ({(1, 0): float("nan")}, "expected closed"),
     ],
 )
 def test_the_contract_of_a_mask_that_is_masked_again_catches(change, says):
