@@ -28,8 +28,8 @@ def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda v, i: v, "no pair"),
-        (lambda v, i: (v, i, i), "no pair"),
+        (lambda v, i: v, "not a pair"),
+        (lambda v, i: (v, i, i), "not a pair"),
         (lambda v, i: (v[..., :2], i[..., :2]), "shape"),
         (lambda v, i: (v, i.astype(np.float32)), "not integers"),
         (lambda v, i: (v, i - 1), "outside 0 … 5"),

@@ -123,16 +123,16 @@ def wrong_attention(rule, w, inputs):
 
 
 RULES = [  # whose reason says so; none, and one that is wrong in no way
-    *((INDEXER, rule, "rounding moves it") for rule in ("no ReLU", "unsigned weights", "one head less")),
-    *((INDEXER, rule, "rounding moves it") for rule in ("no scale", "rounded", "next row's")),
+    *((INDEXER, rule, "rounding explains only") for rule in ("no ReLU", "unsigned weights", "one head less")),
+    *((INDEXER, rule, "rounding explains only") for rule in ("no scale", "rounded", "next row's")),
     *((INDEXER, rule, "10 of the largest scores are missing") for rule in ("best but one", "last missed")),
     (INDEXER, "no number", "is nan"),
     (INDEXER, "one twice", "twice"),
     *((ATTEND, rule, "result is off") for rule in ("all columns attended", "no scale", "next row's result")),
     (ATTEND, "one column closed", "result"),
-    (ATTEND, "next row's selection", "rounding moves it"),
+    (ATTEND, "next row's selection", "rounding explains only"),
     (ATTEND, "best one missed", "missing"),
-    (ATTEND, "no selection", "no triple"),
+    (ATTEND, "no selection", "not a triple"),
     (INDEXER, "none", ""),
     (ATTEND, "none", ""),
 ]
