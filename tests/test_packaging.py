@@ -130,9 +130,9 @@ def test_a_foreign_package_is_a_sentence(
     done = start([*words, "list"], tmp_path, ".", site)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f'seqsweep: "{name}" would be imported from {foreign}, which is not the one'
+        f'seqsweep: "{name}" would be imported from {foreign}, not from '
     )
-    assert f"take {tmp_path} off the import path" in done.stderr
+    assert f"remove {tmp_path} from the import path" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -65,7 +65,7 @@ def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
 @pytest.mark.parametrize(
     ("environment", "asked", "code", "last", "again"),
     [
-        ({"MINUTES": "0"}, 0, 1, f"left to measure: {' '.join(STEPS)}; to go on, ", [False] * len(STEPS)),
+        ({"MINUTES": "0"}, 0, 1, f"left to measure: {' '.join(STEPS)}; to continue, ", [False] * len(STEPS)),
         ({"EMPTY": "attention_given_kernels"}, len(STEPS), 1, "left to measure: given;", [True]),
         ({"REFUSED": "profile"}, len(STEPS), 2, "refused: stages;", [False]),
         ({"BROKEN": "topk"}, STEPS.index("topk") + 1, 5, "", None),
@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out.splitlines()[-1] == (
-        "stopped; what was measured is in results/gpu. To go on, give the same command again"
+        "stopped; the results so far are in results/gpu. To continue, run the same command again"
     )
     asked, done = borrow()
     assert (len(asked), done.returncode) == (len(STEPS) - STEPS.index("topk"), 0)

@@ -40,7 +40,7 @@ def test_deepseek_v4_has_one_key_that_is_the_value_and_no_latents():
         assert f["o_lora_rank"] == 1024
         assert (f["num_key_value_heads"], f["head_dim"]) == (1, 512)
         assert "kv_lora_rank" not in f
-        with pytest.raises(UsageError, match="names no kv_lora_rank"):
+        with pytest.raises(UsageError, match="has no kv_lora_rank"):
             derive(FAMILIES["mla"], name, "decode")
 
 

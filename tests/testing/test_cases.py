@@ -91,7 +91,7 @@ def test_measure_gives_the_record(empty):
         ({"checks": "kept"}, 'unknown check "kept" of family mask; nearest: "kept_ties"'),
         ({"framework": "numpie"}, 'opened: unknown framework "numpie"; nearest: "numpy"'),
         ({"semantics": "exat"}, 'opened: unknown semantics "exat"; nearest: "exact"'),
-        ({"framework": ""}, "needs its family and its framework"),
+        ({"framework": ""}, "needs family= and framework="),
         ({"budget": "soon"}, "budget"),
     ],
 )
@@ -142,14 +142,14 @@ def wrong(name="mine", seq=512, **more):
         (wrong(expected=True), []),
         (
             record_of("mine", 512, correctness=PASSED, expected=True),
-            ["declared to be incorrect here, but it is right"],
+            ["marked `expect=…` but passes its contract; remove the marker"],
         ),
         (record_of("mine", 512, status="unsupported"), ["unsupported: a sentence with a remedy"]),
         (record_of("mine", 512, status="oom", expected=True), ["oom: a sentence with a remedy"]),
-        (record_of("mine", 512), ["nothing was judged"]),
+        (record_of("mine", 512), ["the result was not checked"]),
         (
             record_of("mine", 512, correctness=PASSED, checks=(KEPT,)),
-            ["check mask/kept_count: kept 70 (it answers: a threshold keeps more)"],
+            ["check mask/kept_count: kept 70 (objection: a threshold keeps more)"],
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_what_does_not_pass(record, said):
 
 def test_a_check_that_was_named_has_to_run():
     record = record_of("mine", 512, correctness=PASSED)
-    assert failures(record, ["mask/kept_count"]) == ["check mask/kept_count does not concern this case"]
+    assert failures(record, ["mask/kept_count"]) == ["check mask/kept_count does not apply to this case"]
 
 
 def test_the_message_names_case_contract_figures_and_the_command():
@@ -183,4 +183,4 @@ def test_text_of_others_cannot_colour_the_message():
         "mine", 512, status="crashed", reason="it \x1b[31mbroke\x1b[0m\nhere", crash_file="c.txt"
     )
     message = describe_failures([record], (), [], Path("/runs/1"))
-    assert "  crashed: it broke here\n  what it printed: /runs/1/c.txt\n" in message
+    assert "  crashed: it broke here\n  output of the process: /runs/1/c.txt\n" in message
