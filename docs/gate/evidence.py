@@ -102,7 +102,7 @@ def read(file):
 
 def summary():
     """The drills so far, as a Markdown table."""
-    rows = ["| drill | gates | verdicts | seconds a gate, median (longest) |", "| --- | --- | --- | --- |"]
+    rows = ["| drill | gates | verdicts | seconds per gate, median (longest) |", "| --- | --- | --- | --- |"]
     for name, lines in ((drill, read(HERE / f"{drill}.jsonl")) for drill in GATES):
         for what, found in groups(name, lines).items():
             verdicts = ", ".join(f"{count} {verdict}" for verdict, count in Counter(found).most_common())
