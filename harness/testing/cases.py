@@ -145,9 +145,7 @@ def _run(
         found = find_target(home / "plugins", target, family, **given)
         schedule = plan_cases(found, keywords.pop("options", {}), keywords)
         if verb == "run" and len(schedule.suites[0].cases) != 1:
-            raise UsageError(
-                f"{found.implementation}: measure takes one case; give each field only one value"
-            )
+            raise UsageError(f"{found.implementation}: measure takes one case; give each field one value")
         wanted = check_ids(found, checks)
         named = wanted or ()
         command = command_of(verb, found, schedule, keywords, named)

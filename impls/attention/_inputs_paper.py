@@ -23,9 +23,7 @@ def shapes(w: AttentionWorkload) -> Shapes:
     if w.varlen or not w.causal:
         raise Unsupported(f"stage={w.stage} takes one causal sequence; use varlen=false and causal=true")
     if w.query_count > w.seq:
-        raise Unsupported(
-            f"queries {w.queries} are more than the {w.seq} tokens; use fewer queries or a longer seq"
-        )
+        raise Unsupported(f"queries {w.queries} exceed the {w.seq} tokens; use fewer queries or a longer seq")
     query = Array((w.batch, w.query_count, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
     arrays = {"q": query, "k": key, "v": key}

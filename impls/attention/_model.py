@@ -53,5 +53,5 @@ def _refuse(model: Model) -> None:
         raise Unsupported("all keys beyond its window are compressed, and one array is both key and value")
     if fields.get("v_head_dim", model.head_dim) != model.head_dim:
         raise Unsupported(
-            f"keys are {model.head_dim} wide and values {fields['v_head_dim']}; here both have one width"
+            f"keys are {model.head_dim} wide and values {fields['v_head_dim']}; here they are equal"
         )

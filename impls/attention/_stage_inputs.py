@@ -83,9 +83,7 @@ def _refuse(w: AttentionWorkload) -> None:
     if w.seq % w.block:
         raise Unsupported(f"seq {w.seq} is not a multiple of block {w.block}; choose a multiple")
     if w.stage in {"block_lists", "transposed_lists"} and w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
-        raise Unsupported(
-            f"block {w.block} is not a divisor or multiple of the kernel's 128; use one of these"
-        )
+        raise Unsupported(f"block {w.block}: the kernel's blocks have 128 tokens; use a divisor or multiple")
 
 
 def _picks(w: AttentionWorkload) -> Array:

@@ -59,9 +59,7 @@ class AttentionWorkload(Workload):
     compressed_block: int = axis(128, later=True)  # block means in a group of the sparse compressed branch
     compressed_selected: int = axis(16, later=True)  # groups that it reads
     segments: int = axis(4, later=True)  # sequences in a packed one
-    cuts: str = axis(
-        "random", choices=("random", "uniform", "60_40"), later=True
-    )  # where the sequences are cut
+    cuts: str = axis("random", choices=("random", "uniform", "60_40"), later=True)  # where sequences are cut
     stage: str = axis(
         "attention", choices=STAGES, later=True
     )  # whole attention, a single stage, or one or more new tokens

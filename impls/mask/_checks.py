@@ -91,9 +91,7 @@ def _kept_count(trial: Trial) -> Judgement:
     w = trial.workload
     figures = count_open(is_open(call(trial, **untied_scores(w))), w)
     right = figures["least"] == figures["most"] == w.topk
-    text = (
-        f"{figures['least']} to {figures['most']} columns are open, not topk {w.topk}, although no scores tie"
-    )
+    text = f"{figures['least']} to {figures['most']} columns are open, not topk {w.topk}, without any ties"
     return Judgement(right, figures, "" if right else text)
 
 

@@ -46,11 +46,7 @@ def exact_but_for_ties() -> Contract:
                 place[1] = int(evidence.rows[place[1]])
             reason = f"{int(wrong.sum())} columns differ; {place} is {value:g}, expected {wanted}"
         elif short.any():
-            reason = (
-                f"{int(short.sum())} rows open fewer than topk {w.topk} columns though enough columns tie"
-            )
+            reason = f"{int(short.sum())} rows open fewer than topk {w.topk} columns though enough tie"
         return Judgement(not reason, figures, reason)
 
-    return Contract(
-        "opened", judge, "every column as in the reference; enough of the columns that tie at the cutoff"
-    )
+    return Contract("opened", judge, "every column as in the reference; enough of those tied at the cutoff")

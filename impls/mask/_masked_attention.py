@@ -14,9 +14,7 @@ from .workload import MaskWorkload
 
 def need_head(w: MaskWorkload) -> None:
     if not w.head_dim:
-        raise Unsupported(
-            "head_dim=0: the workload has no queries, keys and values; set head_dim, for example 64"
-        )
+        raise Unsupported("head_dim=0: there are no queries, keys and values; set head_dim, for example 64")
 
 
 def products(w: MaskWorkload) -> Callable[..., Any]:

@@ -65,9 +65,7 @@ def shapes(w: MaskWorkload) -> Shapes:
             f"topk {w.topk} selects all of seq {w.seq}: the indexer is bypassed; use a larger seq"
         )
     if w.causal and w.rows > w.seq:
-        raise Unsupported(
-            f"{w.rows} rows do not fit into seq {w.seq} at different positions; use at most as many"
-        )
+        raise Unsupported(f"{w.rows} rows exceed the {w.seq} positions of seq; use at most {w.seq}")
     return {
         "topk_indices": Array((w.batch, w.rows, w.topk), "i32"),
         "scores": Array((w.batch, w.rows, w.seq), w.dtype),
@@ -126,13 +124,11 @@ def complete(w: MaskWorkload, arrays: dict[str, Any], given: frozenset[str]) -> 
         return arrays | _select(w, arrays["scores"])
     parts = {"scores", "topk_indices", "topk_values"}
     if given & parts and not parts <= given:
-        raise ValueError(
-            "a selection needs its scores: capture scores, or scores, topk_indices and topk_values"
-        )
+        raise ValueError("a selection needs scores: capture scores, or scores, topk_indices and topk_values")
     indices = arrays["topk_indices"]
     if indices.min() < 0 or indices.max() >= w.seq:
         raise ValueError(
-            f'"topk_indices" contains {indices.min()} to {indices.max()}, but columns are 0 to {w.seq - 1}'
+            f'"topk_indices" has {indices.min()} to {indices.max()}; columns are 0 to {w.seq - 1}'
         )
     return arrays
 

@@ -21,9 +21,7 @@ class MaskWorkload(Workload):
     seq: int = axis()  # columns a query may see
     topk: int = axis(2048)  # columns that a query selects
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of scores and mask
-    head_dim: int = axis(
-        0, minimum=0, later=True
-    )  # elements of a query, key and value; 0: no attention with the mask
+    head_dim: int = axis(0, minimum=0, later=True)  # elements of a query, key and value; 0: no attention
     causal: bool = axis(False, later=True)  # hide columns after a query's own position
     distribution: str = axis(
         "iid", choices=SCORE_DISTRIBUTIONS, captured=True, later=True

@@ -137,7 +137,7 @@ def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> d
         return arrays
     if given & {"cache_k", "cache_v"}:
         raise ValueError(
-            "a cache consists of keys and values: capture cache_k and cache_v, or cache_ckv and cache_kpe"
+            "a cache is keys and values: capture cache_k and cache_v, or cache_ckv and cache_kpe"
         )
     wide = _drawn(w)
     return arrays | both_forms(w, arrays["weights"], *(arrays[name].astype(wide) for name in sorted(parts)))

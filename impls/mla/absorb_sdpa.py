@@ -23,9 +23,7 @@ def absorb_sdpa(w: MlaWorkload):
     from torch.nn.functional import linear, scaled_dot_product_attention
 
     if w.phase == "chunk":
-        raise Unsupported(
-            "phase=chunk: this takes either as many queries as keys or one query; use absorb or naive_sdpa"
-        )
+        raise Unsupported("phase=chunk: this takes as many queries as keys, or one; use absorb or naive_sdpa")
     c = w.widths
     hidden = w.causal and w.phase == "prefill"
 

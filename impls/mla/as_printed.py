@@ -29,9 +29,7 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
     from torch.nn.functional import linear, softmax
 
     if w.cached or (w.causal and w.seq > 1):
-        raise Unsupported(
-            "the printed lines have no mask and no cache; use phase=prefill with causal=false, or fast_path"
-        )
+        raise Unsupported("the lines have no mask and no cache; use phase=prefill, causal=false or fast_path")
 
     def before(q, k, v):
         scores = torch.matmul(q, k.transpose(-2, -1)) * w.scale

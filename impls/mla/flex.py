@@ -48,9 +48,7 @@ def flex(w: MlaWorkload):
     from torch.nn.functional import linear
 
     if w.phase == "chunk":
-        raise Unsupported(
-            "phase=chunk: this takes either as many queries as keys or one query; use naive_sdpa"
-        )
+        raise Unsupported("phase=chunk: this takes as many queries as keys, or one; use naive_sdpa")
 
     def refuse(x):
         if x.is_cuda:

@@ -61,9 +61,7 @@ def _batch_equals_per_row(trial: Trial) -> Judgement:
     rows = ("G10a", "G10b")
     together = solve(trial, rows)
     differ = {name: text for name in rows if (text := difference(together[name], alone(trial, name)))}
-    reason = "; ".join(
-        f"for {name} in a batch, {text} as for the single row" for name, text in differ.items()
-    )
+    reason = "; ".join(f"for {name} in a batch, {text} as for this row" for name, text in differ.items())
     return Judgement(not differ, {"rows": len(rows), "differ": len(differ)}, reason)
 
 

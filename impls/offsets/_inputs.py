@@ -53,9 +53,7 @@ def complete(w: OffsetsWorkload, arrays: dict[str, Any], given: frozenset[str]) 
         most = w.max_segments if name.startswith("segment") else None
         low, high = arrays[name].min(), arrays[name].max()
         if low < 0 or (most is not None and high > most):
-            raise ValueError(
-                f'"{name}" contains {low} to {high}; ids must be 0 to max_segments, positions 0 or more'
-            )
+            raise ValueError(f'"{name}" has {low} to {high}; ids are 0 to max_segments, positions 0 or more')
     return arrays
 
 

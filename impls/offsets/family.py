@@ -32,9 +32,7 @@ def shapes(w: OffsetsWorkload) -> Shapes:
             wanted = f"{w.max_segments} segments of {LEAST_TOKENS} tokens"
             raise Unsupported(f"{name} {tokens} is too short for {wanted}; use fewer segments")
     if w.seq_kv and w.layout != "cross":
-        raise Unsupported(
-            f"layout={w.layout} takes queries and keys from one row; use layout=cross or seq_kv=0"
-        )
+        raise Unsupported(f"layout={w.layout} has queries and keys in one row; use layout=cross or seq_kv=0")
     if w.layout == "absent" and w.max_segments < 2:
         raise Unsupported("layout=absent needs at least two segments; use max_segments of at least 2")
     row, keys = Array((w.batch, w.seq), "i32"), Array((w.batch, w.keys), "i32")
@@ -47,14 +45,10 @@ def _refuse_documents(w: OffsetsWorkload) -> None:
     if w.lengths != "uniform" and w.layout != "self":
         raise Unsupported(f"lengths={w.lengths}, layout={w.layout}: documents are not split; use layout=self")
     if w.lengths != "uniform" and w.distribution in DISTRIBUTIONS[1:]:
-        raise Unsupported(
-            f"lengths={w.lengths}, distribution={w.distribution}: both set segment lengths; use only one"
-        )
+        raise Unsupported(f"lengths={w.lengths}, distribution={w.distribution}: both set lengths; use one")
     most = max(map(len, w.packed), default=0)
     if most > w.max_segments:
-        raise Unsupported(
-            f"max_segments {w.max_segments} is less than the {most} documents in a row; use {most}"
-        )
+        raise Unsupported(f"max_segments {w.max_segments} is less than {most} documents in a row; use {most}")
 
 
 def partnerless(w: OffsetsWorkload) -> bool:

@@ -52,9 +52,7 @@ def fast_causal(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     if w.kind != "causal":
-        raise Unsupported(
-            f"kind={w.kind}: a segment's ends decide only a causal mask; use kind=causal or mask_quadratic"
-        )
+        raise Unsupported(f"kind={w.kind}: segments' ends decide only kind=causal; use it or mask_quadratic")
 
     def at(positions, places):
         """Positions at indices of a row, without the row's number; negative indices count from the end."""

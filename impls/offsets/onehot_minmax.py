@@ -33,9 +33,7 @@ def onehot_minmax(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     if w.kind == "sliding":
-        raise Unsupported(
-            "kind=sliding: a segment's extremes do not decide a sliding window; use kind=causal"
-        )
+        raise Unsupported("kind=sliding: segments' extremes do not decide a sliding window; use kind=causal")
 
     def members(ids):
         return ids[..., None] == jnp.arange(w.max_segments + 1, dtype=jnp.int32)

@@ -24,16 +24,10 @@ def pallas_scan(w: OffsetsWorkload, *, block: int = 512):
     from jax.experimental.pallas import tpu as pltpu
 
     if w.kind == "sliding":
-        raise Unsupported(
-            "kind=sliding: a segment's extremes do not decide a sliding window; use kind=causal"
-        )
+        raise Unsupported("kind=sliding: segments' extremes do not decide a sliding window; use kind=causal")
     if block < LANES or block % LANES:
-        raise Unsupported(
-            f"block={block} is not a multiple of the {LANES} lanes of a register; use a multiple"
-        )
-    places = (
-        -(-(w.max_segments + 1) // SUBLANES) * SUBLANES
-    )  # one more for offsets, rounded up to whole registers
+        raise Unsupported(f"block={block} is not a multiple of a register's {LANES} lanes; use a multiple")
+    places = -(-(w.max_segments + 1) // SUBLANES) * SUBLANES  # one more for offsets, in whole registers
     limits = jnp.iinfo(jnp.int32)
 
     def scan(q, keys_q, kv, keys_kv, length_q, offset_q, length_kv, offset_kv, least, largest, carried):

@@ -24,9 +24,7 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 def refuse_attended(w: OffsetsWorkload) -> None:
     """Raise :class:`Unsupported` if starts and lengths do not determine which tokens a segment has."""
     if not w.head_dim:
-        raise Unsupported(
-            "head_dim=0: the workload has no queries, keys and values; set head_dim, for example 64"
-        )
+        raise Unsupported("head_dim=0: there are no queries, keys and values; set head_dim, for example 64")
     if w.layout == "intra_padding":
         raise Unsupported(
             "layout=intra_padding: a start and a length cannot describe a gap in a segment; use layout=self"

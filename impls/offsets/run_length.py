@@ -36,9 +36,7 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
     import jax.numpy as jnp
 
     if w.kind == "sliding":
-        raise Unsupported(
-            "kind=sliding: the ends of a run do not decide a sliding window; use torch_unique or kind=causal"
-        )
+        raise Unsupported("kind=sliding: a run's ends do not decide it; use torch_unique or kind=causal")
     if block < LANES or block % LANES:
         raise Unsupported(f"block={block} is not a multiple of {LANES} columns; use a multiple")
     runs = most_runs(w)

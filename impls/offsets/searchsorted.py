@@ -17,9 +17,7 @@ from .workload import OffsetsWorkload
 
 def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:
     return fails_by_counting(w, options) | {
-        **dict.fromkeys(
-            ("intra_segment_padding", "many_gaps"), "an ascending row has only one start for each id"
-        ),
+        **dict.fromkeys(("intra_segment_padding", "many_gaps"), "an ascending row has one start per id"),
         "ids_above_max_segments": "searches only ids up to max_segments",
         "more_segments_than_slots": "searches only ids up to max_segments",
     }

@@ -20,9 +20,7 @@ def segment_min(w: OffsetsWorkload):
     from jax.ops import segment_min as minimum
 
     if w.kind == "sliding":
-        raise Unsupported(
-            "kind=sliding: a segment's extremes do not decide a sliding window; use kind=causal"
-        )
+        raise Unsupported("kind=sliding: segments' extremes do not decide a sliding window; use kind=causal")
     ids = max(w.seq, w.keys, w.max_segments) + 1
 
     def of_row(q, kv, keys_q, keys_kv):

@@ -23,9 +23,7 @@ def triton_segments(w: OffsetsWorkload):
     from ._triton_segments import segments
 
     if w.kind == "sliding":
-        raise Unsupported(
-            "kind=sliding: the ends of a run do not decide a sliding window; use torch_unique or kind=causal"
-        )
+        raise Unsupported("kind=sliding: a run's ends do not decide it; use torch_unique or kind=causal")
     blocks_q, blocks_kv = -(-w.seq // BLOCK), -(-w.keys // BLOCK)
     blocks, places = blocks_q + blocks_kv, w.max_segments
 

@@ -21,9 +21,7 @@ class OffsetsWorkload(Workload):
     batch: int = axis(1)  # independent rows
     seq: int = axis()  # tokens per row
     max_segments: int = axis(16)  # largest number of segments in a row
-    kind: str = axis(
-        "causal", choices=("causal", "bottom_right", "padding", "sliding")
-    )  # mask over a pair of tokens
+    kind: str = axis("causal", choices=("causal", "bottom_right", "padding", "sliding"))  # mask over pairs
     layout: str = axis(
         "self", choices=("self", "cross", "absent", "intra_padding", "striped")
     )  # layout of the two sides' segments

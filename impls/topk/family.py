@@ -40,9 +40,7 @@ def shapes(w: TopkWorkload) -> Shapes:
     if w.stage == "attention":
         return attention_shapes(w)
     if w.devices > 1:
-        raise Unsupported(
-            f"devices {w.devices}: given scores are on one device; use stage=indexer or devices=1"
-        )
+        raise Unsupported(f"devices {w.devices}: given scores are on one; use stage=indexer or devices=1")
     return {"scores": Array((w.batch, w.rows, w.seq), w.dtype)}
 
 

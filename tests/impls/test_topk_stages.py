@@ -132,7 +132,7 @@ RULES = [  # whose reason says so; none, and one that is wrong in no way
     (ATTEND, "one column closed", "result"),
     (ATTEND, "next row's selection", "rounding explains only"),
     (ATTEND, "best one missed", "missing"),
-    (ATTEND, "no selection", "not a triple"),
+    (ATTEND, "no selection", "attended, values, indices"),
     (INDEXER, "none", ""),
     (ATTEND, "none", ""),
 ]

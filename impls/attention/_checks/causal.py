@@ -105,9 +105,7 @@ def causality_by_tile(trial: Trial) -> Judgement:
         rows, size = changed_rows(trial.call(replace_tokens(trial, slice(place, None))), trial.result, begin)
         total, largest = total + len(rows), max(largest, size)
         if rows and not reason:
-            reason = (
-                f"{len(rows)} rows before the tile of token {place} change with it; the first is {rows[0]}"
-            )
+            reason = f"{len(rows)} rows before token {place}'s tile change with it; the first is {rows[0]}"
     return Judgement(not total, {"rows": total, "largest": largest}, reason)
 
 

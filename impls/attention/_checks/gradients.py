@@ -64,9 +64,7 @@ def gradient_reaches(trial: Trial) -> Judgement:
             lost, stray = lost + int((must & ~has).sum()), stray + int((has & ~may).sum())
         figures[f"{name}_lost"], figures[f"{name}_stray"] = lost, stray
         if lost or stray:
-            bad.append(
-                f"{name}: {lost} keys that are read have no gradient, {stray} that are not read have one"
-            )
+            bad.append(f"{name}: {lost} keys that are read have no gradient, {stray} unread keys have one")
     return Judgement(not bad, figures, "; ".join(bad))
 
 

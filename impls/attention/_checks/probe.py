@@ -21,9 +21,7 @@ BLOCK = 128  # largest block of a probe: that of the kernels that MSLK uses
 BLOCKS = 12  # of a probe: three tiles of four
 READ = 128  # least number of weights that one copy reveals
 SPREAD = 0.3  # of logits that are nearly equal: weights then differ by a factor of 1.35
-ONCE = (
-    1.5  # a key read once weighs less than this times the lightest in its row, a key read twice weighs more
-)
+ONCE = 1.5  # a key read once weighs less than this times the lightest in its row, one read twice more
 SLACK = 0.05  # of a sum of weights in half precision
 BEST_FIRST = (1, 6, 10, 3, 8, 4, 0, 11, 2, 7, 5, 9)  # blocks by score; no two neighbours are picked together
 COMPRESSED, SELECTED, WINDOW = range(3)

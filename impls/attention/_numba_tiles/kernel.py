@@ -16,9 +16,7 @@ C6, C5, C4 = np.float32(1.5403530e-4), np.float32(1.3333558e-3), np.float32(9.61
 C3, C2, C1 = np.float32(5.5504109e-2), np.float32(0.24022651), np.float32(0.69314718)
 ROUND = np.float32(1.5 * 2**23)  # a float plus this has its nearest whole number in the low bits
 LEAST = np.float32(-127)  # a power with this exponent has exponent bits 0, and is 0
-HIDDEN = np.float32(
-    -3e38
-)  # the score of a key that a query may not see; −inf would give NaN when subtracted from −inf
+HIDDEN = np.float32(-3e38)  # the score of a key that a query may not see; −inf − (−inf) would be NaN
 FEW_SCORES = 1 << 18  # in f32 1 MiB, the size of a core's own cache
 FEWEST_ROWS = 64  # queries of a product: with fewer it is slow
 WINDOW_ROWS = 64  # queries that read a window together: with more of them more keys are hidden

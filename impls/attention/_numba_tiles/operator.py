@@ -44,9 +44,7 @@ def _alone(w: AttentionWorkload) -> Callable[..., Any]:
 
     def nsa(q: Any, k: Any, v: Any, gates: Any = None) -> Any:
         if q.device.type != "cpu":
-            raise Unsupported(
-                f"this is compiled for the CPU, not for {q.device.type}; use attention/nsa_mslk"
-            )
+            raise Unsupported(f"it is compiled for the CPU, not {q.device.type}; use attention/nsa_mslk")
         if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, gates)):
             raise Unsupported("it has no backward; use mode fwd or attention/nsa_mslk")
         with stage("compress"):

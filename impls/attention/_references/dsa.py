@@ -69,9 +69,7 @@ def refuse_dsa(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what the indexer does not define, naming the field."""
     in_stage(w, "attention")
     if not w.indexer_heads:
-        raise Unsupported(
-            "indexer_heads=0: an indexer picks the tokens; use 1 or more, or another implementation"
-        )
+        raise Unsupported("indexer_heads=0: an indexer picks the tokens; use 1 or more, or another semantics")
     if not w.causal:
         raise Unsupported("causal=false: tokens are picked causally; use causal=true or attention/dense")
     if w.varlen:

@@ -231,6 +231,4 @@ def refuse_blocks(w: AttentionWorkload, *, fla: bool = False) -> None:
         )
     forced = w.init_blocks + w.local_blocks
     if w.selected < forced:
-        raise Unsupported(
-            f"selected {w.selected} is less than the {forced} forced blocks; use {forced} or more"
-        )
+        raise Unsupported(f"selected {w.selected} is less than {forced} forced blocks; use {forced} or more")

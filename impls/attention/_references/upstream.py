@@ -59,9 +59,7 @@ def refuse_upstream(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what upstream does not define, naming the field."""
     refuse(w)
     if w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
-        raise Unsupported(
-            f"block {w.block} is not a divisor or multiple of the kernel's 128; use one of these"
-        )
+        raise Unsupported(f"block {w.block}: the kernel's blocks have 128 tokens; use a divisor or multiple")
 
 
 def _times_read(w: AttentionWorkload, scores: Any) -> Any:

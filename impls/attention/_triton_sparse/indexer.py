@@ -18,9 +18,7 @@ def pick_tokens(
     The indexer's heads are the rows of a product. As many scores as there are slots are computed, `BN` at a
     time, before they are sorted, and only if one of them is higher than the lowest stored one.
     """
-    row = (
-        tl.num_programs(0) - 1 - tl.program_id(0)
-    )  # the last queries have the most keys, so they start first
+    row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have most keys and start first
     begin = tl.program_id(1).to(tl.int64) * seq
     member, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     inside = (column < WIDTH)[None, :]

@@ -16,13 +16,11 @@ from ..workload import AttentionWorkload
 def triton_flash(w: AttentionWorkload):
     in_stage(w, "attention")
     if w.varlen:
-        raise Unsupported(
-            "varlen=true: the kernels support one sequence; use varlen=false or attention/dense"
-        )
+        raise Unsupported("varlen=true: the kernels take one sequence; use varlen=false or attention/dense")
     widest = 128 if w.dtype == "f64" else 256
     if w.head_dim > widest:
         raise Unsupported(
-            f"head_dim {w.head_dim}: tiles of {w.dtype} hold {widest} columns; use fewer or attention/dense"
+            f"head_dim {w.head_dim}: {w.dtype} tiles hold {widest} columns; use less or attention/dense"
         )
 
     from ._triton_flash_function import Flash

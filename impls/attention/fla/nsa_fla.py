@@ -22,13 +22,9 @@ def nsa_fla(w: AttentionWorkload):
     refuse_paper(w, fla=True)
     group = w.heads // w.kv_heads
     if group < GROUP or group & (group - 1):
-        raise Unsupported(
-            f"{group} heads per key head: fla supports powers of 2 from 16 on; use nsa_fla_torch"
-        )
+        raise Unsupported(f"{group} heads per key head: fla takes powers of 2 from 16 on; use nsa_fla_torch")
     if w.dtype not in {"bf16", "f16"}:
-        raise Unsupported(
-            f"dtype={w.dtype}: flash-attn supports only half precision; use dtype=bf16 or nsa_fla_torch"
-        )
+        raise Unsupported(f"dtype={w.dtype}: flash-attn needs bf16 or f16; use dtype=bf16 or nsa_fla_torch")
     parallel_nsa = _package("fla.ops.nsa.parallel", "flash-linear-attention").parallel_nsa
     _package("flash_attn", "flash-attn")
     if not torch.cuda.is_available():

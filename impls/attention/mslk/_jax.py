@@ -24,9 +24,7 @@ def attention(w: AttentionWorkload) -> Callable[..., Any]:
 
     refuse(w)
     if w.varlen:
-        raise Unsupported(
-            "varlen=true: cu_seqlens is data, but XLA's shapes are static; use attention/nsa_mslk"
-        )
+        raise Unsupported("varlen=true: cu_seqlens is data, XLA's shapes are static; use attention/nsa_mslk")
     tiles, back = -(-w.seq // w.tile), min(w.window, w.seq) - 1
     rest, count = tiles * w.tile - w.seq, min(w.selected, w.seq // w.block)
     starts = range(0, w.seq, w.block)

@@ -23,9 +23,7 @@ def refuse(w: AttentionWorkload) -> None:
     in_stage(w, "given_blocks")
     refuse_flex(w, "attention/given_blocks_gather")
     if BLOCK % w.block and w.block % BLOCK:
-        raise Unsupported(
-            f"block {w.block}: the mask's blocks have {BLOCK} tokens; use a divisor or a multiple"
-        )
+        raise Unsupported(f"block {w.block}: the mask's blocks are {BLOCK} tokens; use a divisor or multiple")
     # torch 2.13 widens indices for the arrays of queries and keys, but not for an array that the mask reads.
     if (count := w.batch * w.kv_heads * w.seq * -(-w.seq // w.block)) >= 1 << 31:
         raise Unsupported(

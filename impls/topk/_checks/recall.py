@@ -72,9 +72,7 @@ def judge_bound(trial: Trial, name: str, shares: Any) -> Judgement:
     figures = {name: mean, "low": low, "high": high, "theory": theory, "rows": shares.size, "target": target}
     reason = ""
     if bound is not None and mean < bound:
-        reason = (
-            f"mean {mean:.4f} is over four standard errors below {theory:.4f}, expected for random placement"
-        )
+        reason = f"mean {mean:.4f} is over four standard errors below {theory:.4f}, that of random placement"
     elif (low if theory is None else high) < target - ROUNDING:
         reason = f"{low:.4f} to {high:.4f} at 95 % does not show the target {target:g}"
     return Judgement(not reason, figures, reason)

@@ -18,7 +18,7 @@ def count(w: TopkWorkload, block: int) -> int:
         raise Unsupported(f"seq {w.seq} does not divide into blocks of {block}; use a divisor")
     if w.seq // block <= w.topk:
         raise Unsupported(
-            f"there are {w.seq // block} blocks of {block}, not more than topk {w.topk}; use smaller blocks"
+            f"{w.seq // block} blocks of {block} are not more than topk {w.topk}; use smaller blocks"
         )
     return w.seq // block
 

@@ -24,9 +24,7 @@ def maxima_tree(w: TopkWorkload, *, fanout: int = 8):
     while widths[-1] % fanout == 0 and widths[-1] // fanout >= ROOM * w.topk:
         widths.append(widths[-1] // fanout)
     if len(widths) == 1:
-        raise Unsupported(
-            f"no {fanout}th of seq {w.seq} has {ROOM} times topk {w.topk} scores; use partition"
-        )
+        raise Unsupported(f"no {fanout}th of seq {w.seq} has {ROOM} · topk {w.topk} scores; use partition")
     wide = w.dtype in {"bf16", "f16"}  # numpy compares these one by one
     row, steps = np.arange(rows)[:, None], np.arange(fanout)[:, None]
 

@@ -23,9 +23,7 @@ def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
     import numpy as np
 
     if sample < RUN:
-        raise Unsupported(
-            f"a sample of {sample} scores is shorter than a run of {RUN} neighbours; use at least {RUN}"
-        )
+        raise Unsupported(f"a sample of {sample} is less than a run of {RUN} neighbours; use at least {RUN}")
     n, k, rows = w.seq, w.topk, w.batch * w.rows
     threshold = guess(n, k, sample)
     block = max(1, min(rows, AT_ONCE // n))

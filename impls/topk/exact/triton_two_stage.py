@@ -52,9 +52,7 @@ def _even(w: TopkWorkload, columns: int) -> int:
     """Size of equal slices of about this many columns; the last is shorter, but has at least topk columns."""
     least = 2 * w.topk
     if columns < least:
-        raise Unsupported(
-            f"slices of {columns} columns would keep {w.topk}, which saves nothing; use {least} or more"
-        )
+        raise Unsupported(f"slices of {columns} columns that keep {w.topk} save nothing; use {least} or more")
     slices = max(1, w.seq // columns)
     while w.seq - (slices - 1) * -(-w.seq // slices) < w.topk:
         slices -= 1

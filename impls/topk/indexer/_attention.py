@@ -25,9 +25,7 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 
 def attention_shapes(w: TopkWorkload) -> Shapes:
     if w.devices > 1:
-        raise Unsupported(
-            f"devices {w.devices}: stage attention is on one device; use stage=indexer or devices=1"
-        )
+        raise Unsupported(f"devices {w.devices}: stage=attention is on one; use stage=indexer or devices=1")
     return {**indexer_shapes(w), **_attended_arrays(w)}
 
 

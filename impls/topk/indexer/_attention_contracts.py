@@ -22,9 +22,7 @@ def _judge(selection: Contract, *, mass: bool) -> Callable[[Evidence], Judgement
 
         result = evidence.result
         if not isinstance(result, (tuple, list)) or len(result) != 3:
-            return Judgement(
-                False, {"mismatches": None}, "the result is not a triple of attended, values, indices"
-            )
+            return Judgement(False, {"mismatches": None}, "the result is not (attended, values, indices)")
         chosen = selection.judge(replace(evidence, result=result[1:], expected=evidence.expected[1:]))
         if not chosen.passed:
             return chosen

@@ -67,9 +67,7 @@ def _judge_exact(evidence: Evidence) -> Judgement:
         return Judgement(False, {"mismatches": None, **figures}, reason)
     count = round(float((1 - found_shares(scores, want)).sum()) * want.shape[1])
     if count:
-        reason = (
-            f"{count} of the largest scores are missing by more than rounding explains; take the topk largest"
-        )
+        reason = f"{count} of the largest scores are missing by more than rounding; take the topk largest"
     return Judgement(not count, {"mismatches": count, **figures}, reason)
 
 
