@@ -304,10 +304,10 @@ def test_fla_says_what_it_needs(fla, monkeypatch):
     with pytest.raises(Unsupported, match=r"needs the package.*pip install flash-linear-attention"):
         V.nsa_fla(KERNEL)
     fla(None)
-    with pytest.raises(Unsupported, match="not on the cpu"):
+    with pytest.raises(Unsupported, match="not on the CPU"):
         V.nsa_fla(KERNEL)(**tensors({name: drawn(KERNEL)[name] for name in "qkv"}))
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(Unsupported, match="torch sees none"):
+    with pytest.raises(Unsupported, match="torch finds none"):
         V.nsa_fla(KERNEL)
     monkeypatch.setitem(sys.modules, "flash_attn", None)
     with pytest.raises(Unsupported, match=r"needs the package flash-attn.*pip install flash-attn"):
