@@ -1,4 +1,4 @@
-"""Trials of mla variants as the harness makes them, without its processes."""
+"""Trials of mla implementations like the harness's, without its processes."""
 
 from inspect import getclosurevars
 
@@ -20,7 +20,7 @@ UNEVEN = {  # no width is a multiple of 128, and most need two blocks
 
 
 def attend_of(made):
-    """The code that a callable of one phase attends with: equal where one implementation is another."""
+    """The code with which a callable of one phase attends: equal if two implementations are the same."""
     return getclosurevars(made).nonlocals["attend"].__code__
 
 
@@ -29,7 +29,7 @@ def drawn(w, seed=0):
 
 
 def returned(result, dtype):
-    """A result in the workload's own dtype, as the harness hands it over."""
+    """A result in the workload's own dtype, as the harness passes it to checks."""
     return result.double().numpy().astype(dtype)
 
 
@@ -52,5 +52,5 @@ def gradient_of_x(function, arrays):
 
 
 def trial(w, build, mode="fwd", by=by_torch):
-    """The trial of a builder on its first inputs; in `bwd` of its gradients, with torch."""
+    """The trial of a builder on its first inputs; in mode `bwd` of its gradients, with torch."""
     return trial_of(FAMILY, w, build, by, pull=gradient_of_x if mode == "bwd" else None, seed=0)

@@ -1,4 +1,4 @@
-"""The attention family: every reference by its definition, and what its contract must notice."""
+"""The attention family: each reference against its definition, and errors that its contract must detect."""
 
 import dataclasses
 from functools import partial
@@ -112,7 +112,7 @@ def test_the_contract_notices(name, w, mistake):
     assert not verdict(name, w, inputs, by_hand(form, w, inputs, mistake)).passed
 
 
-OTHERS = [  # one form's answer is none of another's, nor of other sizes
+OTHERS = [  # one form's answer differs from all others' answers, and from those of other sizes
     ("nsa_fla", V.nsa_paper(PAPER)),
     ("nsa_paper", V.nsa_fla_torch(PAPER)),
     *(("nsa_paper", V.nsa_paper(of(PAPER, window=window))) for window in (19, 21)),
@@ -128,7 +128,7 @@ def test_one_forms_answer_is_none_of_another(name, other):
 
 
 REPEATED = of(seq=640, heads=2, kv_heads=1, block=128, selected=3)
-DIFFERENCES = {  # of upstream: each alone fails the formula's contract (T4, T5, T6)
+DIFFERENCES = {  # of upstream: each by itself fails the formula's contract (T4, T5, T6)
     "duplicates": (REPEATED, (0, 1, 0)),
     "superset": (of(heads=2, kv_heads=1), (0, 1, 0)),
     "window": (of(heads=2, kv_heads=1), (0, 0, 1)),

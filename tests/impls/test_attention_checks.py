@@ -1,4 +1,4 @@
-"""The checks of the attention family: each fails for the mistake it is there for, and for no right one."""
+"""The checks of the attention family: each fails for its own mistake, and for no right implementation."""
 
 import dataclasses
 
@@ -83,14 +83,14 @@ def test_every_mistake_has_a_check():
     assert {mistake for _, _, mistake, _ in BROKEN} == {*MISTAKES, ""}
 
 
-# A softmax over nothing, and tokens of the future that lose to all others, need inputs of their own.
+# A softmax over nothing, and tokens of the future that lose to all others, need their own inputs.
 UNSEEN = {"", "sentinel", "selected sentinel", "nan"}
 MODELLED = {(model, mistake): CHECKS[name].when(PACKED) for name, model, mistake, _ in BROKEN}
 
 
 @pytest.mark.parametrize(("model", "mistake"), MODELLED)
 def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
-    """Traps of the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
+    """Mistakes from the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
     fields = {"heads": 4, "kv_heads": 2, "selected": 6, "tile": 32, "dtype": "f32"}
     fields |= {"varlen": True, "selected": 2, "seq": 400} if MODELLED[model, mistake] else {}
     w = dataclasses.replace(SMALL, gated=model == "sparse" and mistake != "no share", **fields)
@@ -105,7 +105,7 @@ def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistak
 
 @pytest.mark.parametrize("mistake", ["", "sentinel", "nan"])
 def test_an_empty_row_that_is_no_zero_fails(mistake):
-    """T3, T12: over nothing a softmax is NaN, over a finite sentinel a mean of the future."""
+    """T3, T12: a softmax over nothing is NaN, a softmax over a finite sentinel is a mean of the future."""
     w = dataclasses.replace(SMALL, seq=256, selected=1, dtype="f32", tile=256)
     inputs = drawn(w, gates=(0, 1, 0))
     inputs["q"][:], inputs["k"][:, 160:168] = 1, 2
@@ -143,7 +143,7 @@ def test_a_leak_of_selection_has_its_size():
 
 @pytest.mark.parametrize(("block", "most", "extra"), [(64, 1, 192), (128, 3, 0)])
 def test_upstreams_differences_have_sizes(block, most, extra):
-    """The first tile sees four of six blocks: at 128 block 0 stands for two more, at 64 none counts twice."""
+    """The first tile sees four of six blocks: at 128 block 0 counts twice more, at 64 none does."""
     w = AttentionWorkload(seq=1024, heads=2, kv_heads=1, head_dim=64, block=block, window=99, gated=False)
     assert round(verdict("duplicates_report", V.nsa_mslk_upstream, w).figures["most"] / 1.15) == most
     figures = verdict("superset_report", V.nsa_mslk_upstream, w).figures

@@ -1,6 +1,6 @@
-"""Attention key by key, right or with one published mistake: what the checks of the family are tried on.
+"""A model of attention, key by key, right or with one published mistake, for testing the family's checks.
 
-`mistakes` are names; each is a sentence in `MISTAKES`. Everything is a mask over all keys and plain
+`mistakes` are names, each with a sentence in `MISTAKES`. Everything is a mask over all keys and plain
 autograd, in torch.
 """
 
@@ -42,7 +42,7 @@ MISTAKES = {
 
 
 def trial(w, builder, mode="fwd", *, run=run):
-    """The trial of a builder, of torch callables if not said otherwise."""
+    """The trial of a builder; by default its callables are torch's."""
     cotangent = np.random.default_rng(4).standard_normal((w.batch, w.seq, w.heads, w.head_dim))
 
     def pull(function, inputs):

@@ -1,4 +1,4 @@
-"""The least work of a semantics: pairs that meet, counted one by one, and what others published."""
+"""Minimum work of a semantics: pairs counted one by one, and published numbers."""
 
 from dataclasses import replace
 from itertools import product
@@ -41,7 +41,7 @@ def flops_of(name, w):
 
 
 def pairs(queries, keys, *, causal=True, window=None):
-    """Pairs whose key is not hidden; the queries are the last ones of as many tokens as keys."""
+    """Pairs with a visible key; the queries are the last ones of as many tokens as keys."""
     return sum(
         (not causal or key <= query) and (window is None or query - key < window)
         for query, key in product(range(keys - queries, keys), range(keys))
@@ -49,7 +49,7 @@ def pairs(queries, keys, *, causal=True, window=None):
 
 
 def sparse_flops(name, w):
-    """Pairs that meet, query by query, with a sum of values; and the scores of tiles, without."""
+    """Pairs, query by query, with a sum of values; and the scores of tiles, without a sum."""
     met = 0
     for t in range(w.seq):
         means, selected, window = t // w.block + 1, w.selected * w.block, w.window
@@ -99,7 +99,7 @@ FLOPS = [
         ("dsa", w, dsa_flops(w))
         for w in [of(NARROW, seq=n, indexer_heads=8, indexer_dim=32, topk=20) for n in SIZES]
     ),
-    # Each query has its last keys, as many as its blocks hold.
+    # Each query has its last keys, as many as its blocks have tokens.
     *(
         ("given_blocks", of(NARROW, seq=n, block=8, selected=2), A_PAIR * pairs(n, n, window=16))
         for n in SIZES
@@ -133,7 +133,7 @@ FLOPS = [
         mla(seq=20, phase="decode", steps=3),
         sum(flops_of("dense", mla(seq=20 + i, phase="decode")) for i in range(3)),
     ),
-    # Without documents nobody knows their lengths; a selection computes nothing.
+    # Without documents the lengths are unknown; a selection computes nothing.
     *((name, of(varlen=True), None) for name in ("dense", MSLK, PAPER)),
     ("attended", of(PACKED, lengths="uniform"), None),
     ("exact", TopkWorkload(seq=4096), None),
@@ -165,7 +165,7 @@ BYTES = [  # beside the inputs: the result
     ),
     ("dsa", of(indexer_heads=8, topk=20), 640 * 4 * 16 * 4),
     *((stage, of(stage=stage), 4 * elements) for stage, elements in STAGES.items()),
-    # Latents are read once, and not the keys and values that were made of them.
+    # Latents are read once, but not the keys and values computed from them.
     ("dense", V3, 7168 * 2 - 1000 * 128 * (192 + 128) * 2),
     ("attention", ATTEND, 4 * 2 * 3 * 5 * 7 + 2 * 5 * 20 * 8),
     ("exact", OffsetsWorkload(batch=2, seq=1024), 2 * 4 * (16 + 16 + 17 + 17)),
@@ -180,13 +180,13 @@ def test_bytes_are_inputs_and_result(name, w, left):
 
 
 def ideal(name, w):
-    """Dense FLOPs by those of a semantics."""
+    """Dense FLOPs divided by those of a semantics."""
     cost = cost_of(name, w)
     return cost.dense_flops / cost.flops
 
 
 def published(w, block):
-    """As MSLK's figures count: full widths from the first query on, of blocks of `block`; no scores."""
+    """MSLK's way of counting: full widths from the first query on, for blocks of `block`; no scores."""
     return w.seq * w.seq / 2 / (w.seq * (w.seq / 2 / w.block + w.selected * block + w.window))
 
 
@@ -227,7 +227,7 @@ def test_packed_documents_cost_what_each_does_alone(name):
 
 
 def test_dense_counterparts():
-    """Comparisons of all pairs, one, two or three of each, and the products of dense attention."""
+    """Comparisons of all pairs, with one, two or three each, and the products of dense attention."""
     for kind, compared in {"causal": 2, "bottom_right": 2, "padding": 1, "sliding": 3}.items():
         w = OffsetsWorkload(batch=2, seq=1024, kind=kind)
         assert cost_of("exact", w).dense_flops == 2 * 1024**2 * compared
@@ -246,7 +246,7 @@ def test_dense_counterparts():
     ],
 )
 def test_latent_attention(queries, keys, fields):
-    """A key's width more of every head adds two operations a pair, and a projection of the new tokens."""
+    """A wider key adds two operations per pair in every head, and to the projection of the new tokens."""
     meaning = "steps" if fields.get("steps", 1) > 1 else "dense"
     wider, plain = (flops_of(meaning, replace(mla(**fields), nope=nope)) for nope in (32, 16))
     projected = 2 * 2 * queries * 16 * 3 * (24 + 16)  # queries' from the token, keys' from the latent

@@ -1,4 +1,4 @@
-"""Kernels of Triton and Pallas, interpreted on the cpu by `seqsweep run` or `check` as a user runs them."""
+"""Kernels of Triton and Pallas, interpreted on the CPU by `seqsweep run` or `check` as a user runs them."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def cases():
 
 @pytest.mark.parametrize(("impl", "axes", "count", "refused", "checks"), [*cases()])
 def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, refused, checks):
-    """As many cases as expected, each within its contract: planned, since an interpreter has no time."""
+    """As many cases as expected, each passing its contract; planned, because an interpreter is not timed."""
     family, _, names = impl.partition("/")
     command = ["check" if checks else "run", family, "--impl", names, "--json"]
     for name, value in axes.items():
@@ -56,7 +56,7 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, re
     [
         ("triton_nsa", "lists", 20, 1),
         ("triton_nsa_paper", "lists", 20, 1),
-        ("triton_nsa", "atomic", 3, 3),  # several programs add to the gradients of a key, and to no other
+        ("triton_nsa", "atomic", 3, 3),  # several programs add only to the gradients of keys
     ],
 )
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""The checks of the mask family: each catches what it is there for."""
+"""The checks of the mask family: each detects its own mistake."""
 
 import inspect
 from functools import partial
@@ -34,7 +34,7 @@ def strictly_above(scores, topk_values):
 
 
 def arithmetic(scores, topk_values):
-    """Opens by multiplying: a NaN score stays one."""
+    """Opens by multiplying, so a NaN score stays NaN."""
     return np.where(scores >= topk_values[..., -1:], scores * 0, np.where(np.isnan(scores), scores, NEG))
 
 
@@ -45,7 +45,7 @@ def infinite(topk_indices):
 
 
 def unshifted(topk_indices, queries, keys, values):
-    """A softmax that does not take off the largest logit."""
+    """A softmax that does not subtract the largest logit."""
     kept = selection_mask(PLAIN, None)(topk_indices) == 0
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.exp(np.einsum("btd,bsd->bts", queries, keys)) * kept
@@ -53,23 +53,23 @@ def unshifted(topk_indices, queries, keys, values):
 
 
 def next_column(topk_indices):
-    """Every open column one too far to the right, as of tokens that are yet to come."""
+    """Every open column one too far to the right, so that it is a later token."""
     return selection_mask(PLAIN, None)((topk_indices + 1) % PLAIN.seq)
 
 
 def latest(scores, topk_values):
-    """The last of the columns that reach the cutoff: in a short row those are hidden ones."""
+    """The last of the columns that reach the cutoff; in a short row those are hidden ones."""
     reach = scores >= topk_values[..., -1:]
     return mask(reach & (np.cumsum(reach[..., ::-1], axis=-1)[..., ::-1] <= PLAIN.topk))
 
 
 def at_most(topk_indices):
-    """All columns up to the largest index: right as a count of nothing."""
+    """All columns up to the largest index: right only for an empty count."""
     return mask(np.arange(PLAIN.seq) <= topk_indices.max(axis=-1, keepdims=True))
 
 
 def rescored(topk_indices, scores):
-    """Opens what reaches the least selected score, though indices were given."""
+    """Opens what reaches the least selected score, although indices were given."""
     return mask(scores >= np.take_along_axis(scores, topk_indices, axis=-1).min(axis=-1, keepdims=True))
 
 
@@ -80,17 +80,17 @@ def no_last_column(topk_indices):
 
 
 def by_last_index(topk_indices, scores):
-    """Trusts the last index to be the cutoff's."""
+    """Assumes that the last index is the cutoff's."""
     return mask(scores >= np.take_along_axis(scores, topk_indices[..., -1:], axis=-1))
 
 
 def exactly_once(topk_indices):
-    """A sum of one-hot rows that asks for 1 where it must ask for more than 0."""
+    """A sum of one-hot rows that tests for 1 instead of more than 0."""
     return mask((topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2) == 1)
 
 
 def added_bits(topk_indices):
-    """Adds bits to words: a second one carries."""
+    """Adds bits to words, so a duplicate carries."""
     words = np.zeros((1, PLAIN.rows, -(-PLAIN.seq // 32)), np.uint32)
     for row, column in np.argwhere(np.ones(topk_indices.shape[1:], bool)):
         index = int(topk_indices[0, row, column])
@@ -124,7 +124,7 @@ def test_a_broken_one_is_caught(name, broken, says):
 
 @pytest.mark.parametrize("broken", [by_last_index, exactly_once, added_bits, latest, arithmetic])
 def test_no_contract_would_have_caught_these(broken):
-    """They are right on the seeded inputs: only the check tells."""
+    """They are right on the seeded inputs, so only the check detects them."""
     made = trial(PLAIN, broken)
     opened = selection_mask(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
     if broken is added_bits:
@@ -150,7 +150,7 @@ def _masked(w, topk_indices, seen):
 
 
 def test_a_block_that_is_not_held_is_closed():
-    """`inside` alone is right; the kernel that trusts `held` skips the block."""
+    """`inside` by itself is right; a kernel that relies on `held` skips the block."""
     w = MaskWorkload(rows=2, seq=256, topk=200)
 
     def forgets(topk_indices, skip):
@@ -177,7 +177,7 @@ def test_ties_are_a_property_with_their_size():
 
 
 def counted(w, scores, topk_values, *, front):
-    """Exact count by place: of what reaches the cutoff, the first or the last `topk` columns."""
+    """Exact count by position: of what reaches the cutoff, the first or the last `topk` columns."""
     reach = scores >= topk_values[..., -1:]
     flipped = reach if front else reach[..., ::-1]
     keep = flipped & (np.cumsum(flipped, axis=-1) <= w.topk)

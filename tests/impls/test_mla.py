@@ -1,4 +1,4 @@
-"""The mla family: its inputs and reference, fields that joined later, and decodes of several tokens."""
+"""The mla family: its inputs and reference, fields that were added later, and decodes of several tokens."""
 
 import math
 from dataclasses import replace
@@ -153,7 +153,7 @@ STEPS = MlaWorkload(seq=20, phase="decode", steps=5, batch=2)
 
 
 def test_steps_are_decodes_whose_token_has_joined_the_cache():
-    """Step by step with the decode of one token, which is given the longer cache."""
+    """Compare step by step with the decode of one token, which gets the longer cache."""
     inputs = drawn(replace(STEPS, dtype="f64"))
     got = run(V.naive_steps(replace(STEPS, dtype="f64")), inputs)
     first = replace(STEPS, dtype="f64", steps=1)

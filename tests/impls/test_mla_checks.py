@@ -1,4 +1,4 @@
-"""The checks of the mla family: each catches what it is there for."""
+"""The checks of the mla family: each detects its own mistake."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ RIGHT = {name: getattr(_torch, name) for name in PARTS}
 
 
 def clamped(w, scores, mask=None):
-    """Scores that may not leave ±8 before the softmax: normal ones do not."""
+    """Scores are clamped to ±8 before the softmax; normal scores do not exceed this."""
     return RIGHT["probabilities"](w, [part.clamp(-8 / w.scale, 8 / w.scale) for part in scores], mask)
 
 
 def unshifted(w, scores, mask=None):
-    """A softmax that does not take off the largest score."""
+    """A softmax that does not subtract the largest score."""
     import torch
 
     wide = torch.cat(scores, -1) * w.scale
@@ -31,13 +31,13 @@ def unshifted(w, scores, mask=None):
 
 
 def lost(w, x, weights, freqs):
-    """A decode that turns its new key as the first token's."""
+    """A decode that rotates its new key like the first token's."""
     first = freqs * 0 + 1 if w.phase == "decode" else freqs
     return RIGHT["keys_values"](w, x, weights, first)
 
 
 def of_the_first(w, x, weights, freqs):
-    """Every sequence attends the keys and values of the first."""
+    """Every sequence attends to the keys and values of the first."""
     return tuple(part[:1].expand_as(part) for part in RIGHT["keys_values"](w, x, weights, freqs))
 
 
@@ -55,7 +55,7 @@ def shifted_above(w, x):
 
 
 def faint(w, x):
-    """A mask that closes by −14: a hidden key keeps a millionth."""
+    """A mask that closes by −14: a hidden key keeps a millionth of its weight."""
     mask = RIGHT["future"](w, x)
     return None if mask is None else mask.clamp(min=-14)
 
@@ -70,7 +70,7 @@ def unnormed(x, weight):
 
 
 def whole_blocks(w, weights):
-    """Scales of whole blocks only: what is left at an end takes the block's before it."""
+    """Scales of whole blocks only: a partial block at the end uses the scale of the block before it."""
     import torch
 
     made = dict(weights)
@@ -138,7 +138,7 @@ UNSEEN = (clamped, unshifted, lost, of_the_first, shifted_above, faint, unguarde
     ids=lambda given: getattr(given, "__name__", ""),
 )
 def test_no_contract_would_have_caught_these(monkeypatch, w, what, broken):
-    """They are right on the seeded inputs of the workload: only the check tells."""
+    """They are right on the seeded inputs of the workload, so only the check detects them."""
     assert judged(FAMILY, breaks(monkeypatch, what, broken), w).passed
 
 
@@ -162,7 +162,7 @@ def test_checks_concern_what_they_can_judge():
 
 
 def test_a_broken_backward_is_caught(monkeypatch):
-    """A norm whose forward is right at zero, where its derivative is none."""
+    """A norm whose forward is right at zero, where its derivative does not exist."""
 
     def rooted(x, weight):
         size = x.square().sum(-1, keepdim=True).sqrt() / x.shape[-1] ** 0.5

@@ -1,4 +1,4 @@
-"""What the families derive of the models: every number, or why there is none, as a person has read it."""
+"""What families derive from models: every number, or the reason for its absence, reviewed by a person."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ FAMILIES = discovery.builtin().families
 
 
 def derived_fields(family, name, phase):
-    """One line of the golden file; each value is one that its field takes."""
+    """One line of the golden file; each value is allowed for its field."""
     try:
         found = derive(FAMILIES[family], name, phase)
     except UsageError as error:
@@ -33,7 +33,7 @@ def test_what_follows_from_every_models_file():
 
 
 def test_deepseek_v4_has_one_key_that_is_the_value_and_no_latents():
-    """Read as MLA with its output's latent for the keys', as it has been, it would have 1024 of them."""
+    """If its output's latent were read as the keys' latent, as it once was, it would have 1024 of them."""
     for name in ("deepseek-v4-flash", "deepseek-v4-pro"):
         fields = yaml.safe_load((models.FILES / f"{name}.yaml").read_text())["fields"]
         f = fields.get("text_config", fields)

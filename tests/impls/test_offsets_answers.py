@@ -1,4 +1,4 @@
-"""Every variant on golden vectors, kinds, layouts and rows by hand: right, refused or known to be wrong."""
+"""Every implementation on golden vectors, kinds, layouts and rows by hand: right, refused or known wrong."""
 
 import inspect
 from dataclasses import replace
@@ -56,7 +56,7 @@ def drawn(layout, seed):
 
 
 def mark(variant, w, seed):
-    """What becomes of a variant there, as offsets.yaml has it."""
+    """The expected outcome of an implementation there, from offsets.yaml."""
     try:
         variant(w)
     except Unsupported:

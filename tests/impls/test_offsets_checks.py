@@ -1,4 +1,4 @@
-"""The checks of the offsets family: each catches what it is there for."""
+"""The checks of the offsets family: each detects its own mistake."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def right(w):
 
 
 def counted(w):
-    """Ids as they stand, whoever meets whom."""
+    """Counts all ids, with or without a partner."""
 
     def offsets(segment_ids_q, segment_ids_kv):
         same = replace(w, kind="padding")
@@ -41,7 +41,7 @@ def counted(w):
 
 
 def changed(change):
-    """The right answer, and what `change(answer, inputs, w)` makes of it."""
+    """The right answer, changed by `change(answer, inputs, w)`."""
 
     def build(w):
         def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
@@ -54,20 +54,20 @@ def changed(change):
 
 
 def first_row(answer, inputs, w):
-    """Positions of every row are the first row's."""
+    """Uses the first row's positions for every row."""
     ids_q, ids_kv, positions_q, positions_kv = inputs
     same = (np.broadcast_to(part[:1], part.shape) for part in (positions_q, positions_kv))
     return right(w)(ids_q, ids_kv, *same)
 
 
 def flattened(answer, inputs, w):
-    """Offsets count over the whole batch, as those of a row of cu_seqlens would."""
+    """Offsets count over the whole batch, like those of a row of cu_seqlens."""
     before = np.arange(w.batch)[:, None] * w.seq
     return (*answer[:2], *(np.where(part >= 0, part + before, -1) for part in answer[2:]))
 
 
 def one_start(answer, inputs, w):
-    """Only the first start of every id, as #2522's first commit had it for a gap inside."""
+    """Only the first start of every id, as in #2522's first commit for a gap inside."""
     for part, ids in zip(answer[2:], inputs, strict=False):
         for starts, row in zip(part, ids, strict=True):
             _, at = np.unique(row[starts[starts >= 0]], return_index=True)
@@ -76,28 +76,28 @@ def one_start(answer, inputs, w):
 
 
 def first_runs(answer, inputs, w):
-    """Tokens behind a row's first 13 runs are not seen."""
+    """Ignores tokens after a row's first 13 runs."""
     runs = [np.cumsum(np.diff(ids, axis=1, prepend=~ids[:, :1]) != 0, axis=1) for ids in inputs[:2]]
     ids = [np.where(run > 13, 0, row) for run, row in zip(runs, inputs, strict=False)]
     return right(w)(*ids, *inputs[2:])
 
 
 def clipped(answer, inputs, w):
-    """Ids beyond max_segments are counted into the last place."""
+    """Counts ids beyond max_segments into the last slot."""
     for part, ids in zip(answer[:2], inputs, strict=False):
         part[:, -1] += (ids > w.max_segments).sum(axis=1, dtype=np.int32)
     return answer
 
 
 def last_is_free(answer, inputs, w):
-    """The last offset is −1, though segments fill all places and more."""
+    """The last offset is −1, although segments fill all slots and more."""
     for part in answer[2:]:
         part[:, -1] = -1
     return answer
 
 
 def ends_at_seq(answer, inputs, w):
-    """The place behind the last segment holds where the row ends, as in cu_seqlens."""
+    """The slot after the last segment has the row's end, as in cu_seqlens."""
     for part in answer[2:]:
         for starts in part:
             starts[np.flatnonzero(starts < 0)[:1]] = w.seq
@@ -112,7 +112,7 @@ def starts_somewhere(answer, inputs, w):
 
 
 def filled(w):
-    """The largest key of a segment starts at −1, as it was merged; correct wherever keys are not below it."""
+    """The largest key of a segment starts at −1, as merged; correct unless keys are below it."""
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
         met = []
@@ -133,7 +133,7 @@ def late(answer, inputs, w):
 
 
 def spans(answer, inputs, w):
-    """A length is the way to the next start, with the padding between."""
+    """A length is the distance to the next start, including the padding between."""
     for part, starts in zip(answer[:2], answer[2:], strict=True):
         part[:, 0] = np.where(starts[:, 1] > 0, starts[:, 1] - starts[:, 0], part[:, 0])
     return answer
@@ -176,7 +176,7 @@ def test_only_plain_cases_are_put_to_the_vectors():
 
 @pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
 def test_no_contract_would_have_caught_these(build):
-    """On rows of the seeded kind they are right: only the check tells."""
+    """They are right on rows of the seeded kind, so only the check detects them."""
     w = replace(SHORT, batch=1)
     made = trial(w, build)
     want = right(w)(**FAMILY.inputs(w, np.random.default_rng(3)))

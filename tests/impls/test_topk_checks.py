@@ -1,4 +1,4 @@
-"""The checks of the topk family: each catches what it is there for."""
+"""The checks of the topk family: each detects its own mistake."""
 
 import functools
 from functools import partial
@@ -22,7 +22,7 @@ PLAIN = TopkWorkload(rows=16, seq=4096, topk=64)
 
 
 def trial(w, builder, *, static=NOTHING, **options):
-    """The trial of a builder under these options."""
+    """The trial of a builder with these options."""
 
     def answer(function, inputs):
         return tuple(np.asarray(part) for part in function(**inputs))
@@ -39,7 +39,7 @@ def exact(w):
 
 
 def ranked(w, ranks):
-    """The scores of these ranks, of which there are `topk`, in place of the first."""
+    """The scores of these ranks, `topk` of them, instead of the first."""
 
     def select(scores):
         order = np.argsort(-scores.astype(np.float64), axis=-1, kind="stable")
@@ -49,7 +49,7 @@ def ranked(w, ranks):
 
 
 def without_best(w, count):
-    """Every row's `count` best are passed over, and the next ones taken."""
+    """In every row the `count` best are skipped, and the next ones selected."""
     return ranked(w, lambda w: np.arange(count, w.topk + count))
 
 
@@ -58,7 +58,7 @@ def without_last(w, count):
 
 
 def bucketed(w, buckets, keep, *, neighbours=False):
-    """The best `keep` of every bucket, of columns a stride apart or side by side; then the best of all."""
+    """The best `keep` of every bucket, of columns a stride apart or adjacent; then the best of all."""
 
     def select(scores):
         columns = np.arange(w.seq).reshape(-1, buckets).T
@@ -77,7 +77,7 @@ def bucketed(w, buckets, keep, *, neighbours=False):
 
 
 def repeating(w):
-    """The exact selection, but where a row is all −inf its first column stands everywhere."""
+    """The exact selection, except that a row of only −inf returns its first column everywhere."""
 
     def select(scores):
         _, indices = exact(w)(scores=scores)
@@ -87,7 +87,7 @@ def repeating(w):
 
 
 def cleaned(w):
-    """NaN is made zero on the way, and the row's own scores are not what is returned."""
+    """NaN becomes zero first, so the returned values are not the row's own scores."""
 
     def select(scores):
         return exact(w)(
@@ -108,7 +108,7 @@ def finite_only(w):
 
 
 def never_one(w):
-    """Right but for topk 1, where it takes the second."""
+    """Right except for topk 1, where it selects the second."""
     return without_best(w, 1) if w.topk == 1 else exact(w)
 
 
@@ -142,7 +142,7 @@ def test_a_broken_selection_fails(name, builder, options, reason):
 
 
 def test_what_fails_strictly_passed_its_contract():
-    """The three best of 64 passed over: a recall of 0.953."""
+    """The three best of 64 are skipped: a recall of 0.953."""
     assert verdict("recall_target_strict", PLAIN, partial(without_best, count=3)).passed
 
 
@@ -216,7 +216,7 @@ def test_the_worst_row_and_the_mean_are_told_apart():
 
 
 def test_placement_depends_on_the_bucket():
-    """64 of 4096: a run of 64 fills two of 64 buckets of neighbours, and a place in each strided one."""
+    """64 of 4096: a run of 64 fills two of 64 buckets of neighbours, and one place in each strided bucket."""
     strided = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1), buckets=64, keep=1).figures
     assert (strided["run"], strided["stride_64"], strided["worst"]) == (1, 1 / 64, 1 / 64)
     beside = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1, neighbours=True)).figures
@@ -246,7 +246,7 @@ CASES = [*OTHERS, *((V.two_stage, {"buckets": n, "keep": keep}) for n, keep in (
 
 
 def compiled(variant, w, **options):
-    """A variant's trial, compiled, with XLA's own word on the program."""
+    """An implementation's trial, compiled, with XLA's facts about the program."""
     import jax
 
     function = variant(w, **options)

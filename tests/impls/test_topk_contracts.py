@@ -54,7 +54,7 @@ def test_exact_contract_counts_what_is_not_among_the_largest(dtype):
 
 def test_recall_contract_counts_shares_per_row_and_ties_once():
     w, scores, _ = small()
-    # Row 0 misses 3; row 1 misses 3 and 2 and holds three ones, of which one is among the largest.
+    # Row 0 misses 3; row 1 misses 3 and 2 and has three ones, of which one is among the largest.
     judgement = judged("recall", w, scores, values_at(scores, np.array([[[0, 1, 5], [1, 2, 3]]])))
     figures = judgement.figures
     assert figures["recall"] == pytest.approx((2 / 3 + 1 / 3) / 2)

@@ -1,4 +1,4 @@
-"""Every exact selection, on every framework: right on any row of any type, at any edge."""
+"""Every exact selection, in every framework: right on any row of any type, and at the edges."""
 
 from functools import partial
 
@@ -36,7 +36,7 @@ IN_BLOCKS = {
 
 
 def parameters(size, at_edges, builders, marks=()):
-    """(builder, its seq and topk, those of rows at the edges) of each."""
+    """For each: (builder, its seq and topk, those of rows at the edges)."""
     return [pytest.param(build, size, at_edges, id=name, marks=marks) for name, build in builders.items()]
 
 
@@ -99,13 +99,13 @@ def test_exact_in_jax_at_the_edges(name, topk):
     assert_passed(judged("exact", w, scores, result))
     if name in TIES_BY_INDEX:
         want = FAMILY.semantics["exact"].reference(w, None)(scores=scores.astype(np.float64))[1]
-        first = 1 if name in TOP_K else 0  # lax.top_k has −0 below +0
+        first = 1 if name in TOP_K else 0  # lax.top_k orders −0 below +0
         assert np.array_equal(np.sort(result[1])[:, first:], np.sort(want)[:, first:])
 
 
 @pytest.mark.parametrize("build", GROUPED)
 def test_exact_where_the_largest_share_their_groups(build):
-    """A row for each distance that stands between the largest."""
+    """One row for each distance between the largest scores."""
     strides = (1, 2, 8, 32, 64, 128)
     w = TopkWorkload(rows=len(strides), seq=1024, topk=8)
     scores, at = draw(w), 3 + np.multiply.outer(strides, np.arange(8))
@@ -121,7 +121,7 @@ def test_checks_hold(build, name):
 
 
 def test_edges_leave_no_nan_behind():
-    """A NaN hides its group's other scores from no maximum: the largest beside it is found."""
+    """A NaN does not hide its group's other scores from the maximum: the largest in its group is found."""
     scores = np.full((1, 1, 256), -1, np.float32)
     scores[..., 17] = np.nan
     scores[..., 17 + 128] = 5  # of the same group

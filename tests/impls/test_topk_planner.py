@@ -1,4 +1,4 @@
-"""XLA's plan for `approx_max_k`: the published table, the binding itself, and what cases tell of it."""
+"""XLA's plan for `approx_max_k`: the published table, jax's binding, and the facts of cases."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Selections by threshold, digits and merging: their guesses, what rounding loses, and what they refuse."""
+"""Selections by threshold, digits and merging: their estimates, what rounding loses, and refusals."""
 
 import math
 from functools import partial
@@ -29,7 +29,7 @@ def test_a_wrong_guess_costs_time_alone(monkeypatch, guessed):
 
 @pytest.mark.parametrize("topk", [1, 2, 16, 64, 100, 512, 2048])
 def test_the_guess_is_too_high_in_less_than_two_rows_of_a_thousand(topk):
-    """So many of the sample among the largest that its rank-th lies above the last of them."""
+    """Enough of the sample is among the largest that its rank-th score is above the last of them."""
     from scipy.stats import hypergeom
 
     for seq, sample in product((4096, 65536, 1 << 20), (64, 512, 1024, 4096)):
@@ -65,7 +65,7 @@ def test_sortable_keys_order_as_the_scores(dtype):
     ("seq", "topk", "recall"), [(65536, 2048, 0.5298), (131072, 2048, 0.4910), (65536, 8192, 0.6465)]
 )
 def test_f16_keys_lose_what_theory_says(seq, topk, recall):
-    """The first is the 0.53 that a kernel with such keys was reported to keep of real rows."""
+    """The first is the recall of 0.53 reported for a kernel with f16 keys on real rows."""
     w = TopkWorkload(rows=24, seq=seq, topk=topk, distribution="narrow")
     assert radix_f16.expected_recall(w) == pytest.approx(recall, abs=5e-5)
     scores = draw(w)
@@ -85,13 +85,13 @@ def test_f16_keys_lose_little_of_normal_scores(distribution):
 
 
 def test_digits_that_skip_a_bin_are_seen_by_the_contract(monkeypatch):
-    """The trap of a radix select: room not lessened by what a pass has taken."""
+    """A mistake of radix selects: the remaining places are not reduced by what a pass has selected."""
     import impls.topk._radix as shared
 
     w = TopkWorkload(rows=2, seq=512, topk=64, distribution="tied")
     scores = draw(w)
     assert judged("exact", w, scores, V.radix(w)(scores=scores)).passed
-    monkeypatch.setitem(shared.KEYS, "f32", "i4")  # truncated to whole numbers: the first digits tie
+    monkeypatch.setitem(shared.KEYS, "f32", "i4")  # truncated to integers, so the first digits tie
     assert not judged("exact", w, scores, V.radix(w)(scores=scores)).passed
 
 

@@ -1,4 +1,4 @@
-"""Stages `indexer` and `attention` of the topk family: by hand, by contract, and wrong in one way each."""
+"""Stages `indexer` and `attention` of the topk family: by hand, by contract, and with one mistake each."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def judged(w, inputs, result, semantics="", rows=None):
 
 
 def scores_by_hand(w, inputs):
-    """Every score as it is published, key by key."""
+    """Every published score, key by key."""
     q, k, weights = (wide(inputs)[name] for name in ("queries", "keys", "weights"))
     scale = w.heads**-0.5 * w.head_dim**-0.5
     scores = np.zeros((w.batch, w.rows, w.seq))
@@ -160,7 +160,7 @@ def test_recall_is_judged_by_what_was_found():
 
 @pytest.mark.jax
 def test_an_approximate_selection_keeps_as_much_attention_as_columns():
-    """4096 buckets of two hold all of 8192 scores; keys know nothing of the indexer's scores."""
+    """4096 buckets of two contain all of 8192 scores; keys are independent of the indexer's scores."""
     for seq in (8192, 16384):
         w = replace(ATTEND, batch=1, rows=8, seq=seq, topk=1024, recall=0.95)
         inputs = drawn(w)
@@ -172,7 +172,7 @@ def test_an_approximate_selection_keeps_as_much_attention_as_columns():
 
 
 def test_rounding_may_decide_between_keys_that_it_cannot_tell_apart():
-    """Two keys of equal score at the cutoff: either passes; a third, a little below, does not."""
+    """Two keys of equal score at the cutoff: either passes; a third with a slightly lower score fails."""
     w = replace(INDEXER, batch=1, rows=1)
     inputs = drawn(w)
     order = ranked(scores_by_hand(w, inputs))[0, 0]
@@ -187,7 +187,7 @@ def test_rounding_may_decide_between_keys_that_it_cannot_tell_apart():
 
 @pytest.mark.jax
 def test_a_score_moves_by_less_than_is_allowed():
-    """Scores in f32, summed in three orders, stay within two of the deviations of which six are allowed."""
+    """Errors of scores in f32, summed in three orders, stay within two deviations; six are allowed."""
     w = replace(INDEXER, head_dim=64, topk=299)
     inputs = drawn(w)
     q, k, weights = (inputs[name] for name in ("queries", "keys", "weights"))

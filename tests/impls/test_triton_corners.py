@@ -1,4 +1,4 @@
-"""Triton kernels compile where a default would hide what the compiler refuses; nothing is interpreted."""
+"""Triton kernels compile at corner cases that default options would miss; nothing is interpreted."""
 
 import json
 import subprocess
@@ -84,7 +84,7 @@ def test_what_does_not_compile_is_reported_and_the_rest_goes_on(tmp_path):
 
 @pytest.mark.full
 def test_corners_compile():
-    """Few and many heads of an indexer, narrow and wide scores, and the kernels that `new` writes."""
+    """Few and many heads of an indexer, narrow and wide scores, and the kernels written by `new`."""
     pytest.importorskip("triton")
     names = ("triton_dsa", "triton_radix_select", "new_mask", "new_topk", "new_offsets")
     done = run_python(

@@ -1,4 +1,4 @@
-"""What the tests of selections share: scores, calls, verdicts, and rows at the edges of their type."""
+"""Shared code of the selection tests: scores, calls, judgements, and rows at the edges of their type."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ def draw(w, seed=0):
 
 
 def on_jax(variant, w, scores, **options):
-    """The result; what the scores were drawn from the variant does not know."""
+    """The result; the implementation does not know from what the scores were drawn."""
     return call(variant, replace(w, distribution="iid"), {"scores": scores}, **options)
 
 
