@@ -51,7 +51,7 @@ def test_a_model_is_listed_with_what_follows(in_process):
     found = {(entry["family"], entry["phase"]): entry for entry in workloads}
     assert found["mask", "decode"]["fields"] == {"rows": 1, "topk": 2048, "dtype": "bf16"}
     assert found["attention", "prefill"]["reason"].startswith(
-        "attention of deepseek-v3.2: it attends latents"
+        "attention of deepseek-v3.2: it attends to latents"
     )
     assert "family" not in in_process("list", "models", "mimo-v2-flash").out.split("\n\n")[1], (
         "no empty table"
