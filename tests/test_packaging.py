@@ -129,9 +129,7 @@ def test_a_foreign_package_is_a_sentence(
     foreign = code.parent if code.name == "__init__.py" else code
     done = start([*words, "list"], tmp_path, ".", site)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        f'seqsweep: "{name}" would be imported from {foreign}, not from '
-    )
+    assert done.stderr.startswith(f'seqsweep: "{name}" would be imported from {foreign}, not from ')
     assert f"remove {tmp_path} from the import path" in done.stderr
     assert done.stderr.count("\n") == 1
 

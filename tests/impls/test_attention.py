@@ -106,7 +106,7 @@ NOTICED = [
 
 
 @pytest.mark.parametrize(("name", "w", "mistake"), NOTICED)
-def test_the_contract_notices(name, w, mistake):
+def test_the_contract_detects(name, w, mistake):
     inputs, form = drawn(w), FORMS[name][0]
     assert verdict(name, w, inputs, by_hand(form, w, inputs)).passed
     assert not verdict(name, w, inputs, by_hand(form, w, inputs, mistake)).passed
@@ -122,7 +122,7 @@ OTHERS = [  # one form's answer differs from all others' answers, and from those
 
 
 @pytest.mark.parametrize(("name", "other"), OTHERS)
-def test_one_forms_answer_is_none_of_another(name, other):
+def test_one_forms_answer_fails_anothers_contract(name, other):
     inputs = drawn(PAPER)
     assert not verdict(name, PAPER, inputs, run(other, inputs)).passed
 
@@ -136,7 +136,7 @@ DIFFERENCES = {  # of upstream: each by itself fails the formula's contract (T4,
 
 
 @pytest.mark.parametrize(("w", "gates"), DIFFERENCES.values(), ids=DIFFERENCES)
-def test_upstreams_differences_are_seen(w, gates):
+def test_each_difference_of_upstream_fails(w, gates):
     inputs = drawn(w, gates)
     names = ("nsa_mslk", "nsa_mslk_upstream")
     for name in names:

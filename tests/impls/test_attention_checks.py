@@ -89,7 +89,7 @@ MODELLED = {(model, mistake): CHECKS[name].when(PACKED) for name, model, mistake
 
 
 @pytest.mark.parametrize(("model", "mistake"), MODELLED)
-def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
+def test_the_contract_detects_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
     """Mistakes from the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
     fields = {"heads": 4, "kv_heads": 2, "selected": 6, "tile": 32, "dtype": "f32"}
     fields |= {"varlen": True, "selected": 2, "seq": 400} if MODELLED[model, mistake] else {}
@@ -104,7 +104,7 @@ def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistak
 
 
 @pytest.mark.parametrize("mistake", ["", "sentinel", "nan"])
-def test_an_empty_row_that_is_no_zero_fails(mistake):
+def test_an_empty_row_that_is_not_zero_fails(mistake):
     """T3, T12: a softmax over nothing is NaN, a softmax over a finite sentinel is a mean of the future."""
     w = dataclasses.replace(SMALL, seq=256, selected=1, dtype="f32", tile=256)
     inputs = drawn(w, gates=(0, 1, 0))
@@ -113,7 +113,7 @@ def test_an_empty_row_that_is_no_zero_fails(mistake):
     assert passed == (not mistake)
 
 
-def test_distance_of_what_is_no_number_is_infinite():
+def test_distance_of_nan_is_infinite():
     assert relative_rms(np.array([np.nan]), np.array([1.0])) == np.inf
     assert relative_rms(np.zeros(2), np.zeros(2)) == 0
     assert relative_rms(np.array([1.1]), np.array([1.0])) == pytest.approx(0.1)
@@ -152,12 +152,12 @@ def test_upstreams_differences_have_sizes(block, most, extra):
 
 
 @pytest.mark.parametrize("name", ["window_width", "no_superset"])
-def test_upstream_would_fail_as_the_formula(name):
+def test_upstream_fails_the_formulas_checks(name):
     w = AttentionWorkload(seq=1024, heads=2, kv_heads=1, head_dim=64, block=32, window=99)
     assert not verdict(name, V.nsa_mslk_upstream, w).passed
 
 
-def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
+def test_groups_of_means_that_count_twice_fail(monkeypatch):
     top = _selection._top
     assert verdict("unique_selected", V.nsa_mslk_sparse_compressed).passed
     monkeypatch.setattr(_selection, "_top", lambda scores, count: top(scores, count).clamp(min=0))
@@ -167,7 +167,7 @@ def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
     )
 
 
-def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
+def test_an_unread_last_group_fails(monkeypatch):
     select = _nsa_torch.select_blocks
 
     def floored(w, *arguments, **others):

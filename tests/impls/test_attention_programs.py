@@ -85,7 +85,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("variant", "fields", "module", "limit", "value"), STEPS)
-def test_steps_do_not_show_in_result_and_gradients(variant, fields, module, limit, value, monkeypatch):
+def test_steps_do_not_change_result_and_gradients(variant, fields, module, limit, value, monkeypatch):
     """Masks overwrite those of the step before, from the fifth tile on only in part."""
     sizes = {"seq": 1000, "block": 8, "selected": 5, "compressed_block": 2, "compressed_selected": 3}
     w = of(dtype="f64", **{**sizes, **fields})
@@ -263,7 +263,7 @@ def residuals(variant, w):
 @pytest.mark.parametrize(
     "fields", [{}, {"dtype": "bf16", "seq": 1008, "batch": 2}, {"gated": False, "seq": 16}]
 )
-def test_a_recomputing_backward_finds_saved_what_its_fact_says(fields):
+def test_a_recomputing_backward_saves_the_bytes_of_its_fact(fields):
     w = of(**fields)
     saved = residuals(V.nsa_mslk_recompute, w)
     assert V.nsa_mslk_recompute.facts(w, None, {}) == {"bytes_saved_for_backward": saved}

@@ -50,7 +50,7 @@ def test_known_picks():
 
 
 @pytest.mark.parametrize("variant", [V.lists_transposed_dense, V.lists_transposed_compact])
-def test_known_lists_turned_round(variant):
+def test_known_lists_transposed(variant):
     w = AttentionWorkload(
         stage="transposed_lists", seq=512, heads=1, kv_heads=1, block=128, tile=128, selected=3
     )
@@ -160,7 +160,7 @@ def test_wrong_lists_fail(spoil):
     assert judgement.reason
 
 
-def test_what_stands_behind_a_count_is_not_judged():
+def test_entries_after_a_count_are_not_judged():
     picks = drawn(LISTS)["picks"]
     made = OF_LISTS.reference(LISTS, None)(picks)
     made["blocks"] = np.where(made["blocks"] < 0, 77, made["blocks"])

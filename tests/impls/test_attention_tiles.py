@@ -37,7 +37,7 @@ def test_one_thread_and_three_give_the_same_bits():
     np.testing.assert_array_equal(*answers)
 
 
-def test_what_is_no_number_stays_none():
+def test_nan_stays_nan():
     inputs = drawn(SMALL)
     inputs["q"][0, 300, 2] = np.nan
     bad = np.isnan(run(V.nsa_mslk_tiles(SMALL), inputs))

@@ -94,7 +94,7 @@ def test_conforms(checked, info):
 
 
 @pytest.mark.parametrize("family", CHECKS)
-def test_a_family_was_put_to_its_check(checked, family):
+def test_a_check_of_each_family_ran(checked, family):
     records = [record for records in checked(family)[1].values() for record in records]
     assert {made["check"] for record in records for made in record["checks"]} == {CHECKS[family]}
 

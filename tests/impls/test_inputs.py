@@ -97,7 +97,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_family_is_held(kind):
+def test_a_workload_equals_one_with_the_same_fields(kind):
     assert issubclass(kind, Workload)
     assert kind(seq=4096) == kind(**dataclasses.asdict(kind(seq=4096)))
 
@@ -125,7 +125,7 @@ def test_a_whole_number_is_a_float_where_the_field_is_one():
     assert repr(TopkWorkload(seq=64, recall=1).recall) == "1.0"
 
 
-def test_a_file_is_called_by_its_hash_and_one_that_is_missing_is_said(tmp_path):
+def test_a_file_is_named_by_its_hash_and_a_missing_one_is_reported(tmp_path):
     path = tmp_path / "documents.csv"
     path.write_text("tokens\n64\n")
     held = OffsetsWorkload(seq=64, lengths=str(path)).lengths

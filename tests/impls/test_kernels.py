@@ -29,7 +29,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("impl", "axes", "count", "refused", "checks"), [*cases()])
-def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, refused, checks):
+def test_an_interpreted_kernel_passes_its_contract(tmp_path, impl, axes, count, refused, checks):
     """As many cases as expected, each passing its contract; planned, because an interpreter is not timed."""
     family, _, names = impl.partition("/")
     command = ["check" if checks else "run", family, "--impl", names, "--json"]

@@ -171,7 +171,7 @@ def test_torch_scatter_raises_outside_the_row(index):
         V.torch_scatter(w)(tensor(np.array([[[2, index]]], np.int32)))
 
 
-def test_words_and_blocks_known_by_heart():
+def test_words_and_blocks_by_hand():
     w = MaskWorkload(rows=1, seq=70, topk=4)
     indices = np.array([[[33, 0, 31, 69]]], np.int32)
     assert call(V.bit_packed, w, {"topk_indices": indices}).tolist() == [[[0x8000_0001, 0x2, 0x20]]]

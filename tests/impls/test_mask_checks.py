@@ -123,7 +123,7 @@ def test_a_broken_one_is_caught(name, broken, says):
 
 
 @pytest.mark.parametrize("broken", [by_last_index, exactly_once, added_bits, latest, arithmetic])
-def test_no_contract_would_have_caught_these(broken):
+def test_these_pass_the_contract(broken):
     """They are right on the seeded inputs, so only the check detects them."""
     made = trial(PLAIN, broken)
     opened = selection_mask(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
@@ -149,7 +149,7 @@ def _masked(w, topk_indices, seen):
         return selection_mask(w, None)(topk_indices) + mask(seen)
 
 
-def test_a_block_that_is_not_held_is_closed():
+def test_a_block_that_is_not_listed_is_closed():
     """`inside` by itself is right; a kernel that relies on `held` skips the block."""
     w = MaskWorkload(rows=2, seq=256, topk=200)
 
@@ -185,7 +185,7 @@ def counted(w, scores, topk_values, *, front):
 
 
 @pytest.mark.parametrize(("front", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.05)])
-def test_bias_says_where_the_dropped_ones_lay(front, least, most):
+def test_bias_reports_where_dropped_columns_were(front, least, most):
     w = MaskWorkload(rows=8, seq=4096, topk=400)
     figures = verdict(
         "positional_bias", w, lambda scores, topk_values: counted(w, scores, topk_values, front=front)

@@ -35,7 +35,7 @@ def test_decoding_one_token_is_always_short():
     assert attend_of(V.fast_path(w)) is not attend_of(V.naive(w))
 
 
-def test_both_caches_hold_one_content():
+def test_both_caches_have_the_same_content():
     w = MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64")
     inputs = drawn(w)
     c = w.widths
@@ -46,7 +46,7 @@ def test_both_caches_hold_one_content():
         assert np.array_equal(inputs["cache_k"][:, :, head, c.nope :], inputs["cache_kpe"])
 
 
-def test_a_decode_stands_behind_its_cache(monkeypatch):
+def test_a_decodes_position_is_after_its_cache(monkeypatch):
     monkeypatch.undo()
     angle = np.angle(drawn(MlaWorkload(seq=100, phase="decode"))["freqs"])
     want = 100 * 10000.0 ** -(np.arange(32) / 32)

@@ -137,7 +137,7 @@ UNSEEN = (clamped, unshifted, lost, of_the_first, shifted_above, faint, unguarde
     {row[3]: row[1:4] for row in reversed(BROKEN) if row[3] in UNSEEN}.values(),
     ids=lambda given: getattr(given, "__name__", ""),
 )
-def test_no_contract_would_have_caught_these(monkeypatch, w, what, broken):
+def test_these_pass_the_contract(monkeypatch, w, what, broken):
     """They are right on the seeded inputs of the workload, so only the check detects them."""
     assert judged(FAMILY, breaks(monkeypatch, what, broken), w).passed
 
@@ -204,7 +204,7 @@ def test_which_program_ran_above_256_tokens_shows_in_its_bits(variant, same, dty
     assert (said.figures["unlike_naive"] == 0) is same
 
 
-def test_facts_say_what_a_token_leaves_behind():
+def test_facts_report_the_cache_bytes_of_a_token():
     for fields, heads, latents in (
         ({"dtype": "bf16"}, 4 * (16 + 8 + 24) * 2, (32 + 8) * 2),
         ({"dtype": "f64", "phase": "decode", "config": "v3"}, 6 * (16 + 8 + 24) * 8, (32 + 8) * 8),

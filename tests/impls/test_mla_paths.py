@@ -63,7 +63,7 @@ def test_flexs_list_of_blocks_is_the_causal_mask(seq):
     assert (causal_blocks(seq, "cpu").to_dense() == found.to_dense()).all()
 
 
-def test_content_has_no_say_in_the_claimed_scores():
+def test_content_does_not_affect_the_claimed_scores():
     """Content rows of `wq` for queries, as it reads them, change nothing; in the right path they do."""
     w = MlaWorkload(seq=20, causal=False)
     c, inputs = w.widths, drawn(w)
@@ -112,7 +112,7 @@ def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
     assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
 
 
-def test_it_concerns_those_named_alone():
+def test_it_applies_only_to_named_ones():
     assert not CHECKS["dtypes"].concerns("dense", "fwd", (), MlaWorkload(seq=40), name="naive")
     for other in (MlaWorkload(seq=40, phase="decode"), MlaWorkload(seq=40, weights="fp8_block")):
         assert not CHECKS["dtypes"].concerns("dense", "fwd", (), other, name="fast_path")

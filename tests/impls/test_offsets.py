@@ -89,7 +89,7 @@ def test_counting_ids_fails_on_every_seed_or_on_none(kind, layout):
             assert judged(w, inputs, (of_q[0], of_kv[1], of_q[2], of_kv[3])).passed != partnerless(w), seed
 
 
-def test_contract_takes_both_spellings_of_an_empty_length():
+def test_contract_accepts_both_values_of_an_empty_length():
     w = OffsetsWorkload(seq=64, max_segments=4)
     inputs = drawn(FAMILY, w, 4)
     right = reference(w, inputs)

@@ -26,7 +26,7 @@ W = OffsetsWorkload(batch=2, seq=256, max_segments=16, window=9)
 OF_THE_VECTORS = ("causal", "bottom_right", "padding")
 
 
-def test_every_variant_of_this_process_has_its_marks():
+def test_every_implementation_of_this_process_has_its_marks():
     assert KNOWN.keys() == {
         name
         for name, variant in vars(V).items()

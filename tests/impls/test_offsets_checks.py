@@ -168,14 +168,14 @@ def test_a_broken_one_is_caught(name, w, build, says):
     assert_failed(verdict(name, w, build), says)
 
 
-def test_only_plain_cases_are_put_to_the_vectors():
+def test_only_plain_cases_run_the_vectors():
     for check in FAMILY.checks:
         assert not check.concerns("exact", "fwd", _checks_golden.FIELDS, replace(SHORT, layout="striped"))
         assert check.concerns("exact", "fwd", _checks_golden.FIELDS, SHORT)
 
 
 @pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
-def test_no_contract_would_have_caught_these(build):
+def test_these_pass_the_contract(build):
     """They are right on rows of the seeded kind, so only the check detects them."""
     w = replace(SHORT, batch=1)
     made = trial(w, build)
@@ -183,7 +183,7 @@ def test_no_contract_would_have_caught_these(build):
     assert all(np.array_equal(a, b) for a, b in zip(made.result, want, strict=True))
 
 
-def test_a_batch_is_held_to_its_rows_and_the_vectors_each_alone():
+def test_a_batch_equals_its_rows_and_vectors_are_judged_separately():
     assert verdict("golden", PLAIN, changed(flattened)).passed
     assert verdict("batch_equals_per_row", PLAIN, counted).passed
 
@@ -197,7 +197,7 @@ def test_a_gap_is_counted_with_its_figures():
 @pytest.mark.parametrize(
     ("empty", "said"), [(lambda n: 0, 0), (lambda n: -1, -1), (lambda n: -np.arange(n) % -2, "-1 and 0")]
 )
-def test_how_an_empty_length_is_spelt_is_a_property(empty, said):
+def test_the_value_of_an_empty_length_is_a_property(empty, said):
     def spell(answer, inputs, w):
         fill = np.broadcast_to(empty(w.max_segments), answer[0].shape)
         return (*(np.where(part == 0, fill, part) for part in answer[:2]), *answer[2:])

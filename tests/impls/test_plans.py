@@ -78,7 +78,7 @@ def test_broadcast_is_planned_with_every_comparison_in_memory():
 
 
 @pytest.mark.parametrize("name", MOST)
-def test_the_others_need_little_beside_their_result(name):
+def test_the_others_need_little_memory_beyond_their_result(name):
     temp, out, _ = plan(f"mask/{name}", PUBLISHED)
     assert temp <= MOST[name]
     if name == "bit_packed":

@@ -54,7 +54,7 @@ def surroundings(monkeypatch, one_thread):
 
 
 @pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("points", "gradients")])
-def test_a_variant_keeps_its_contract(surroundings, family, entry, label, w, kind):
+def test_an_implementation_passes_its_contract(surroundings, family, entry, label, w, kind):
     surroundings(entry)
     variant, options = labelled(family, label)
     for backward in (False, True) if kind == "gradients" else (False,):
@@ -64,9 +64,7 @@ def test_a_variant_keeps_its_contract(surroundings, family, entry, label, w, kin
 
 
 @pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("checks", "checks_bwd")])
-def test_a_variant_fails_the_checks_that_it_declares_and_no_other(
-    surroundings, family, entry, label, w, kind
-):
+def test_an_implementation_fails_exactly_the_declared_checks(surroundings, family, entry, label, w, kind):
     surroundings(entry)
     variant, options = labelled(family, label)
     mode = "bwd" if kind == "checks_bwd" else "fwd"

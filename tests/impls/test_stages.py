@@ -87,7 +87,7 @@ def test_every_stage_is_listed_and_marked(name):
     assert set(family.stages) == names_marked(IMPLS / name)
 
 
-def test_attentions_stages_of_a_workload_are_called_as_those_of_a_profile():
+def test_attentions_stages_have_the_same_names_in_workloads_and_profiles():
     """A separately measured stage has the same name as in a profile of the call; lists belong to a kernel."""
     others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode", "chunk"}
     assert set(STAGES) - others == {"compress", "select", "gate"} <= set(ATTENTION.stages)

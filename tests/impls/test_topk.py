@@ -35,7 +35,7 @@ def test_distributions_are_what_they_say():
 
 @pytest.mark.jax
 @pytest.mark.torch
-def test_exact_variants_tell_doubles_apart_that_are_one_float():
+def test_exact_selections_distinguish_doubles_that_round_to_one_float():
     w = TopkWorkload(rows=1, seq=64, topk=8, dtype="f64")
     scores = 1 + 1e-12 * np.random.default_rng(0).permutation(64).reshape(1, 1, 64)
     assert len(np.unique(scores.astype(np.float32))) == 1

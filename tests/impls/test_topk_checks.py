@@ -149,7 +149,7 @@ def test_what_fails_strictly_passed_its_contract():
 @pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal", "periodic"])
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("name", [name for name, check in CHECKS.items() if check.decides])
-def test_an_exact_selection_and_one_in_buckets_hold(name, dtype, distribution):
+def test_an_exact_selection_and_one_in_buckets_pass(name, dtype, distribution):
     w = TopkWorkload(rows=8, seq=2048, topk=32, dtype=dtype, distribution=distribution)
     two = trial(w, partial(bucketed, buckets=512, keep=2), buckets=512, keep=2)
     assert CHECKS[name].judge(two).passed, CHECKS[name].judge(two).reason
@@ -201,7 +201,7 @@ def test_closed_rows_lose_no_mass():
         assert CHECKS[name].judge(made).figures["low"] == 1.0
 
 
-def test_the_worst_row_and_the_mean_are_told_apart():
+def test_the_worst_row_and_the_mean_are_distinguished():
     def one_row_bad(w):
         def select(scores):
             indices = exact(w)(scores=scores)[1].copy()
@@ -233,7 +233,7 @@ def test_order_of_a_sorted_and_of_a_partitioned_selection():
     assert verdict("order", w, exact).figures["ties_same_set"] == 1
 
 
-def test_edge_rows_say_what_becomes_of_nan():
+def test_edge_rows_report_what_happens_to_nan():
     assert verdict("edge_rows", PLAIN, partition.builder).figures["nan"] == "taken"
     assert verdict("edge_rows", PLAIN, exact).figures["nan"] == "left out"
     assert verdict("edge_rows", PLAIN, exact).figures["largest_alone"] == 1
@@ -262,7 +262,7 @@ def compiled(variant, w, **options):
 
 @pytest.mark.jax
 @pytest.mark.parametrize(("variant", "options"), CASES, ids=lambda case: getattr(case, "name", str(case)))
-def test_the_approximate_variants_hold(variant, options):
+def test_the_approximate_implementations_pass(variant, options):
     made = compiled(variant, W, **options)
     for check in FAMILY.checks:
         try:

@@ -18,7 +18,7 @@ def small(dtype="f32"):
 
 
 @pytest.mark.parametrize("indices", [[[0, 1, 2], [5, 4, 1]], [[2, 0, 1], [3, 5, 4]]])
-def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
+def test_exact_contract_accepts_any_order_and_any_tie(indices):
     w, scores, _ = small()
     indices = np.array([indices])
     assert judged("exact", w, scores, values_at(scores, indices)).passed

@@ -116,11 +116,11 @@ def test_exact_where_the_largest_share_their_groups(build):
 
 @pytest.mark.parametrize("name", ["edge_rows", "order"])
 @pytest.mark.parametrize("build", GROUPED)
-def test_checks_hold(build, name):
+def test_right_selections_pass_the_checks(build, name):
     assert_passed(CHECKS[name].judge(trial(TopkWorkload(rows=4, seq=1024, topk=8), build)))
 
 
-def test_edges_leave_no_nan_behind():
+def test_a_nan_does_not_hide_its_neighbours():
     """A NaN does not hide its group's other scores from the maximum: the largest in its group is found."""
     scores = np.full((1, 1, 256), -1, np.float32)
     scores[..., 17] = np.nan

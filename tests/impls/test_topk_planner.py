@@ -77,7 +77,7 @@ def test_a_case_says_whether_anything_was_approximated():
     assert (many["planned_log2_reduction"], many["candidates"]) == (0, 65536)
 
 
-def test_an_overridden_shard_tells_the_plan_of_the_whole_row():
+def test_an_overridden_shard_reports_the_plan_of_the_whole_row():
     facts = approx_override.facts(TopkWorkload(seq=131072), ON_TPU, {"shards": 8})
     assert facts == {"planned_log2_reduction": 1, "candidates": 65536, "approximation": "engaged"}
 
@@ -115,6 +115,6 @@ def test_whether_an_approximation_was_engaged(w, builder, static, options, said)
     assert (judged.figures["lost"] > 0) == (options.get("keep") == 1)
 
 
-def test_only_a_plan_of_buckets_can_be_held_to_it():
+def test_only_a_plan_of_buckets_can_be_checked():
     with pytest.raises(Unsupported, match="no plan of buckets"):
         CHECKS["arm_executed"].judge(trial(PLAIN, exact))

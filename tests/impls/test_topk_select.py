@@ -16,7 +16,7 @@ from tests.impls.variants import TOPK as V
 
 
 @pytest.mark.parametrize("guessed", [-math.inf, 0.5, math.inf])
-def test_a_wrong_guess_costs_time_alone(monkeypatch, guessed):
+def test_a_wrong_threshold_costs_only_time(monkeypatch, guessed):
     """Above every score, below every score, and right for some rows only."""
     monkeypatch.setattr(
         "impls.topk.exact.sampled_threshold.guess",
@@ -28,7 +28,7 @@ def test_a_wrong_guess_costs_time_alone(monkeypatch, guessed):
 
 
 @pytest.mark.parametrize("topk", [1, 2, 16, 64, 100, 512, 2048])
-def test_the_guess_is_too_high_in_less_than_two_rows_of_a_thousand(topk):
+def test_the_threshold_is_too_high_in_less_than_two_rows_of_a_thousand(topk):
     """Enough of the sample is among the largest that its rank-th score is above the last of them."""
     from scipy.stats import hypergeom
 
@@ -36,7 +36,7 @@ def test_the_guess_is_too_high_in_less_than_two_rows_of_a_thousand(topk):
         assert hypergeom.sf(_sample_threshold.rank(seq, topk, sample) - 1, seq, topk - 1, sample) < 2e-3
 
 
-def test_the_guess_keeps_less_than_twice_the_selection():
+def test_the_threshold_keeps_less_than_twice_the_selection():
     keys = np.random.default_rng(1).standard_normal((1000, 2048), dtype=np.float32)
     held = (keys >= _sample_threshold.guess(2048, 256, 512)(keys)).sum(axis=1)
     assert (held < 256).sum() < 3
@@ -84,7 +84,7 @@ def test_f16_keys_lose_little_of_normal_scores(distribution):
     assert judgement.figures["recall"] > radix_f16.PROMISED
 
 
-def test_digits_that_skip_a_bin_are_seen_by_the_contract(monkeypatch):
+def test_digits_that_skip_a_bin_fail_the_contract(monkeypatch):
     """A mistake of radix selects: the remaining places are not reduced by what a pass has selected."""
     import impls.topk._radix as shared
 

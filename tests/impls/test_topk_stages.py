@@ -68,7 +68,7 @@ def test_attentions_reference_attends_what_its_indexer_selects():
 
 
 @pytest.mark.parametrize("w", [INDEXER, ATTEND], ids=["indexer", "attention"])
-def test_chosen_rows_are_judged_alone_and_steps_do_not_show(w, monkeypatch):
+def test_chosen_rows_are_judged_separately_and_steps_do_not_matter(w, monkeypatch):
     inputs, rows = drawn(w), np.array([1, 4])
     whole = reference(w, wide(inputs))
     monkeypatch.setattr("impls.topk.reference.STEP_ROWS", 2)

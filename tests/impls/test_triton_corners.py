@@ -55,7 +55,7 @@ def run_python(*words):
 
 
 @pytest.mark.parametrize("strength", [1, 2, 3])
-def test_any_so_many_values_meet(strength):
+def test_any_number_of_values_is_covered_pairwise(strength):
     rows = cover(AXES, strength)
     assert rows[0] == {name: value for axis in AXES for name, value in axis[0].items()}
     for axes in combinations(AXES, strength):

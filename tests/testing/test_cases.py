@@ -39,7 +39,7 @@ def empty(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_plain_callable_is_held_to_the_family(kernels, empty):
+def test_a_plain_callable_is_checked_against_the_family(kernels, empty):
     (record,) = check(kernels.opened, "mask", **PLAIN, **SMALL)
     assert (record.status, record.implementation, record.workload["topk"]) == ("ok", "mask/opened", 64)
     assert record.correctness.passed
@@ -49,7 +49,7 @@ def test_a_plain_callable_is_held_to_the_family(kernels, empty):
     assert not list((empty / "tmp").glob("seqsweep-*/runs"))
 
 
-def test_a_wrong_one_fails_with_figures_and_a_command_that_says_the_same(kernels, empty):
+def test_a_wrong_one_fails_with_figures_and_a_command_to_repeat_it(kernels, empty):
     with pytest.raises(AssertionError) as caught:
         check(kernels.one_further, "mask", checks=False, **PLAIN, **SMALL)
     said = str(caught.value)
@@ -178,7 +178,7 @@ def test_the_message_names_case_contract_figures_and_the_command():
     assert describe_failures(records[1:], (), [], Path("/runs/1")) == ""
 
 
-def test_text_of_others_cannot_colour_the_message():
+def test_foreign_text_cannot_colour_the_message():
     record = record_of(
         "mine", 512, status="crashed", reason="it \x1b[31mbroke\x1b[0m\nhere", crash_file="c.txt"
     )
