@@ -108,7 +108,7 @@ def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
     verdict = CHECKS["dtypes"].judge(trial(w, under(lines)))
     assert verdict.passed == (lines == "before")
     assert bool(as_printed.fails(w, {"lines": lines})) == (lines == "after")
-    failed = {name for name in DTYPES if f"{name}: as printed" in verdict.reason}
+    failed = {name for name in DTYPES if f"{name}: in {name} torch raises" in verdict.reason}
     assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
 
 
